@@ -190,10 +190,8 @@ class _Job:
     def compiled(self, *, bypass_caches: bool) -> Recording:
         """One call compiles; those after it are for the times."""
         self.say("compiling")
-        with (
-            _with_dynamo(InductorCapture(bypass_caches=bypass_caches)) as capture,
-            running.fresh_dynamic_state(capture.hooks),
-        ):
+        with _with_dynamo(InductorCapture(bypass_caches=bypass_caches)) as capture:
+            running.fresh_dynamic_state(capture.hooks)
             capture.on_compile = lambda compile_id: self.say(f"compiling {compile_id}")
             self.run()
             num_compiles = capture.num_compiles

@@ -18,26 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK = "fxscope::example"
-# Shapes to try for the tensors of an op, most telling first; the first set that a Meta tensor run accepts is taken.
-_SHAPES = ((64, 32), (32, 64), (64,), (32,), (8, 4, 16), (2, 4, 16, 16), (4, 4, 3, 3), (4,), ())
-_SETS = (
-    ((1024, 32), (64, 32), (64,)),
-    ((64,), (1024, 32), (32, 64)),
-    ((1024, 32), (32, 64)),
-    ((4, 16, 32), (4, 32, 16)),
-    ((4, 16, 16), (4, 16, 32), (4, 32, 16)),
-    ((2, 4, 16, 16), (2, 4, 16, 16), (2, 4, 16, 16)),
-    ((2, 4, 16, 16), (8, 4, 3, 3), (8,)),
-    ((64, 32),) * 2,
-    ((64, 32),) * 3,
-    ((64, 32),),
-    ((64, 32), (32,), (32,)),
-    ((2, 4, 16, 16), (4,), (4,), (4,), (4,)),
-    ((32,), (32,)),
-    ((16, 32), (32,)),
-    ((2, 4, 16, 16),),
-    ((32, 32),),
-)
 _VALUES: dict[str, tuple[Any, ...]] = {
     "int": (1, 0),
     "SymInt": (1, 0),
@@ -53,20 +33,20 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 def example(
     name: str, shapes: tuple[tuple[int, ...], ...], dtype: str, device: str, *, requires_grad: bool
 ) -> tuple[list[Any], list[str]]:
-    """Arguments that the op accepts, and them in words. Given shapes are taken as they are.
+    """Return arguments that the op accepts, its tensors having these shapes, and the arguments in words.
 
     Raises:
-        FxscopeError: none of the shapes tried fits; give them with --shape.
+        FxscopeError: there is no shape, or the op does not take them.
     """
     op = dispatch_table.overload(name)
     if op is None:
         raise FxscopeError(f"{name} cannot be called from Python: it has no overload there.")
+    if not shapes and any("Tensor" in str(item.type) for item in op._schema.arguments):
+        raise FxscopeError(f"--trace runs {name}: give a --shape for each tensor, such as --shape 8x16 --shape 16x4.")
     kind = _dtype(dtype)
-    needed = [item for item in op._schema.arguments if "Tensor" in str(item.type)]
-    sets = (shapes,) if shapes else (*_SETS, *itertools.product(_SHAPES, repeat=min(2, max(1, len(needed)))))
-    failure = ""
-    for *chosen, variant in itertools.product(sets, (True, False), ((), (1,), (0,), (0, 1, 2)), (0, 1)):
-        arguments = _arguments(op, kind, *chosen, variant=variant)
+    failure = "another number of tensors"
+    for integers, variant in itertools.product(((), (1,), (0,), (0, 1, 2)), (0, 1)):
+        arguments = _arguments(op, kind, shapes, integers, variant=variant)
         if arguments is None:
             continue
         try:
@@ -77,8 +57,8 @@ def example(
             failure = one_line(error)
             continue
         return real, words(op, real)
-    what = f"the shapes {', '.join(map(str, shapes))}" if shapes else "any of the example shapes"
-    raise FxscopeError(f"{name} did not take {what} ({failure[:160]}). Give others with --shape 8x16 --shape 16x4.")
+    what = ", ".join(map(str, shapes))
+    raise FxscopeError(f"{name} did not take the shapes {what} ({failure[:160]}). Give others with --shape.")
 
 
 def as_function(found: Any) -> Any:
@@ -104,13 +84,7 @@ def _dtype(name: str) -> torch.dtype:
 
 
 def _arguments(
-    op: Any,
-    dtype: torch.dtype,
-    shapes: tuple[tuple[int, ...], ...],
-    optional: bool,
-    integers: tuple[int, ...],
-    *,
-    variant: int,
+    op: Any, dtype: torch.dtype, shapes: tuple[tuple[int, ...], ...], integers: tuple[int, ...], *, variant: int
 ) -> list[Any] | None:
     """Arguments of these shapes, `integers` being the tensors of indices; None where there are too many or too few."""
     arguments: list[Any] = []
@@ -119,7 +93,7 @@ def _arguments(
         if item.kwarg_only:
             break
         kind = str(item.type)
-        if kind == "Tensor" or (kind == "Optional[Tensor]" and optional and left):
+        if kind == "Tensor" or (kind == "Optional[Tensor]" and left):
             if not left:
                 return None
             index = len(shapes) - len(left)
@@ -132,7 +106,7 @@ def _arguments(
         elif kind.startswith("Optional"):
             arguments.append(None)
         elif kind.startswith(("List[int]", "List[SymInt]")):
-            arguments.append([[1], [-1]][variant] if not shapes or item.name not in ("size", "shape") else [-1])
+            arguments.append([-1] if variant or item.name in ("size", "shape") else [1])
         elif kind in _VALUES:
             values = _VALUES[kind]
             arguments.append(values[min(variant, len(values) - 1)])

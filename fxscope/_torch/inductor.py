@@ -1,20 +1,9 @@
 """Observe the compiler: graphs, output code, kernel calls, guards, recompiles, graph breaks.
 
-    with InductorCapture() as capture:
-        torch.compile(model)(x)
-    facts = capture.facts()
+with InductorCapture() as capture:
+    torch.compile(model)(x)
+facts = capture.facts()
 
-Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15):
-
-| where | what it tells |
-|---|---|
-| `OutputGraph.call_user_compiler` | the pre-grad graph, whatever the backend |
-| `OutputGraph.compile_subgraph` | why the graph ended there: return, or a graph break with the user's line |
-| `CheckFunctionManager.__init__` | guards, and which function was compiled |
-| `get_and_maybe_log_recompilation_reasons` | which guard failed |
-| `compile_fx._recursive_joint_graph_passes` | AOTAutograd's inference or joint graph, before Inductor changes it |
-| `compile_fx._compile_fx_inner` | the forward and backward graphs, CUDA graphs, the cache |
-| `GraphLowering.codegen` | the post-grad graph, the scheduler, the output code, the kernel → node map |
 """
 
 from __future__ import annotations
@@ -32,7 +21,7 @@ import torch
 
 from fxscope._torch import kept_facts, profiler
 from fxscope._torch import nodes as live
-from fxscope._torch.hooks import Hooks, exists, has_switch, resolve
+from fxscope._torch.hooks import Hooks, exists, resolve
 from fxscope.errors import one_line
 from fxscope.model import (
     Compile,
@@ -64,8 +53,6 @@ JOINT_PASSES = "torch._inductor.compile_fx:_recursive_joint_graph_passes"
 INNER_COMPILE = "torch._inductor.compile_fx:_compile_fx_inner"
 CODEGEN = "torch._inductor.graph:GraphLowering.codegen"
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
-CACHE_TAG = "torch.compiler.config:cache_key_tag"
-RECORDING_OPS = "torch._C._autograd:_enable_record_function"
 FX_TRACER = "torch.fx.experimental.proxy_tensor:_MakefxTracer.__init__"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 
@@ -119,12 +106,6 @@ def config_patches(*, bypass_caches: bool = True, remember: bool = False) -> dic
     return patches
 
 
-def patched(module: str, values: dict[str, Any]) -> Any:
-    """A context in which switches of a torch config module are set; those it does not have are left out."""
-    config: Any = importlib.import_module(module)
-    return config.patch({name: value for name, value in values.items() if has_switch(config, name)})
-
-
 class InductorCapture:
     """Collect every compile of this process while the context is open.
 
@@ -139,7 +120,7 @@ class InductorCapture:
         self.bypass_caches = bypass_caches
         self.hooks = Hooks()
         self.has_dynamo = self._imports_dynamo()
-        self.remember = bypass_caches and remember and self.has_dynamo and exists(kept_facts.LOAD) and exists(CACHE_TAG)
+        self.remember = bypass_caches and remember and self.has_dynamo
         self._graphs: dict[str, Graph] = {}
         self._calls: dict[str, tuple[KernelCall, ...]] = {}
         self._links: dict[tuple[Any, ...], Link] = {}
@@ -157,9 +138,7 @@ class InductorCapture:
         self._autograd_hits = 0
         self._num_lowered = 0
         self.num_compiles = 0
-        self.num_lowering = (
-            0  # compiles that Inductor is at now, in any thread: a backward is compiled as it first runs
-        )
+        self.num_lowering = 0  # compiles that Inductor is at, in any thread: a backward is compiled as it first runs
         self.while_lowering: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
         self._num_hits = 0  # of Inductor's cache, with nothing kept of their lowering
         self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
@@ -203,8 +182,7 @@ class InductorCapture:
         self.hooks.wrap(JOINT_PASSES, around=self._joint_passes)
         self.hooks.wrap(INNER_COMPILE, around=self._inner_compile)
         self.hooks.wrap(CODEGEN, around=self._codegen)
-        if exists(FX_TRACER):
-            self.hooks.wrap(FX_TRACER, after=self._without_stacks)
+        self.hooks.wrap(FX_TRACER, after=self._without_stacks)
         if self.remember:
             original = resolve(kept_facts.LOAD)[2]
             self.remember = self.hooks.replace(
@@ -309,14 +287,9 @@ class InductorCapture:
         compile_id = current_compile_id()
         joint = any(node.op == "placeholder" and "tangents" in str(node.target) for node in module.graph.nodes)
         kind = "joint" if joint else "inference"
+        stage, direction = ("joint", None) if joint else ("forward", "inference")
         with self._lock:
-            self._add_graph(
-                f"{compile_id}:{kind}",
-                "joint" if joint else "forward",
-                compile_id,
-                None if joint else "inference",
-                module.graph,
-            )
+            self._add_graph(f"{compile_id}:{kind}", stage, compile_id, direction, module.graph)
 
     def _inner_compile(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
@@ -325,9 +298,7 @@ class InductorCapture:
         before, started = self._num_lowered, time.perf_counter_ns()
         told, rewritten = len(self.hooks.problems), len(self._rewrites)
         self._depth.direction = direction
-        asked = (
-            None if kwargs.get("cudagraphs") is None else bool(kwargs["cudagraphs"])
-        )  # torch may clear it on the way
+        asked = None if (graphs := kwargs.get("cudagraphs")) is None else bool(graphs)  # torch may clear it on the way
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
         self._depth.looked = looked = _Looked(compile_id, direction) if self.remember and not packaged else None
         self.num_lowering += 1
@@ -343,16 +314,8 @@ class InductorCapture:
         lowered = self._num_lowered > before
         if looked is not None and looked.kept is not None and not lowered:
             self.hooks.guard("kept facts", self._restore, compile_id, direction, looked.kept, looked.base)
-        self.hooks.guard(
-            "inner compile",
-            self._compiled,
-            compile_id,
-            direction,
-            asked,
-            result,
-            lowered,
-            time.perf_counter_ns() - started,
-        )
+        duration_ns = time.perf_counter_ns() - started
+        self.hooks.guard("inner compile", self._compiled, compile_id, direction, asked, result, lowered, duration_ns)
         if looked is not None and looked.name is not None and lowered and len(self.hooks.problems) == told:
             self.hooks.guard("kept facts", self._keep, looked, tuple(self._rewrites[rewritten:]))
         return result
@@ -360,15 +323,7 @@ class InductorCapture:
     # ------------------------------------------------------------------ the cache, with what its lowering told
 
     def _from_cache(
-        self,
-        original: Callable[..., Any],
-        key: str,
-        lines: Any,
-        inputs: Any,
-        local: Any,
-        remote: Any,
-        *args: Any,
-        **more: Any,
+        self, original: Any, key: str, lines: Any, inputs: Any, local: Any, remote: Any, *args: Any, **more: Any
     ) -> Any:
         """Look a graph up in Inductor's cache; where nothing is kept of its lowering, say that it is not there."""
         looked = getattr(self._depth, "looked", None)
@@ -440,17 +395,9 @@ class InductorCapture:
         # and a CUDA backward is compiled on autograd's own thread.
         with contextlib.ExitStack() as stack:  # what fails on the way takes back what was entered
             # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
-            patches = (
-                {}
-                if packaged
-                else self.hooks.guard(
-                    "Inductor's switches", config_patches, bypass_caches=self.bypass_caches, remember=self.remember
-                )
-            )
-            for module, values in (patches or {}).items():
-                context = self.hooks.guard(f"config {module}", patched, module, values)
-                if context is not None:
-                    stack.enter_context(context)
+            patches = {} if packaged else config_patches(bypass_caches=self.bypass_caches, remember=self.remember)
+            for module, values in patches.items():
+                stack.enter_context(importlib.import_module(module).patch(values))
             stack.enter_context(self._compiling())
             return stack.pop_all()
 
@@ -462,7 +409,7 @@ class InductorCapture:
         tensors, that is a call of Python for every size.
         """
         depth = getattr(self._depth, "compiling", 0)
-        silent = depth == 0 and self.is_our_session() and exists(RECORDING_OPS)
+        silent = depth == 0 and self.is_our_session()
         self._depth.compiling = depth + 1
         if silent:
             torch._C._autograd._enable_record_function(False)
@@ -546,14 +493,9 @@ class InductorCapture:
             called = {call.subgraph for call in self._calls.get(graph_id, ())}
             for subgraph in (item for item in self._depth.subgraphs if item.name in called):
                 known = output_code.subgraph_id(graph_id, subgraph.name)
-                self._graphs[known] = Graph(
-                    id=known,
-                    stage="post_grad",
-                    compile_id=compile_id,
-                    direction=direction,
-                    nodes=live.fx_nodes(subgraph.module.graph),
-                    outputs=live.output_names(subgraph.module.graph),
-                )
+                nodes, outputs = live.fx_nodes(subgraph.module.graph), live.output_names(subgraph.module.graph)
+                place: dict[str, Any] = {"stage": "post_grad", "compile_id": compile_id, "direction": direction}
+                self._graphs[known] = Graph(id=known, nodes=nodes, outputs=outputs, **place)
                 self.hooks.guard("scheduler facts", self._scheduled, subgraph, known, graph_id, texts)
 
     def _scheduled(self, lowering: Any, graph_id: str, wrapper: str, texts: Sequence[str]) -> None:
@@ -591,15 +533,9 @@ class InductorCapture:
     # ------------------------------------------------------------------ pieces
 
     def _add_graph(self, graph_id: str, stage: Any, compile_id: str, direction: Direction | None, graph: Any) -> None:
-        nodes = _with_caller(live.fx_nodes(graph), self._callers.get(compile_id))
-        self._graphs[graph_id] = Graph(
-            id=graph_id,
-            stage=stage,
-            compile_id=compile_id,
-            direction=direction,
-            nodes=nodes,
-            outputs=live.output_names(graph),
-        )
+        nodes, outputs = _with_caller(live.fx_nodes(graph), self._callers.get(compile_id)), live.output_names(graph)
+        place: dict[str, Any] = {"stage": stage, "compile_id": compile_id, "direction": direction}
+        self._graphs[graph_id] = Graph(id=graph_id, nodes=nodes, outputs=outputs, **place)
         if stage != "pre_grad":
             self._link_back(graph_id, compile_id, direction, graph)
         self._fx_graphs[id(graph)] = (graph_id, graph)
@@ -615,11 +551,10 @@ class InductorCapture:
             if node.op in ("placeholder", "output"):
                 continue
             for name, identity in live.ancestry(node.meta):
-                known = self._fx_graphs[identity][0] if identity in self._fx_graphs else None
-                for candidate, names in earlier.items():
-                    # A graph that was copied has another identity; then the name must do, in the graph it can be in.
-                    if name in names and (candidate == known or (known is None and not candidate.endswith("pre_grad"))):
-                        self._link(candidate, name, graph_id, node.name, "from_node")
+                # The graph of a pattern's replacement is not known, and its names are its own.
+                candidate = self._fx_graphs[identity][0] if identity in self._fx_graphs else None
+                if candidate is not None and name in earlier.get(candidate, ()):
+                    self._link(candidate, name, graph_id, node.name, "from_node")
             # The partitioner and Inductor's passes keep a node that they do not replace, and its name with it.
             for candidate, names in earlier.items():
                 if not candidate.endswith(":pre_grad") and node.name in names:
@@ -649,23 +584,18 @@ class InductorCapture:
     def _read_metrics(self) -> None:
         """Add what only Dynamo's own record of a compile says: how long it took, and why it failed."""
         for metrics in _metrics():
-            compile_id = getattr(metrics, "compile_id", None)
-            if id(metrics) in self._metrics_before or compile_id is None:
-                continue
-            if getattr(metrics, "is_forward", True) is False:
-                continue  # the backward's own line; its time is not the frame's
+            compile_id = metrics.compile_id
+            if id(metrics) in self._metrics_before or compile_id is None or metrics.is_forward is False:
+                continue  # a backward's own line: its time is not the frame's
             known = self._compiles.get(compile_id)
             if known is not None:
-                duration = float(
-                    getattr(metrics, "duration_us", None) or 0
-                )  # of one compile there can be several records
-                self._compile(
+                self._compile(  # of one compile there can be several records
                     compile_id,
-                    duration_us=max(duration, known.duration_us or 0) or None,
-                    recompile_reason=known.recompile_reason or getattr(metrics, "recompile_reason", None),
+                    duration_us=max(float(metrics.duration_us or 0), known.duration_us or 0) or None,
+                    recompile_reason=known.recompile_reason or metrics.recompile_reason,
                     cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
                 )
-            if getattr(metrics, "fail_reason", None):
+            if metrics.fail_reason:
                 where = f"compile {compile_id}"
                 self.hooks.problem(where, f"{metrics.fail_type}: {str(metrics.fail_reason).strip().splitlines()[0]}")
 
@@ -690,17 +620,15 @@ def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, 
     """Give ops that torch recorded no line for (those of a bare `nn.Linear`) the line that called the whole."""
     if caller is None:
         return nodes
-    return tuple(
-        replace(
-            node,
-            source=replace(
-                node.source or Source(), file=caller.file, line=caller.line, code=caller.code, function=caller.function
-            ),
-        )
-        if node.op.startswith("call_") and (node.source is None or node.source.file is None)
-        else node
-        for node in nodes
-    )
+
+    def placed(node: Node) -> Node:
+        source = node.source or Source()
+        if source.file is not None or not node.op.startswith("call_"):
+            return node
+        place = {"file": caller.file, "line": caller.line, "code": caller.code, "function": caller.function}
+        return replace(node, source=replace(source, **place))
+
+    return tuple(map(placed, nodes))
 
 
 def _direction(is_inference: Any, is_backward: Any) -> Direction:
@@ -728,9 +656,7 @@ def with_lines(
 
 def _handles() -> dict[str, tuple[str, ...]]:
     """Debug handle → post-grad nodes of the graph that was just lowered."""
-    import torch._inductor.debug as debug
-
-    table = getattr(debug, HANDLES.partition(":")[2], None) or {}
+    table = resolve(HANDLES)[2] if exists(HANDLES) else {}
     return {handle: tuple(names) for handle, names in table.items()}
 
 
@@ -750,9 +676,8 @@ def _dynamo_utils() -> Any:
 
 def _cudagraph_skip(result: Any) -> str | None:
     """Return why a compiled graph is not replayed as a CUDA graph, as torch says it."""
-    info = getattr(result, "cudagraph_info", None)
-    failed = ", ".join(getattr(info, "cudagraph_fail_reasons", None) or ())
-    return getattr(result, "disabled_cudagraphs_reason", None) or failed or None
+    failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
+    return getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or None
 
 
 def _is_packaged() -> bool:
@@ -766,12 +691,9 @@ def _changed_config() -> dict[str, Any]:
     """Inductor's switches that differ from their default, without those that fxscope sets."""
     import torch._inductor.config as config
 
-    is_default = getattr(config, "_is_default", None)
-    if is_default is None:
-        return {}
     changed: dict[str, Any] = {}
     for name in config._config:
-        if name in _OUR_CONFIG or is_default(name):
+        if name in _OUR_CONFIG or config._is_default(name):
             continue
         value = getattr(config, name)
         # Inductor itself sets some switches during a compile, mostly to what they are anyway.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import getpass
 import importlib
 import json
 import os
-import re
 import subprocess
-import tempfile
 from importlib import resources
 from pathlib import Path
 from shutil import which
@@ -18,7 +15,7 @@ import torch
 
 from fxscope._torch import inductor, profiler, running, steps
 from fxscope._torch.environment import cpu_name, triton_version
-from fxscope._torch.hooks import exists, has_switch, resolve
+from fxscope._torch.hooks import exists, has_switch
 from fxscope.model import Problem
 
 if TYPE_CHECKING:
@@ -101,16 +98,13 @@ def cpp_compiler() -> str | None:
     """The C++ compiler that Inductor takes, None where it finds none."""
     try:
         from torch._inductor import cpp_builder, exc
-
-        try:
-            return str(cpp_builder.get_cpp_compiler())
-        except (exc.InvalidCxxCompiler, OSError, subprocess.SubprocessError):  # such as CXX set to what is no program
-            return None
-    # Another torch keeps them elsewhere, or cannot import them here: what it is known to look for.
-    except (ImportError, AttributeError, AssertionError, KeyError):
-        return next(
-            (found for name in (os.environ.get("CXX"), "g++", "clang++") if name and (found := which(name))), None
-        )
+    except Exception:  # it cannot be imported here: what it is known to look for
+        names = filter(None, (os.environ.get("CXX"), "g++", "clang++"))
+        return next((found for name in names if (found := which(name))), None)
+    try:
+        return str(cpp_builder.get_cpp_compiler())
+    except (exc.InvalidCxxCompiler, OSError, subprocess.SubprocessError):  # such as CXX set to what is no program
+        return None
 
 
 def cache_folders() -> list[tuple[str, Path | None, str]]:
@@ -128,14 +122,12 @@ def cache_folders() -> list[tuple[str, Path | None, str]]:
 
 def _default_inductor_cache() -> str | None:
     """Return what Inductor's own function names."""
-    name = "torch._inductor.runtime.cache_dir_utils:default_cache_dir"
     try:
-        if exists(name):
-            return str(resolve(name)[2]())
-        user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())  # another torch keeps it elsewhere
-    except (KeyError, ModuleNotFoundError, OSError):  # what getpass raises for a user without a name
+        from torch._inductor.runtime.cache_dir_utils import default_cache_dir
+
+        return str(default_cache_dir())
+    except Exception:  # of a user without a name
         return None
-    return f"{tempfile.gettempdir()}/torchinductor_{user}"
 
 
 def triton_pin() -> tuple[str | None, str | None]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope._torch.event_tree import EventTree
-from fxscope._torch.hooks import Hooks, exists, resolve
+from fxscope._torch.hooks import Hooks, resolve
 from fxscope._torch.quiet import quiet
 from fxscope._torch.steps import COMPILED_CALL, in_backward, in_main_thread
 from fxscope.errors import CaptureError
@@ -83,7 +83,7 @@ def _observing(kinds: list[Any]) -> Any:
         profile_memory=True,
         # Else the program's own profile functions would be replaced.
         with_stack=sys.getprofile() is None and threading.getprofile() is None,
-        experimental_config=overload_names(),
+        experimental_config=torch._C._profiler._ExperimentalConfig(capture_overload_names=True),
     )
 
 
@@ -123,14 +123,18 @@ def _is_library(file: str) -> bool:
     return file.startswith((*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent)))
 
 
-def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
+def _around_import(module: Any) -> contextlib.AbstractContextManager[Any]:
+    return without_stacks() if _is_library(module.__spec__.origin or "") else contextlib.nullcontext()
+
+
+def _without_imports(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     """Python's own function that runs a module's code, without recording the calls in that of libraries.
 
     The first `torch.compile` imports what makes 1.7 million of them.
     """
 
     def exec_module(loader: Any, module: Any) -> Any:
-        with without_stacks() if _is_library(module.__spec__.origin or "") else contextlib.nullcontext():
+        with hooks.guard("imports", _around_import, module) or contextlib.nullcontext():
             return original(loader, module)
 
     # Python leaves the frames of this file out of tracebacks and of the levels of warnings.
@@ -215,14 +219,6 @@ def let_children_end() -> None:
 
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=in_child)
-
-
-def overload_names() -> Any:
-    """The configuration of a session whose events name the overload; None where this torch has none such."""
-    try:
-        return torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
-    except (AttributeError, TypeError):
-        return None
 
 
 @contextlib.contextmanager
@@ -339,8 +335,7 @@ class Session:
             self._observing.wrap(COMPILE_FRAME, around=self._compiles_frame)
             self._observing.wrap(COMPILES, around=self._compiles)
             self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
-        if exists(RUNS_MODULE):
-            self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
+        self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2], self.hooks))
         self._own = profile  # first: where it fails on the way there is something to end
         if threading.current_thread() is not threading.main_thread():
             _ThreadEnds(self)

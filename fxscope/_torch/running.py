@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from fxscope._torch.hooks import exists, is_deprecated
+from fxscope._torch.hooks import is_deprecated
 from fxscope._torch.module_names import ModuleNames
 from fxscope.errors import CaptureError
 from fxscope.model import Memory, replace
@@ -37,22 +36,18 @@ def compile_options(compile: Any) -> dict[str, Any] | None:
         raise CaptureError(f"torch.compile has no option {wrong[0]!r}. It has {', '.join(sorted(known))}.")
     mode = options.get("mode")
     if mode is not None:
-        modes = _modes()
+        from torch._inductor import list_mode_options
+
+        modes = sorted(list_mode_options())
         if mode not in modes:
             raise CaptureError(f"torch.compile has no mode {mode!r}. Choose one of {', '.join(modes)}.")
         if options.get("options"):
             # torch.compile takes one or the other; a mode is nothing but a set of options.
-            options["options"] = {**torch._inductor.list_mode_options(mode), **options["options"]}
+            options["options"] = {**list_mode_options(mode), **options["options"]}
             del options["mode"]
     if options.get("options"):
         options["options"] = _checked(options["options"])
     return options
-
-
-def _modes() -> list[str]:
-    import torch._inductor
-
-    return sorted(torch._inductor.list_mode_options())
 
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +87,9 @@ def runner(
             return function(*inputs, **kwargs)
 
     def training() -> None:
-        _clear_gradients(module, inputs, kwargs)
+        for leaf in (*(module.parameters() if module is not None else ()), *_tensors((inputs, kwargs))):
+            if leaf.is_leaf and leaf.requires_grad:
+                leaf.grad = None
         loss_of(forward()).backward()
 
     if backward:
@@ -140,31 +137,19 @@ def loss_of(output: Any) -> torch.Tensor:
     return loss
 
 
-def _parameters(module: torch.nn.Module | None, inputs: Any, kwargs: Any) -> list[torch.Tensor]:
-    found = list(module.parameters()) if module is not None else []
-    return found + [leaf for leaf in _tensors((inputs, kwargs)) if leaf.requires_grad and leaf.is_leaf]
-
-
-def _clear_gradients(module: torch.nn.Module | None, inputs: Any, kwargs: Any) -> None:
-    for parameter in _parameters(module, inputs, kwargs):
-        parameter.grad = None
-
-
 def _tensors(value: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
-def fresh_dynamic_state(hooks: Hooks) -> contextlib.AbstractContextManager[None]:
+def fresh_dynamic_state(hooks: Hooks) -> None:
     """Forget, for as long as the hooks are on, which sizes earlier compiles saw.
 
     Dynamo makes a size dynamic when it has changed since the last compile of the same code, in this process or (from
     its profile on disk) an earlier one. A recording must not depend on what was recorded before.
     """
-    if exists(DYNAMIC_STATE) and exists("torch._dynamo.pgo:CodeState"):
-        from torch._dynamo import pgo
+    from torch._dynamo import pgo
 
-        hooks.replace(DYNAMIC_STATE, defaultdict(pgo.CodeState))
-    return contextlib.nullcontext()
+    hooks.replace(DYNAMIC_STATE, defaultdict(pgo.CodeState))
 
 
 def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> ModuleNames:
@@ -213,9 +198,9 @@ def inductor_switches() -> dict[str, Any]:
     """Every switch of `torch._inductor.config` with its value here, but for deprecated ones."""
     import torch._inductor.config as config
 
-    entries: Any = getattr(config, "_config", {})
+    entries: Any = config._config
     return {
         name: getattr(config, name)
         for name, entry in entries.items()
-        if getattr(entry, "alias", None) is None and not is_deprecated(config, name)
-    } or dict(config.get_config_copy())
+        if entry.alias is None and not is_deprecated(config, name)
+    }

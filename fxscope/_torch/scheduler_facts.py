@@ -11,7 +11,7 @@ import torch
 
 from fxscope._torch import made_for
 from fxscope._torch.graph_memory import peak_memory
-from fxscope._torch.hooks import is_deprecated, switch_value
+from fxscope._torch.hooks import has_switch, is_deprecated, switch_value
 from fxscope._torch.loop_accesses import deps_of
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode, replace
 from fxscope.passes.footprint import footprint, number
@@ -30,39 +30,19 @@ Lines: TypeAlias = "dict[tuple[str, ...], dict[int, tuple[str, str]]]"
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
 
 # Inductor's switches that bear on fusion. Those that this torch lacks are left out.
-LIMITS = (
-    "max_fusion_size",
-    "max_fusion_buffer_group_pairwise_attempts",
-    "score_fusion_memory_threshold",
-    "max_fusion_unique_io_buffers",
-    "aggressive_fusion",
-    "epilogue_fusion",
-    "prologue_fusion",
-    "benchmark_fusion",
-    "benchmark_epilogue_fusion",
-    "benchmark_template_fusion",  # its name since torch 2.15
-    "max_autotune",
-    "max_autotune_gemm",
-    "max_autotune_gemm_backends",
-    "loop_ordering_after_fusion",
-    "loop_reindexing_after_fusion",
-    "epilogue_fusion_user_defined_triton_kernel",
-    "loop_index_inversion_in_fusion",
-    "expand_dimension_for_pointwise_nodes",
-    "combo_kernels",
-    "realize_opcount_threshold",
-    "realize_reads_threshold",
-    "split_reductions",
-    "triton.tiling_prevents_pointwise_fusion",
-    "triton.tiling_prevents_reduction_fusion",
-    "triton.mix_order_reduction",
-    "triton.nested_reduction",
-    "triton.cudagraphs",
-    "cpp.max_horizontal_fusion_size",
-    "cpp.fallback_scatter_reduce_sum",
-    "conv_1x1_as_mm",
-    "force_disable_caches",
-)
+LIMITS = """
+    max_fusion_size max_fusion_buffer_group_pairwise_attempts max_fusion_unique_io_buffers
+    score_fusion_memory_threshold aggressive_fusion epilogue_fusion prologue_fusion
+    epilogue_fusion_user_defined_triton_kernel
+    benchmark_fusion benchmark_epilogue_fusion benchmark_template_fusion
+    max_autotune max_autotune_gemm max_autotune_gemm_backends
+    loop_ordering_after_fusion loop_reindexing_after_fusion loop_index_inversion_in_fusion
+    expand_dimension_for_pointwise_nodes combo_kernels split_reductions
+    realize_opcount_threshold realize_reads_threshold conv_1x1_as_mm force_disable_caches
+    triton.tiling_prevents_pointwise_fusion triton.tiling_prevents_reduction_fusion
+    triton.mix_order_reduction triton.nested_reduction triton.cudagraphs
+    cpp.max_horizontal_fusion_size cpp.fallback_scatter_reduce_sum
+""".split()
 
 
 class ObservedGraph:
@@ -75,9 +55,8 @@ class ObservedGraph:
         self.joins: list[tuple[int, tuple[str, ...], tuple[str, ...], How | None]] = []
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
         self.lines: Lines = {}
-        self.combos: dict[
-            int, tuple[Any, Any]
-        ] = {}  # id(kernel) → the kernel, kept alive, and the nodes written into it
+        # id(kernel) → the kernel, kept alive, and the nodes written into it
+        self.combos: dict[int, tuple[Any, Any]] = {}
         self._clock = 0
 
     def asked(self, node1: Any, node2: Any, answer: bool, reasons: list[str]) -> None:
@@ -150,10 +129,8 @@ def extern_kernel_name(node: Any) -> str:
         operation = next((item.node for item in node.get_nodes() if item.is_extern()), None)
     if type(operation).__name__ == "UserDefinedTritonKernel":
         return str(operation.get_kernel_and_metadata()[0].__name__)
-    for attribute in ("python_kernel_name", "cpp_kernel_name"):
-        name = getattr(operation, attribute, None)
-        if name:
-            return str(name)
+    if name := getattr(operation, "python_kernel_name", None) or getattr(operation, "cpp_kernel_name", None):
+        return str(name)
     overload = getattr(operation, "op_overload", None)
     return f"torch.ops.{overload}" if overload is not None else type(operation).__name__
 
@@ -174,7 +151,7 @@ def type_of(node: Any) -> str:
             return "multi_output"
         if "UserDefinedTritonKernel" in operation:
             return "user_triton"
-        return "fallback" if operation & {"FallbackKernel"} else "extern"
+        return "fallback" if "FallbackKernel" in operation else "extern"
     if len(node.get_nodes()) > 1:
         return "reduction" if node.is_reduction() else "pointwise"
     data = type(getattr(node.node, "data", None)).__name__
@@ -387,8 +364,7 @@ def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
 
     What lies where a result of the node is written in the end is that result's memory.
     """
-    removed: Any = getattr(graph, "removed_buffers", internal)  # an older torch: all of them
-    stored = internal - set(removed) - set(getattr(graph, "inplaced_to_remove", ()))
+    stored = internal - set(graph.removed_buffers) - set(graph.inplaced_to_remove)
     places: dict[str, str] = getattr(getattr(graph, "wrapper_code", None), "reuses", {})
 
     def place(name: str) -> str:
@@ -468,18 +444,9 @@ def _attempts(
         words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
         reason = words or (reasons[-1] if reasons else None)
         cause = _told("causes", problems, _cause, scheduler, node1, node2) if reason == "no shared data" else None
-        attempt = FusionAttempt(
-            a=a,
-            b=b,
-            fused=False,
-            raw_reason=reason,
-            cause=cause,
-            order=clock,
-            # A pair that could be fused and was not, without a word: another fusion went first.
-            how=None,
-        )
-        if answer and words is None:
-            attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=None, cause="could be fused", order=clock)
+        if answer and words is None:  # another fusion went first
+            reason, cause = None, "could be fused"
+        attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason, cause=cause, order=clock)
         key = (groups_a.pop() or 0, groups_b.pop() or 0)
         rank = (len(a) + len(b), clock)
         if key not in last or last[key][:2] < rank:
@@ -498,18 +465,12 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
         item.name
         for node in (node1, node2)
         for item in node.read_writes.reads_and_writes()
-        if item.name in common and _is_looked_up(item)
+        if item.name in common and hasattr(item, "is_indirect") and item.is_indirect()  # only `MemoryDep` has it
     }
     if looked_up and looked_up >= set(common):
         return str(dict.fromkeys(sorted(looked_up), "indirect"))
     common = type(common)(name for name in common if name not in looked_up)
     return scheduler.decide_fusion_fail_reason(node1, node2, common)
-
-
-def _is_looked_up(dep: Any) -> bool:
-    """Return whether an access's address is loaded from memory; only `MemoryDep` can tell."""
-    is_indirect = getattr(dep, "is_indirect", None)
-    return is_indirect is not None and is_indirect()
 
 
 def limits() -> dict[str, Any]:
@@ -518,11 +479,8 @@ def limits() -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for name in LIMITS:
-        if is_deprecated(config, name):
+        if is_deprecated(config, name) or not has_switch(config, name):
             continue
-        try:
-            value = switch_value(config, name)
-        except AttributeError:
-            continue
+        value = switch_value(config, name)
         found[name] = value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
     return found

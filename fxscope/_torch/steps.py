@@ -2,8 +2,8 @@
 
 A step ends where the first optimizer's `step` returns; a program without one has no steps that can be known while it
 runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. The observation ends
-after a number of steps, of calls of a compiled graph, or of seconds; from there on a step costs one time stamp, counted in
-a histogram of constant size.
+after a number of steps, of calls of a compiled graph, or of seconds. From there on each step of an optimizer, or each of
+`MOST_TIMED` calls of the graph, costs one time stamp, counted in a histogram of constant size.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxscope._torch.hooks import exists, resolve
+from fxscope._torch.hooks import Hooks, resolve
 from fxscope.model import StepTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fxscope._torch.hooks import Hooks
-
 STEP_ENDS = "fxscope: step ends"  # events in the trace
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
+MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
 _PER_E = 100  # buckets per factor e: each is 1 % wide
 _SLOWEST = 8
 _SAMPLES = 64
@@ -127,14 +126,14 @@ class StepWatch:
         self.durations = Durations()  # of steps, after the observation
         self.between_calls = Durations()  # of the graph that was called most, likewise
         self._marker: int | None = None
+        self._timing = Hooks()  # around calls after the observation
 
     def start(self, hooks: Hooks) -> None:
         """Begin; the hook is torch's public one for every optimizer."""
         _, _, register = resolve(OPTIMIZER_HOOK)
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._stepped))
         hooks.at_end("optimizer steps", handle.remove)
-        if exists(OPTIMIZER_MADE):
-            hooks.wrap(OPTIMIZER_MADE, before=self._made)
+        hooks.wrap(OPTIMIZER_MADE, before=self._made)
         if self._thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
             _thread.start_new_thread(self._wait, ())
@@ -190,12 +189,16 @@ class StepWatch:
             self.num_observed = self.num_steps
             if self._calls and not self.num_steps:
                 self._marker = max(self._calls, key=lambda graph: self._calls[graph])
-                hooks.wrap(COMPILED_CALL, before=self._called_again)
+                self._timing.problems = hooks.problems
+                self._timing.wrap(COMPILED_CALL, before=self._called_again)
+                hooks.at_end("times of calls", self._timing.close)
 
     def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
         if id(graph) == self._marker and threading.get_ident() == self._thread:
             self._add_to(self.between_calls)
             self._is_over.set()
+            if self.between_calls.count == MOST_TIMED:
+                self._timing.close()
 
     def _stepped(self, optimizer: Any, *_: Any) -> None:
         if torch.compiler.is_compiling() or threading.get_ident() != self._thread:

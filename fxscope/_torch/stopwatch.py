@@ -68,19 +68,8 @@ def wall_samples(
     for _ in range(3):
         run()
     synchronize()
-    start = time.perf_counter()
-    run()
-    synchronize()
-    calls = max(1, min(MAX_CALLS, int(BLOCK_S / max(1e-7, time.perf_counter() - start))))
-    samples = []
-    for _ in range(repeats):
-        synchronize()
-        start = time.perf_counter()
-        for _ in range(calls):
-            run()
-        synchronize()
-        samples.append((time.perf_counter() - start) / calls * 1e6)
-    return tuple(samples), first
+    calls = max(1, min(MAX_CALLS, int(BLOCK_S * 1e9 / _block(run, 1))))
+    return tuple(_block(run, calls) / 1e3 for _ in range(repeats)), first
 
 
 def error_against_float32(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fxscope._torch.hooks import Hooks
 
@@ -118,7 +118,7 @@ class Tap:
     @staticmethod
     def _of_line(
         text: str, texts: Mapping[str, set[torch.fx.Node]], variables: Mapping[str, set[torch.fx.Node]]
-    ) -> Iterable[torch.fx.Node] | set[torch.fx.Node]:
+    ) -> set[torch.fx.Node]:
         if assigned := _ASSIGNMENT.match(text):
             written = text[assigned.start(1) :].rstrip(";")
             return texts.get(written) or variables.get(assigned[1].lstrip("_"), set())

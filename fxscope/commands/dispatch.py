@@ -29,7 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-grad", action="store_true", help="no input requires grad")
     parser.add_argument("--autocast", action="store_true", help="inside torch.autocast")
-    parser.add_argument("--trace", action="store_true", help="run it on example inputs and show what it really called")
+    parser.add_argument(
+        "--trace", action="store_true", help="run it on tensors of --shape and show what it really called"
+    )
     parser.add_argument(
         "--shape", action="append", metavar="8x16", help="shape of the next tensor, with --trace; repeatable"
     )

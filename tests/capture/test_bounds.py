@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import types
+from importlib.machinery import SourceFileLoader
 
 import pytest
 import torch
 from torch import nn
 
-from fxscope._torch import event_tree, hooks
+from fxscope._torch import event_tree, hooks, steps
 from fxscope.capture import MOST_CALLS, Recorder
 
 
@@ -135,3 +137,28 @@ def test_neither_imports_of_libraries_nor_the_compiler_are_in_the_observation(tm
     done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     calls, ops = map(int, done.stdout.split())
     assert calls < 100_000 and ops > 5
+
+
+@pytest.mark.cpp
+def test_only_some_calls_after_the_observation_are_timed() -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(nn.Linear(4, 4))
+    with Recorder(max_seconds=60) as recorder, torch.no_grad():
+        for _ in range(MOST_CALLS + 5):
+            compiled(torch.ones(2, 4))
+        assert steps.COMPILED_CALL in hooks.active()
+        for _ in range(steps.MOST_TIMED):
+            compiled(torch.ones(2, 4))
+        assert steps.COMPILED_CALL not in hooks.active()
+    assert recorder.recording.step_times.count == steps.MOST_TIMED
+
+
+def test_a_module_without_a_spec_is_imported_as_without_fxscope(tmp_path) -> None:
+    (tmp_path / "plain.py").write_text("x = 3\n")
+    module = types.ModuleType("plain")
+    module.__spec__ = None
+    with Recorder() as recorder:
+        SourceFileLoader("plain", str(tmp_path / "plain.py")).exec_module(module)
+        torch.ones(2).sin()
+    assert module.x == 3 and recorder.failure is None
+    assert "imports" in {problem.where for problem in recorder.recording.problems}

@@ -77,6 +77,17 @@ def test_provenance_goes_back_to_the_users_graph(geglu) -> None:
     assert tied == {node.name for node in geglu.graphs[2].nodes if node.op == "call_function"}
 
 
+def test_a_replacements_own_names_are_not_those_of_the_program() -> None:
+    def two(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(bias, x, x) @ (x @ x + bias)
+
+    facts = compile_once(two, (torch.ones(8, 8), torch.ones(8)))
+    links = {(link.from_, link.to[1]) for link in facts.links if link.to[0] == "0/0:inference:post_grad"}
+    assert (("0/0:inference", "add"), "addmm_default") in links  # torch replaced `mm` and `add`
+    assert (("0/0:inference", "addmm"), "addmm_default") not in links
+    assert (("0/0:inference", "addmm"), "addmm") in links
+
+
 def test_kernel_calls_know_what_ran_in_them(geglu) -> None:
     post_grad = geglu.graphs[-1]
     calls = [(call.kernel.split("_")[0], call.handle.rsplit(":", 1)[1], len(call.nodes)) for call in geglu.calls]

@@ -44,7 +44,9 @@ def test_linear_is_composite_and_calls_addmm_for_a_bias():
     assert found.composite == "implicit" and found.inductor == "composite" and found.aliases == ()
     calling = [key for key in found.keys if key.state == "calls"]
     assert [key.key for key in calling] == ["AutogradCPU"] and calling[0].registration.kind == "math kernel"
-    inputs, _ = dispatch_example.example("aten::linear", (), "float32", "cpu", requires_grad=True)
+    inputs, _ = dispatch_example.example(
+        "aten::linear", ((1024, 32), (64, 32), (64,)), "float32", "cpu", requires_grad=True
+    )
     ran = dispatch_example.run("aten::linear", inputs)
     assert [child.name for child in ran.children] == ["aten::t", "aten::addmm"]
     assert ran.shapes == ((1024, 32), (64, 32), (64,))
@@ -125,7 +127,7 @@ def test_a_build_without_cuda_says_what_it_cannot_tell():
 
 
 def test_every_form_is_printed(capsys):
-    assert cli.main(["dispatch", "aten::linear", "--trace", "--device", "cpu"]) == 0
+    assert cli.main(["dispatch", "aten::linear", "--trace", "--shape", "8x4", "--shape", "2x4", "--device", "cpu"]) == 0
     out = capsys.readouterr().out
     assert "aten::linear is CompositeImplicit for cpu tensors" in " ".join(out.split())
     assert "├─ aten::t" in out and "AutogradCPU" in out
@@ -136,6 +138,8 @@ def test_every_form_is_printed(capsys):
 def test_shapes_that_do_not_fit_are_a_clear_error(capsys):
     assert cli.main(["dispatch", "linear", "--trace", "--device", "cpu", "--shape", "3x4", "--shape", "9x9"]) == 2
     assert "did not take the shapes" in capsys.readouterr().err
+    assert cli.main(["dispatch", "linear", "--trace", "--device", "cpu"]) == 2
+    assert "give a --shape for each tensor" in capsys.readouterr().err
     assert cli.main(["dispatch", "linear", "--shape", "axb"]) == 2
     assert cli.main(["dispatch", "linear", "--device", "toaster"]) == 2
 
