@@ -281,7 +281,7 @@ class Recorder:
         self._title = title or "recording"
         self._bypass_caches, self._remember, self._skip_init = bypass_caches, remember, skip_init
         self._warn = warn
-        self._open: list[Any] = []
+        self._capture: InductorCapture | None = None
         self._names = ModuleNames()
         self._threads: list[str] = []  # names of those that the program started
         self._session: profiler.Session | None = None
@@ -294,14 +294,12 @@ class Recorder:
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self.recording = self.failure = None
         try:
-            self._capture = InductorCapture(bypass_caches=self._bypass_caches, remember=self._remember)
-            self._capture.__enter__()
-            self._open.append(self._capture)
+            capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches, remember=self._remember)
+            capture.__enter__()
             wanted = (1 if self._warmup is None else self._warmup) + (self._steps or step_plan.DEFAULT_STEPS)
             watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
             self._watch = watch
             session = self._session = profiler.Session()
-            capture = self._capture
             watch.is_compiling = lambda: session.num_compiling + capture.num_lowering > 0
             capture.while_lowering = session.unstacked
             session.on_call = watch.called
@@ -336,13 +334,11 @@ class Recorder:
         # Whatever fails on the way, here or before: nothing of ours stays in torch.
         with contextlib.ExitStack() as last:
             last.callback(self._only.__exit__)
-            for owner in (getattr(self, "_capture", None), self._session):
-                if owner is not None:
-                    last.callback(owner.hooks.close)
             if self._session is not None:
+                last.callback(self._session.hooks.close)
                 last.callback(self._session.hooks.guard, "profiler", self._session.pause)
-            while self._open:
-                self._open.pop().__exit__(None, None, None)
+            if self._capture is not None:
+                last.callback(self._capture.__exit__)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
@@ -391,16 +387,20 @@ class Recorder:
             print(message, file=sys.stderr)
 
     def _build(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
-        facts = self._capture.facts()
-        problems = [*self._session.hooks.problems] if self._session is not None else []
+        assert self._capture is not None and self._session is not None
+        facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording = self._of_traces(traces)
         plan = self.step_plan
         num_calls = len(plan.kept) + len(plan.others) if plan is not None and plan.edges == "call" else None
         times = self._watch.times(num_calls) or _times_while_recording(recording)
-        recording = replace(recording, step_times=times, unobserved=(*recording.unobserved, *self._unobserved()))
-        recording = replace(recording, memory=recording.memory or running.peak_memory())
         recording = replace(
-            recording, title=self._title, environment=environment(), problems=(*recording.problems, *problems)
+            recording,
+            title=self._title,
+            environment=environment(),
+            step_times=times,
+            memory=recording.memory or running.peak_memory(),
+            unobserved=(*recording.unobserved, *self._unobserved(self._capture.num_unexplained)),
+            problems=(*recording.problems, *problems),
         )
         recording = _with_facts(recording, facts)
         if not recording.graphs and not recording.launches:
@@ -408,15 +408,16 @@ class Recorder:
         return _finish(recording)
 
     def _why_nothing(self) -> str:
-        if problems := self._session.hooks.problems if self._session is not None else []:
+        assert self._session is not None
+        if problems := self._session.hooks.problems:
             return "; ".join(f"{problem.where}: {problem.message}" for problem in problems)
         if self._threads:
             remedy = "call it in the main one, or `with fxscope.record():` there"
             return f"only one thread is recorded, and the program started {_threads(self._threads)}: {remedy}"
         return "does it call PyTorch in this process?"
 
-    def _unobserved(self) -> list[Unobserved]:
-        """Return what ran after the observation ended."""
+    def _unobserved(self, cached: int) -> list[Unobserved]:
+        """Return what ran unseen; `cached`: graphs that came out of a cache without evidence."""
         watch, found = self._watch, []
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
@@ -430,7 +431,6 @@ class Recorder:
         if self._threads:
             detail = f"ops in {_threads(self._threads)}, which the program started"
             found.append(Unobserved(what="threads", count=len(self._threads), detail=detail))
-        cached = self._capture.num_unexplained
         if cached:
             detail = f"{counted(cached, 'graph')} that came out of a cache with no evidence"
             found.append(Unobserved(what="caches", count=cached, detail=detail))

@@ -298,7 +298,8 @@ class _Identity:
         replayed = _replay(raw.name, raw.overload, tuple(_frozen(item) for item in raw.inputs), tuple(values))
         aliases = self._aliases(raw, schema, inputs, mutates, replayed)
         outputs = tuple(meta for meta, _ in replayed or ())
-        self._wrote(position, [(impls[index], inputs[index].storage) for index in mutates])
+        for index in mutates:
+            self._writers[inputs[index].storage] = self._bound[impls[index]] = position
         self._gave(position, raw, inputs, mutates, aliases, outputs)
         backward = raw.around.sequence is not None
         number = raw.around.sequence if backward else raw.sequence
@@ -336,11 +337,6 @@ class _Identity:
             return exact[0].position
         return self._writers.get(storage)
 
-    def _wrote(self, position: int, written: Iterable[tuple[int, int]]) -> None:
-        for impl, storage in written:
-            self._writers[storage] = position
-            self._bound[impl] = position
-
     def _aliases(
         self,
         raw: _Raw,
@@ -375,18 +371,14 @@ class _Identity:
         if mutates:
             return
         fresh = list(raw.allocated)
-        for storage in fresh:
-            self._writers[storage] = position
+        self._writers.update(dict.fromkeys(fresh, position))
         storages = fresh or [inputs[index].storage for index in aliases or ()]
         if aliases is None and not fresh:
             storages = list(dict.fromkeys(item.storage for item in inputs))
-        metas: Sequence[TensorMeta | None] = outputs or (None,)
+        # Several outputs that are new each have a memory of their own, in an order that is not known.
+        metas: Sequence[TensorMeta | None] = (outputs or (None,)) if len(storages) == 1 else (None,)
         for storage in storages:
-            # Several outputs that are new each have a memory of their own, in an order that is not known.
-            self._made.setdefault(storage, []).extend(
-                _Made(position, meta if len(storages) == 1 else None)
-                for meta in (metas if len(storages) == 1 else (None,))
-            )
+            self._made.setdefault(storage, []).extend(_Made(position, meta) for meta in metas)
 
     def _source(self, raw: _Raw, number: int | None, *, backward: bool) -> Source | None:
         if backward:  # it runs from the line of `backward()`, and belongs to the forward op with its number
@@ -402,10 +394,7 @@ class _Identity:
 
 @functools.lru_cache(maxsize=4096)
 def _in_module(source: Source | None, path: str | None, kind: str) -> Source:
-    place = source or Source()
-    return Source(
-        file=place.file, line=place.line, code=place.code, function=place.function, module=path, module_type=kind
-    )
+    return replace(source or Source(), module=path, module_type=kind)
 
 
 def _is_like(known: TensorMeta | None, meta: TensorMeta) -> bool:
@@ -413,13 +402,9 @@ def _is_like(known: TensorMeta | None, meta: TensorMeta) -> bool:
 
 
 def _meta(tensor: Any) -> TensorMeta:
-    strided = tensor.layout == torch.strided
-    return TensorMeta(
-        shape=tuple(tensor.sizes),
-        dtype=str(tensor.dtype).removeprefix("torch."),
-        stride=tuple(tensor.strides) if strided else None,
-        device=str(tensor.device),
-    )
+    stride = tuple(tensor.strides) if tensor.layout == torch.strided else None
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return TensorMeta(shape=tuple(tensor.sizes), dtype=dtype, stride=stride, device=str(tensor.device))
 
 
 # ---------------------------------------------------------------------- asking torch

@@ -58,7 +58,7 @@ class Processes:
     def _start(self, original: Callable[..., Any], process: Any, *args: Any, **kwargs: Any) -> Any:
         if self._inside:
             return original(process, *args, **kwargs)
-        self._hooks.guard("child processes", self._begins)
+        self._hooks.guard("child processes", self._count, "process")
         self._inside = True
         try:
             return original(process, *args, **kwargs)
@@ -68,17 +68,12 @@ class Processes:
     def forks(self) -> None:
         self._hooks.guard("child processes", self._count, "fork")
 
-    def _begins(self) -> None:
-        files = self._callers()
-        if any(mark in file for file in files for mark in _COMPILERS):
-            return
-        kind = "worker" if any(file.endswith(_LOADER) for file in files) else "process"
-        self.started[kind] = self.started.get(kind, 0) + 1
-
     def _count(self, kind: str) -> None:
         if self._inside:
             return
         files = self._callers()
+        if kind == "process" and any(file.endswith(_LOADER) for file in files):
+            kind = "worker"
         if not any(mark in file for file in files for mark in (*_COMPILERS, *_MARKS)):
             self.started[kind] = self.started.get(kind, 0) + 1
 

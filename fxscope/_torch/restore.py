@@ -146,7 +146,7 @@ class _State:
         inner = getattr(function, "_torchdynamo_orig_callable", None)
         if inner is not None:
             return [("", inner)]
-        if function.__module__ is None or _is_foreign(function.__module__):
+        if _is_foreign(function.__module__ or "torch"):
             return []
         found: list[tuple[str, Any]] = [("", function.__defaults__), ("", function.__kwdefaults__)]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
