@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope import store
-from fxscope._torch import own_trace, probe, profiler, restore, running, step_plan, stopwatch
+from fxscope._torch import own_trace, probe, profiler, restore, running, stopwatch
 from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import MOST_OPS
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.processes import Processes
-from fxscope._torch.steps import Durations, StepWatch
+from fxscope._torch.steps import DEFAULT_STEPS, Durations, StepWatch
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
 from fxscope.index import index_of
 from fxscope.model import Graph, Memory, Problem, Recording, StartUp, StepTimes, Unobserved, replace
@@ -273,7 +273,7 @@ class Recorder:
         skip_init: bool = False,
         max_seconds: float = MOST_SECONDS,
     ) -> None:
-        self.step_plan: step_plan.StepPlan | None = None  # where the steps are the program's own
+        self._num_calls: int | None = None  # of the program's one model, where those are its steps
         self.recording: Recording | None = None
         self._processes = Processes()
         self._ended_at = ""  # the bound that ended the observation
@@ -296,7 +296,7 @@ class Recorder:
         try:
             capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches, remember=self._remember)
             capture.__enter__()
-            wanted = (1 if self._warmup is None else self._warmup) + (self._steps or step_plan.DEFAULT_STEPS)
+            wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
             watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
             self._watch = watch
             session = self._session = profiler.Session()
@@ -390,9 +390,7 @@ class Recorder:
         assert self._capture is not None and self._session is not None
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording = self._of_traces(traces)
-        plan = self.step_plan
-        num_calls = len(plan.kept) + len(plan.others) if plan is not None and plan.edges == "call" else None
-        times = self._watch.times(num_calls) or _times_while_recording(recording)
+        times = self._watch.times(self._num_calls) or _times_while_recording(recording)
         recording = replace(
             recording,
             title=self._title,
@@ -442,7 +440,7 @@ class Recorder:
         for path, theirs in traces:
             plan: dict[str, Any] = {}
             if not theirs:
-                keep = self._steps or step_plan.DEFAULT_STEPS
+                keep = self._steps or DEFAULT_STEPS
                 plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start}
             observed = own_trace.prepare(path, self._session.trees[path], self._names, **plan)
             try:
@@ -460,7 +458,7 @@ class Recorder:
                 graph, ties = eager_graph.program_graph(recording.ops, facts)
                 start_up = None if self._skip_init else start_up_of(observed)
                 recording = replace(recording, unobserved=unobserved_steps(observed), start_up=start_up)
-                self.step_plan = observed.steps
+                self._num_calls = observed.steps.num_calls
             if num_cut := self._session.trees[path].num_cut:
                 cut = Unobserved(
                     what="ops", count=num_cut, detail=f"{counted(num_cut, 'op')} after the first {MOST_OPS:,}"

@@ -11,8 +11,7 @@ import gzip
 from typing import TYPE_CHECKING, Any
 
 from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of, is_op_name
-from fxscope._torch.step_plan import StepPlan, plan
-from fxscope._torch.steps import STEP_ENDS
+from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.model import Problem
 from fxscope.readers.trace.reader import mend
 
@@ -43,7 +42,7 @@ class Observed:
 
 
 def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> Observed:
-    """Read a session's facts, and rewrite its trace for the reader; with options (`step_plan.plan`), write steps.
+    """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps.
 
     Args:
         path: the exported trace.

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 from fxscope._torch import made_for
-from fxscope._torch.graph_memory import peak_memory
 from fxscope._torch.hooks import has_switch, is_deprecated, switch_value
 from fxscope._torch.loop_accesses import deps_of
-from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode, replace
+from fxscope.model import (
+    BufferAccess,
+    FusionAttempt,
+    How,
+    PeakMemory,
+    Problem,
+    Schedule,
+    ScheduledGroup,
+    SchedulerNode,
+    replace,
+)
 from fxscope.passes.footprint import footprint, number
 
 if TYPE_CHECKING:
@@ -471,6 +480,30 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
         return str(dict.fromkeys(sorted(looked_up), "indirect"))
     common = type(common)(name for name in common if name not in looked_up)
     return scheduler.decide_fusion_fail_reason(node1, node2, common)
+
+
+def peak_memory(graph: Any) -> PeakMemory | None:
+    """Return what is alive at the peak of a scheduled graph, as Inductor estimates it; `None` where it runs nothing."""
+    from torch._inductor import memory
+    from torch.utils._ordered_set import OrderedSet
+
+    nodes: list[Any] = list(graph.scheduler.nodes)
+    if not nodes:
+        return None
+    outputs = OrderedSet(str(name) for name in graph.get_output_names())
+    inputs = memory.get_freeable_input_buf(nodes, OrderedSet(graph.graph_inputs.keys()))
+    memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
+    ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
+    peak, sizes = memory.estimate_peak_memory(nodes, inputs, outputs)
+    step = max(range(len(nodes)), key=sizes.__getitem__)
+    alive = [item for item in ranges if item.start_step <= step and (item.end_step == -1 or step <= item.end_step)]
+    # The tuple of an extern's results is allocated as a whole and freed item by item.
+    owners = sorted(((str(item.buffer.get_name()), int(item.size_free)) for item in alive), key=lambda item: -item[1])
+    return PeakMemory(
+        bytes=int(peak),
+        scheduler_nodes=tuple(member.get_name() for member in nodes[step].get_nodes()),
+        buffers=tuple((name, size) for name, size in owners if size),
+    )
 
 
 def limits() -> dict[str, Any]:

@@ -31,7 +31,6 @@ from fxscope._torch import (
     own_trace,
     profiler,
     running,
-    step_plan,
     steps,
 )
 from fxscope.errors import CaptureError, RenderError
@@ -459,8 +458,7 @@ def internals(module: Any) -> list[tuple[Any, str]]:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "module",
-    [capture, inductor, profiler, steps, event_tree, module_names, own_trace, nodes, running, step_plan, environment],
+    "module", [capture, inductor, profiler, steps, event_tree, module_names, own_trace, nodes, running, environment]
 )
 def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
