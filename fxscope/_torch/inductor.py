@@ -1,10 +1,4 @@
-"""Observe the compiler: graphs, output code, kernel calls, guards, recompiles, graph breaks.
-
-with InductorCapture() as capture:
-    torch.compile(model)(x)
-facts = capture.facts()
-
-"""
+"""Observe the compiler: graphs, output code, kernel calls, guards, recompiles, graph breaks."""
 
 from __future__ import annotations
 
