@@ -128,7 +128,7 @@ class _Graph:
         if written <= set(self.schedule.outputs) and not takers:
             cause = "saved" if written <= set(self.schedule.saved) else "output"
         arguments: dict[str, Any] = {"cause": cause, "nodes": names}
-        if first.stride_order is not None or first.strides is not None:
+        if len({(item.strides, item.stride_order) for item in demands}) == 1:
             arguments["strides"] = list(first.strides or ())
             arguments["stride_order"] = list(first.stride_order or ())
         return "layout_copy", arguments
