@@ -189,19 +189,14 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
     lowered = done.get(f"{graph.id}:post_grad")
     rewritten = Rewritten(graph, lowered) if lowered is not None else None
     used = used_in(graph)
-    nodes = (
-        _edge(node) or (_earlier_node(node, targets.get(node.name, []), used, rewritten) if targets else _untied(node))
+    nodes = tuple(
+        _edge(node) or _earlier_node(node, targets.get(node.name, []), used, rewritten, tied=bool(targets))
         for node in graph.nodes
     )
-    return replace(graph, nodes=tuple(nodes))
+    return replace(graph, nodes=nodes)
 
 
 _STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "unknown", "eliminated", "input")
-
-
-def _untied(node: Node) -> Node:
-    expected = node.expected or expected_nature(node.target)
-    return replace(node, kind="unknown", nature=expected, expected=expected, reason="nothing ties it to later graphs")
 
 
 class Rewritten:
@@ -210,10 +205,8 @@ class Rewritten:
     def __init__(self, graph: Graph, lowered: Graph) -> None:
         self.old: dict[str, Node] = {node.name: node for node in graph.nodes}
         self.new: dict[str, Node] = {node.name: node for node in lowered.nodes}
-        self.users: dict[str, list[str]] = {}
-        for node in graph.nodes:
-            for name in node.inputs:
-                self.users.setdefault(name, []).append(node.name)
+        users = by_each(graph.nodes, lambda node: node.inputs)
+        self.users = {name: [user.name for user in found] for name, found in users.items()}
 
     def survivors(self, name: str) -> set[str] | None:
         """The nearest nodes after this one that are in both graphs; `None` where a way ends in none."""
@@ -249,8 +242,11 @@ class Rewritten:
         return [node for key, node in self.new.items() if key in found]
 
 
-def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Rewritten | None) -> Node:
+def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Rewritten | None, *, tied: bool) -> Node:
     expected = node.expected or expected_nature(node.target)
+    if not tied:
+        reason = "nothing ties it to later graphs"
+        return replace(node, kind="unknown", nature=expected, expected=expected, reason=reason)
     working = [target for target in targets if target.kind != "input"]
     word = "became"
     if not working and rewritten is not None and expected not in ("view", "host"):

@@ -171,13 +171,12 @@ def nodes_of(end: DecisionEnd, graphs: Mapping[str, Mapping[str, Node]]) -> list
 def time_of(call: KernelCall | None, nodes: Sequence[Node]) -> float | None:
     """The device time in µs of a kernel call, measured or on a target predicted, or of eager ops; `None` if not known."""
     if call is not None:
-        return call.timing.mean_us if call.timing else call.estimated_us if is_predicted(call) else None
+        return call.timing.mean_us if call.timing else call.estimated_us if _is_predicted(call) else None
     times = [node.timing.mean_us if node.timing else None for node in nodes]
     return None if None in times or not times else sum(time or 0.0 for time in times)
 
 
-def is_predicted(call: KernelCall) -> bool:
-    """Return whether a call's time is a target's prediction."""
+def _is_predicted(call: KernelCall) -> bool:
     return call.timing is None and call.estimated_range_us is not None
 
 
@@ -203,7 +202,7 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
     return Side(
         work=work,
         known_us=time_of(call, mine),
-        predicted=call is not None and is_predicted(call),
+        predicted=call is not None and _is_predicted(call),
         library=any(map(is_library, targets)) if call is None else call.type in _OTHERS,
     )
 

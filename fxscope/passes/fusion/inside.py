@@ -21,7 +21,9 @@ def decisions(
     """Return how the ops of each call came together."""
     result: list[Decision] = []
     for call in calls:
-        result += folded(call)
+        for name in call.folded:  # became strides or another argument
+            rest = tuple(node for node in call.nodes if node != name)
+            result.append(one_kernel(call, (name,), rest, "folded", Reason("folded", {"kernel": call.handle})))
         members = members_of(call, slices)
         if schedule is None or slices is None or not members:
             result += untold(call)
@@ -65,15 +67,6 @@ def one_kernel(
         notes=reason.notes,
         evidence=evidence or call.nodes_evidence,
     )
-
-
-def folded(call: KernelCall) -> list[Decision]:
-    """An op that became strides or another argument of the call costs nothing."""
-    reason = Reason("folded", {"kernel": call.handle})
-    return [
-        one_kernel(call, (name,), tuple(node for node in call.nodes if node != name), "folded", reason)
-        for name in call.folded
-    ]
 
 
 def untold(call: KernelCall) -> list[Decision]:
