@@ -427,6 +427,14 @@ def predict_or_say(gpu: Gpu, work: Workload | None) -> Prediction | str:
     return Prediction(us=us, low=low, high=high, basis=basis)
 
 
+def smallest_us(gpu: Gpu) -> tuple[float, str] | None:
+    """Return what the smallest kernels take on a GPU, or on the nearest that was measured, and what that stands on."""
+    source, _ = _calibrated(gpu)
+    if source is None or source.calibration is None or "pointwise" not in source.calibration.families:
+        return None
+    return source.calibration.families["pointwise"].parameters["floor"], f"the smallest kernels of the {source.name}"
+
+
 def _fit_of(source: Gpu, work: Workload) -> tuple[FamilyFit | None, str | None]:
     """The fit to use, and what it stands on where nothing of the call's own family was measured."""
     if work.family == "template":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope import gpus, op_names
 from fxscope.columns import column
 from fxscope.gpus import timing as device_times
-from fxscope.gpus.prediction import Prediction, predict_or_say
+from fxscope.gpus.prediction import Prediction, predict_or_say, smallest_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
@@ -129,15 +129,15 @@ def cost_of_call(
     call = replace(call, estimated_us=None, estimated_range_us=None, estimated_basis=None)
     if not recording.environment.target or call.timing is not None or on_cpu:
         return call
-    if call.type == "user_triton":
-        return replace(call, estimated_basis="no prediction: generated code does not say what a user's own kernel does")
     work = call.workload
     if work is not None and work.m and work.dtype is None and (dtype := dtype_of(call, graph)) is not None:
         work = of_dtype(work, dtype)
     if work is not None and work.family == "gemm" and work.dtype == "float32" and multiplies_by_tf32(recording):
         work = replace(work, dtype="tfloat32")
     found: Prediction | str = "of this GPU nothing is known"
-    if work is None and call.type == "triton_template":
+    if call.type == "user_triton":
+        found = "generated code does not say what a user's own kernel does"
+    elif work is None and call.type == "triton_template":
         found = "of templates only those of matrix products were measured"
     elif limits is not None:
         found = predict_or_say(limits.gpu, work)
@@ -145,9 +145,11 @@ def cost_of_call(
         return replace(
             call, estimated_us=found.us, estimated_range_us=(found.low, found.high), estimated_basis=found.basis
         )
-    if roof is None or roof.floor_us is None:
-        return replace(call, estimated_basis=f"no prediction: {found}")
-    return replace(call, estimated_us=roof.floor_us, estimated_basis=f"a floor: {roof.basis}; no prediction: {found}")
+    floor, basis = (roof.floor_us, roof.basis) if roof is not None and call.type != "user_triton" else (None, None)
+    if floor is None and limits is not None and (smallest := smallest_us(limits.gpu)) is not None:
+        floor, basis = smallest
+    words = f"a floor: {basis}; " if floor is not None else ""
+    return replace(call, estimated_us=floor, estimated_basis=f"{words}no prediction: {found}")
 
 
 def multiplies_by_tf32(recording: Recording) -> bool:

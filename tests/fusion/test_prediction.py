@@ -249,11 +249,12 @@ def test_a_target_file_that_is_none_is_one_sentence(tmp_path):
         gpus.load(str(tmp_path / "none.json"))
 
 
-def test_a_user_kernel_has_no_prediction():
+def test_a_user_kernel_has_a_floor_and_no_prediction():
     call = KernelCall(id="1", graph="g", handle="k:1", kernel="mine", type="user_triton", device="cuda:0")
     found = cost(Recording(environment=Environment(target="h200"), calls=(call,)))
-    assert found.calls[0].estimated_us is None
+    assert 0.5 < found.calls[0].estimated_us < 3 and found.calls[0].estimated_range_us is None
     assert found.predicted is None
+    assert found.calls[0].estimated_basis.startswith("a floor: the smallest kernels of the h200; no prediction: ")
     assert "a user's own kernel" in found.calls[0].estimated_basis
 
 
@@ -277,8 +278,7 @@ def test_where_nothing_was_measured_the_reason_stands_beside_the_floor(work, why
     )
     moving = replace(call, id="2", bytes_read=10**6, bytes_written=10**6)
     found = cost(Recording(environment=Environment(target="h200"), calls=(call, moving)))
-    assert found.calls[0].estimated_us is None
-    assert found.calls[0].estimated_basis == f"no prediction: {why}"
+    assert found.calls[0].estimated_basis == f"a floor: the smallest kernels of the h200; no prediction: {why}"
     assert found.calls[1].estimated_basis.endswith(f"; no prediction: {why}")
     assert labels.planned_words(found.calls[1]) == f"≥ {microseconds(found.calls[1].roof.floor_us)}"
 
