@@ -112,7 +112,7 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
     start = spreads = other = None
     if like is not None:
         other = gpus.load(like)
-        ratio = datasheet(gpu) / datasheet(other)
+        ratio = gpu.datasheet_bandwidth / other.datasheet_bandwidth
         assert other.calibration is not None
         start = {
             family: {n: value * ratio if n == "dram" else value for n, value in found.parameters.items()}
@@ -138,10 +138,6 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
     content["calibration"] = msgspec.to_builtins(calibration)
     content["sources"]["calibration"] = f"{text}, torch 2.11.0+cu130, fitted by tools/fit_prediction.py"
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-
-
-def datasheet(gpu: gpus.Gpu) -> float:
-    return next(rate.value for rate in gpu.bandwidths if rate.kind == "datasheet")
 
 
 def fit_cpu(zoo: Programs) -> CpuFit:

@@ -1,7 +1,6 @@
-"""Fit the times of a GPU to a battery that `benchmarks/fusion_cost.py` measured, and hold another battery against them.
+"""Fit the times of a GPU to a battery that `benchmarks/fusion_cost.py` measured; `tests/fusion/test_timing.py` checks them.
 
-python3 tools/fit_times.py fit   NAME BATTERY.json …     # writes the parameters into fxscope/gpus/NAME.json
-python3 tools/fit_times.py check NAME BATTERY.json …     # a table: lower bound and expected value against what was saved
+python3 tools/fit_times.py NAME BATTERY.json …     # writes the parameters into fxscope/gpus/NAME.json
 """
 
 from __future__ import annotations
@@ -37,15 +36,11 @@ NAMES = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["fit", "check"])
     parser.add_argument("gpu")
     parser.add_argument("battery", type=Path, nargs="+")
     arguments = parser.parse_args()
-    gpu = gpus.load(arguments.gpu)
     points = [point for path in arguments.battery for point in read(path)["points"]]
-    if arguments.what == "fit":
-        gpu = fit(gpu, points, read(arguments.battery[0]))
-    print(table(gpu, points))
+    fit(gpus.load(arguments.gpu), points, read(arguments.battery[0]))
     return 0
 
 
@@ -69,7 +64,7 @@ def measured(point: dict[str, Any], side: str) -> float:
     return sum(kernel["median_us"] for kernel in point[side])
 
 
-def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) -> gpus.Gpu:
+def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) -> None:
     """Differential evolution over the mean absolute log error: seven parameters, some hundred points."""
     points = [point for point in points if not point["gemm"]]
     target = np.array([measured(point, "compiled") for point in points])
@@ -114,23 +109,17 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
         if point["saved_tensors"] and point["reuse_tensors"] * point["tensor_bytes"] < 0.3 * cache
     ]
     rates = [point["saved_tensors"] * point["tensor_bytes"] / max(saved(point), 1e-3) * 1e6 for point in small]
-    times = msgspec.structs.replace(
-        best.times,
-        fastest_l2_bytes_per_s=1.15 * max(rates),
-        fastest_dram_bytes_per_s=max(
-            [bandwidth.value]
-            + [work(p).num_bytes / measured(p, "compiled") * 1e6 for p in points if work(p).num_bytes > 4 * cache]
-        ),
-        spread=tuple(float(value) for value in np.percentile(ratios, [10, 90])),
-        source="fusion_cost",
+    large = [point for point in points if work(point).num_bytes > 4 * cache]
+    values = {name: getattr(best.times, name) for name in NAMES}
+    values["fastest_l2_bytes_per_s"] = 1.15 * max(rates)
+    values["fastest_dram_bytes_per_s"] = max(
+        [bandwidth.value, *(work(point).num_bytes / measured(point, "compiled") * 1e6 for point in large)]
     )
     times = msgspec.structs.replace(
-        times,
-        **{
-            name: float(f"{getattr(times, name):.4g}")
-            for name in (*NAMES, "fastest_l2_bytes_per_s", "fastest_dram_bytes_per_s")
-        },
-        spread=tuple(round(value, 3) for value in times.spread),
+        best.times,
+        **{name: float(f"{value:.4g}") for name, value in values.items()},
+        spread=tuple(round(float(value), 3) for value in np.percentile(ratios, [10, 90])),
+        source="fusion_cost",
     )
     times = msgspec.structs.replace(times, avoided=avoided(msgspec.structs.replace(gpu, times=times), points))
     path = ROOT / "fxscope" / "gpus" / f"{gpu.name}.json"
@@ -141,7 +130,6 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
         f"{len(points)} points, fitted by tools/fit_times.py"
     )
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    return msgspec.structs.replace(gpu, times=times)
 
 
 def avoided(gpu: gpus.Gpu, points: list[dict[str, Any]]) -> tuple[float, float]:
@@ -155,28 +143,6 @@ def avoided(gpu: gpus.Gpu, points: list[dict[str, Any]]) -> tuple[float, float]:
 
 def saved(point: dict[str, Any]) -> float:
     return measured(point, "eager") - measured(point, "compiled")
-
-
-def table(gpu: gpus.Gpu, points: list[dict[str, Any]]) -> str:
-    """Markdown: per pair, at each size, what was saved, the lower bound and the expected value; and the two shares."""
-    lines = ["| pair | MB | saved, µs | at least | expected |", "|---|--:|--:|--:|--:|"]
-    held = close = count = 0
-    for point in points:
-        if point["gemm"]:
-            continue
-        real = saved(point)
-        least, expected = bounds(gpu, point)
-        held += least <= real
-        close += abs(expected / real - 1) <= 0.25
-        count += 1
-        marks = ("" if least <= real else " ✗"), ("" if abs(expected / real - 1) <= 0.25 else " ·")
-        lines.append(
-            f"| {point['pair']} | {point['mb']} | {real:.2f} | {least:.2f}{marks[0]} | {expected:.2f}{marks[1]} |"
-        )
-    lines.append(
-        f"\nthe lower bound holds in {held} of {count} points; the expected value is within 25 % in {close} of {count}"
-    )
-    return "\n".join(lines)
 
 
 def bounds(gpu: gpus.Gpu, point: dict[str, Any]) -> tuple[float, float]:

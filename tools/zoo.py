@@ -4,12 +4,11 @@
     python3 tools/zoo.py record $OUT --only gpt2 bert       # some of them
     python3 tools/zoo.py plan $OUT --gpu h100               # anywhere; the GPU, if there is one, is hidden
     python3 tools/zoo.py compare tests/data/zoo/h100 $OUT   # what was recorded, what was planned
-    python3 tools/zoo.py bytes $OUT --only gpt2 bert        # plans as a user makes them, and their bytes counted
 
 Programs come from `tests/zoo/programs.py` (`--programs FILE` for others). `record` makes one folder per program and packs
 the folders into `$OUT/zoo-N.tar.gz`:
 
-    NAME/real/     trace.json.gz, torch_trace.log.gz, kernels.json, output_code.json, meta.json; on request inductor/
+    NAME/real/     trace.json.gz, torch_trace.log.gz, kernels.json, output_code.json, meta.json
 
 `kernels.json`: kernel → registers, spilled bytes and shared memory of every config that Triton compiled, and the one
 that won. Programs compile side by side in batches; a batch is profiled one by one while nothing else uses the GPU.
@@ -53,7 +52,7 @@ LARGEST = 15_000_000  # bytes of one archive
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["record", "plan", "compare", "bytes", "one"])
+    parser.add_argument("what", choices=["record", "plan", "compare", "one"])
     parser.add_argument("out", type=Path)
     parser.add_argument("planned", type=Path, nargs="?")
     parser.add_argument("--programs", type=Path, default=ROOT / "tests" / "zoo" / "programs.py")
@@ -61,9 +60,7 @@ def main() -> int:
     parser.add_argument("--gpu", default="h200", help="the GPU to plan for: a name of fxscope/gpus")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many compile at once")
     parser.add_argument("--timeout", type=float, default=240, help="seconds for one program")
-    parser.add_argument("--seconds", type=float, default=1e9, help="start no batch after so many seconds")
     parser.add_argument("--threads", type=int, default=1, help="compile threads of one recorded program")
-    parser.add_argument("--debug-dir", action="store_true", help="keep TORCH_COMPILE_DEBUG folders too")
     parser.add_argument("--part", choices=["open", "aside", "all"], default="open", help="of a plan or a comparison")
     parser.add_argument("--again", action="store_true", help="plan what has been planned too")
     parser.add_argument("--codes", action="store_true", help="plan the code only, do not compile its kernels")
@@ -82,8 +79,6 @@ def main() -> int:
             parser.error("compare needs two folders: what was recorded, and what was planned")
         return compare(wanted, arguments.out, arguments.planned)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    if arguments.what == "bytes":
-        return count_bytes(wanted, programs, arguments)
     if arguments.what == "plan":
         return plan_all(wanted, programs, arguments)
     return run_all(wanted, programs, arguments)
@@ -108,7 +103,6 @@ def run_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Nam
     work = Path(tempfile.mkdtemp(prefix="zoo-"))
     started = time.monotonic()
     log: list[str] = []
-    done: list[str] = []
     compiling = threading.Semaphore(arguments.jobs)
     # Training takes longest to compile: first, so that a batch ends together.
     wanted = sorted(wanted, key=lambda name: not programs[name].train)
@@ -117,20 +111,13 @@ def run_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Nam
     def run(name: str, turn: Turn) -> None:
         line = run_child(name, work / name / "real", turn, arguments, compiling)
         log.append(line)
-        done.append(name)
         print(f"[{time.monotonic() - started:6.1f} s] {line}", flush=True)
 
     with ThreadPoolExecutor(size) as pool:
         for first in range(0, len(wanted), size):
-            if time.monotonic() - started > arguments.seconds:
-                break
             batch = wanted[first : first + size]
             turn = Turn(len(batch))
             list(pool.map(lambda name, turn=turn: run(name, turn), batch))
-    left = [name for name in wanted if name not in done]
-    if left:
-        log.append(f"not started: {' '.join(left)}")
-        print(log[-1])
     pack(work, arguments.out)
     (arguments.out / "zoo-record.log").write_text("\n".join(log) + "\n")
     shutil.rmtree(work)
@@ -176,7 +163,6 @@ def plan_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Na
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
 
-    started = time.monotonic()
     running: dict[int, tuple[str, float]] = {}  # process → program, when it began
 
     def wait_for_one() -> None:
@@ -195,9 +181,6 @@ def plan_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Na
             continue
         if len(running) == arguments.jobs:
             wait_for_one()
-        if time.monotonic() - started > arguments.seconds:
-            print("time is up; the same command goes on from here")
-            break
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
@@ -253,52 +236,6 @@ def compare(wanted: list[str], real: Path, planned: Path) -> int:
     return 0
 
 
-def count_bytes(wanted: list[str], programs: dict[str, Any], arguments: argparse.Namespace) -> int:
-    """Hold the bytes of each Triton call of a plan against the addresses that the kernel's text touches, and print it.
-
-    The plans are kept as `$OUT/NAME.fxscope`; what is there already is not planned again.
-    """
-    sys.path.insert(0, str(ROOT))
-    import torch
-
-    import fxscope
-    from tests.fusion.triton_addresses import audit
-
-    totals = dict.fromkeys(("equal", "not equal", "not counted"), 0)
-    for name in wanted:
-        path = arguments.out / f"{name}.fxscope"
-        program = programs[name]
-        if arguments.again or not path.exists():
-            torch.manual_seed(0)
-            module, inputs = program.make("cpu")
-            try:
-                plan = fxscope.record(
-                    module, *inputs, target=arguments.gpu, compile=program.compile or True, backward=program.train
-                )
-            except fxscope.FxscopeError as error:
-                print(f"{name}: no plan: {error}", flush=True)
-                continue
-            plan.save(path)
-        rows, uncounted = audit(fxscope.load(path))
-        row = dict.fromkeys(totals, 0)
-        for call in {row.call for row in rows}:
-            pairs = [(row.said, row.touched) for row in rows if row.call == call]
-            wrong = any(touched is not None and said != touched for said, touched in pairs)
-            open_ = any(touched is None for _, touched in pairs)
-            row["not equal" if wrong else "not counted" if open_ else "equal"] += 1
-        row["not counted"] += len(uncounted)
-        for key, count in row.items():
-            totals[key] += count
-        print(f"{name}: calls " + ", ".join(f"{key} {count}" for key, count in row.items()), flush=True)
-        for item in rows:
-            if item.touched is not None and item.said != item.touched:
-                print(f"    {item.call} {item.side} {item.buffer}: {item.said} bytes, touches {item.touched}")
-        for call, reason in uncounted.items():
-            print(f"    {call}: not counted: {reason}")
-    print("all: calls " + ", ".join(f"{key} {count}" for key, count in totals.items()))
-    return int(totals["not equal"] > 0)
-
-
 class Turn:
     """Lets the programs of a batch profile one at a time, and only once all of them have compiled or failed."""
 
@@ -331,8 +268,6 @@ def run_child(name: str, out: Path, turn: Turn, arguments: argparse.Namespace, c
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
     }
     environment.update(TORCH_TRACE=str(scratch / "trace"))
-    if arguments.debug_dir:
-        environment.update(TORCH_COMPILE_DEBUG="1", TORCH_COMPILE_DEBUG_DIR=str(scratch / "debug"))
     command = [sys.executable, __file__, "one", str(out), "--only", name]
     command += ["--programs", str(arguments.programs.resolve())]
     compiling.acquire()
@@ -373,7 +308,9 @@ def run_child(name: str, out: Path, turn: Turn, arguments: argparse.Namespace, c
             if waiting:
                 turn.ready()
     if code == 0:
-        collect_logs(scratch, out)
+        with gzip.open(out / "torch_trace.log.gz", "wb", compresslevel=9) as file:
+            for log in sorted((scratch / "trace").glob("*.log")):
+                file.write(log.read_bytes())
         (out / "stderr.txt").unlink()
     shutil.rmtree(scratch, ignore_errors=True)
     seconds = time.monotonic() - started
@@ -381,25 +318,6 @@ def run_child(name: str, out: Path, turn: Turn, arguments: argparse.Namespace, c
         return f"{name}: ok, {seconds:.1f} s"
     tail = (out / "stderr.txt").read_text(errors="replace").strip().splitlines()[-1:]
     return f"{name}: FAILED with {code} after {seconds:.1f} s: {''.join(tail)[:300]}"
-
-
-def collect_logs(scratch: Path, out: Path) -> None:
-    """Move the structured log and the debug folders to where a recording of this kind has them."""
-    logs = sorted((scratch / "trace").glob("*.log"))
-    if logs:
-        with gzip.open(out / "torch_trace.log.gz", "wb", compresslevel=9) as file:
-            for log in logs:
-                file.write(log.read_bytes())
-    for folder in sorted((scratch / "debug").rglob("torchinductor/*")):
-        if folder.is_dir():
-            keep = out / "inductor" / folder.name
-            keep.mkdir(parents=True, exist_ok=True)
-            for file in folder.iterdir():
-                if file.suffix in {".py", ".txt", ".json"} and file.stat().st_size < 2_000_000:
-                    shutil.copy(file, keep / file.name)
-
-
-# ---------------------------------------------------------------------------------------------- in the child
 
 
 def one(name: str, arguments: argparse.Namespace) -> int:

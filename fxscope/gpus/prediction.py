@@ -478,10 +478,10 @@ def _calibrated(gpu: Gpu, *, choices: bool = False) -> tuple[Gpu | None, dict[st
     measured = [other for other in measured if other.choices is not None or not choices]
     if not measured:
         return None, None
-    nearest = min(measured, key=lambda other: abs(log(_sheet(other.bandwidths) / _sheet(gpu.bandwidths))))
+    nearest = min(measured, key=lambda other: abs(log(other.datasheet_bandwidth / gpu.datasheet_bandwidth)))
     sms = int(gpu.limit("multi_processor_count")) / int(nearest.limit("multi_processor_count"))
     ratios = {
-        "bandwidth": _sheet(gpu.bandwidths) / _sheet(nearest.bandwidths),
+        "bandwidth": gpu.datasheet_bandwidth / nearest.datasheet_bandwidth,
         "cache": int(gpu.limit("L2_cache_size") or 0) / int(nearest.limit("L2_cache_size")) or 1.0,
         "vector": _ratio(gpu.vector, nearest.vector, "float32") or sms,
     }
