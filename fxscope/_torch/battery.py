@@ -28,6 +28,8 @@ import msgspec
 import torch
 from torch.nn import functional
 
+from fxscope.errors import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
@@ -150,20 +152,18 @@ def packed(recording: Any) -> dict[str, Any]:
         for call in recording.calls
         if call.id in steps
     ]
+    dtypes: dict[str, str] = {}  # of library calls, by their nodes: a program's inputs have none in the code
+    for call in recording.calls:
+        nodes = {node.name: node for node in recording.graph(call.graph).nodes} if call.is_extern else {}
+        found = [out.dtype for name in call.nodes if name in nodes for out in nodes[name].outputs if out.dtype]
+        dtypes |= {call.id: found[0]} if found else {}
     return {
         "codes": [source.text for source in recording.sources if source.kind == "output_code"],
         "calls": calls,
-        "dtypes": {call.id: dtype for call in recording.calls if (dtype := dtype_in(recording, call)) is not None},
+        "dtypes": dtypes,
         "missing": [call.id for call in recording.calls if call.id not in steps],
         "problems": [str(problem.message)[:200] for problem in recording.problems],
     }
-
-
-def dtype_in(recording: Any, call: Any) -> str | None:
-    """The dtype that a library's call computes in, by its nodes: a program's inputs have none in the code."""
-    nodes = {node.name: node for node in recording.graph(call.graph).nodes} if call.is_extern else {}
-    of_call = [nodes[name] for name in call.nodes if name in nodes]
-    return next((out.dtype for node in of_call for out in node.outputs if out.dtype), None)
 
 
 def timed(run: Callable[[], Any], repeats: int) -> float:
@@ -208,25 +208,6 @@ def rates() -> dict[str, float]:
     return found
 
 
-# What is worth keeping of `get_device_properties`; identifiers of the single card (uuid, PCI address) are not.
-PROPERTIES = (
-    "major",
-    "minor",
-    "warp_size",
-    "max_threads_per_block",
-    "max_threads_per_multi_processor",
-    "regs_per_multiprocessor",
-    "shared_memory_per_block",
-    "shared_memory_per_block_optin",
-    "shared_memory_per_multiprocessor",
-    "multi_processor_count",
-    "total_memory",
-    "L2_cache_size",
-    "clock_rate",
-    "memory_clock_rate",
-    "memory_bus_width",
-    "gcnArchName",
-)
 # What torch does not tell: CUdevice_attribute numbers of cuda.h.
 ATTRIBUTES = {"max_blocks_per_multiprocessor": 106, "reserved_shared_memory_per_block": 111}
 
@@ -241,16 +222,14 @@ def described() -> dict[str, Any]:
         raise RuntimeError("there is no GPU here (torch sees none): run this where there is one.")
     found: Any = torch.cuda.get_device_properties(0)
     properties: dict[str, list[Any]] = {}
-    for name in PROPERTIES:
-        value = getattr(found, name, None)
-        if isinstance(value, (int, str)) and value != "":
+    for name in dir(found):  # identifiers of the single card are left out
+        if type(value := getattr(found, name)) is int and not name.startswith(("_", "pci_", "is_")):
             properties[name] = [value, "card"]
     if torch.version.hip is None:
-        properties.pop("gcnArchName", None)
+        driver, value = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
         for name, number in ATTRIBUTES.items():
-            value = _attribute(number)
-            if value is not None:
-                properties[name] = [value, "driver"]
+            if driver.cuDeviceGetAttribute(ctypes.byref(value), number, 0) == 0:
+                properties[name] = [value.value, "driver"]
         properties["max_warps_per_multiprocessor"] = [found.max_threads_per_multi_processor // found.warp_size, "card"]
     name = re.sub(r"^(nvidia|amd)[ -]*(geforce|instinct)?[ -]*", "", found.name.lower())
     return {
@@ -269,16 +248,6 @@ def described() -> dict[str, Any]:
         },
         "notes": [],
     }
-
-
-def _attribute(number: int) -> int | None:
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return None
-    value = ctypes.c_int()
-    failed = driver.cuDeviceGetAttribute(ctypes.byref(value), number, 0)
-    return None if failed else value.value
 
 
 def measure(out: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -300,8 +269,7 @@ def measure(out: Path, say: Callable[[str], None]) -> dict[str, Any]:
         try:
             return run()
         except Exception as error:  # another family may still do; what failed is in the file
-            first = (str(error).strip().splitlines() or [""])[0]
-            result["failed"][name] = f"{type(error).__name__}: {first}"[:500]
+            result["failed"][name] = one_line(error)[:500]
             say(f"{name} failed: {result['failed'][name]}")
             return None
         finally:

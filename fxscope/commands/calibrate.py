@@ -114,18 +114,11 @@ def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
         plain = msgspec.to_builtins(known)
         description |= {key: plain[key] for key in ("bandwidths", "matrix", "vector", "times")}
         description["sources"] |= known.sources
-    else:
-        add_rates(description, measured["rates"])
-    return description
-
-
-def add_rates(description: dict[str, Any], rates: dict[str, float]) -> None:
-    """Add measured rates to a card that fxscope has no data sheet of."""
-
-    def rate(value: float) -> dict[str, Any]:
-        return {"value": float(f"{value:.4g}"), "kind": "measured", "source": "battery"}
-
+        return description
+    rates = {
+        name: [{"value": float(f"{value:.4g}"), "kind": "measured", "source": "battery"}]
+        for name, value in measured["rates"].items()
+    }
     if "copy_bytes_per_s" not in rates:
         raise FxscopeError("the memory's rate could not be measured, without which no plan can be made for this GPU.")
-    description["bandwidths"] = [rate(rates["copy_bytes_per_s"])]
-    description["matrix"] = {dtype: [rate(value)] for dtype, value in rates.items() if dtype != "copy_bytes_per_s"}
+    return description | {"bandwidths": rates.pop("copy_bytes_per_s"), "matrix": rates}

@@ -70,7 +70,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def datasheet_bandwidth(self) -> float:
         """The data sheet's rate of the device's memory, as Inductor asks for it; measured where there is none."""
-        return sorted(self.bandwidths, key=lambda rate: rate.kind)[0].value
+        return min(self.bandwidths, key=lambda rate: rate.kind).value
 
     def bandwidth(self) -> Rate | None:
         """The rate of the device's memory, in bytes per second: measured, else the datasheet's."""

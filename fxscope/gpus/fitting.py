@@ -27,6 +27,7 @@ from fxscope.gpus.prediction import (
     formula_of,
     is_outside,
     measured_of,
+    time_of,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def fit_family(
     them: what is seen of them here counts little.
     """
     start = {**start, **(rates or {})}
-    formula, names = formula_of(family)[0], list(start)
+    names = list(start)
     works = [point.work for point, _ in points]
     target = np.log([point.us for point, _ in points])
     weights = np.sqrt([min(count, 4) for _, count in points])
@@ -88,7 +89,7 @@ def fit_family(
 
     def residuals(values: Array) -> Array:
         p = dict(zip(names, np.exp(values).tolist(), strict=True))
-        return np.log([formula(p, work, multiprocessors) for work in works]) - target
+        return np.log([formula_of(family)[0](p, work, multiprocessors) for work in works]) - target
 
     def cost(errors: Array, values: Array) -> float:
         size = np.abs(errors)
@@ -225,15 +226,11 @@ def fit(
     replay_us: float | None = None,
     whole_programs: bool = True,
 ) -> Calibration:
-    """Fit everything.
+    """Fit everything; intervals are made by leaving programs out.
 
     Args:
-        observations: calls of programs; intervals are made by leaving programs out.
-        multiprocessors: of the GPU.
-        source: key of `Gpu.sources`.
         also: further calls to fit to, such as a battery's; of intervals they only say how far off are calls unlike others.
         start, spreads: parameters and intervals of a like GPU, for families of which few calls are in `observations`.
-        cpu, replay_us: what the CPU takes, and the time between two kernels of a CUDA graph.
         whole_programs: whether sums over a program's calls say how far a step's prediction is off.
     """
     everything = [*also, *observations]
@@ -253,7 +250,7 @@ def fit(
         if (
             len(pairs.get(family, ())) < _FEWEST
         ):  # few programs have it: how far its own fit is off, and half as far again
-            us = formula_of(family)[0](parameters[family], item.work, multiprocessors)
+            us = time_of(parameters[family], item.work, multiprocessors)
             own[family].append((us * (item.us / us) ** 1.5, us))
     for family, pairs_of in own.items():
         pairs[family] += pairs_of

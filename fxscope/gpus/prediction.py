@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from importlib import resources
 from math import ceil, isfinite, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -156,12 +156,9 @@ def pointwise(p: Mapping[str, float], work: Workload, _: int) -> float:
     moved = memory(p, work) * (1 + p["strided"] * work.strided)
     extra = p["load"] * min(work.loads, 20) + p["statement"] * work.statements + p["gather"] * (work.gathers > 0)
     atomic = (p["atomic"] + work.elements * p["atomic_ps"] * 1e-6) * work.atomic
-    return p["floor"] + extra + atomic + filling(p, work) + slower_of(moved, arithmetic(p, work))
-
-
-def filling(p: Mapping[str, float], work: Workload) -> float:
-    """Return what a kernel takes longer that occupies all multiprocessors than one of a few blocks."""
-    return p["fill"] * work.num_bytes / (work.num_bytes + p["full"] * 1e6)
+    # A kernel that occupies all multiprocessors takes longer than one of a few blocks.
+    filling = p["fill"] * work.num_bytes / (work.num_bytes + p["full"] * 1e6)
+    return p["floor"] + extra + atomic + filling + slower_of(moved, arithmetic(p, work))
 
 
 def reduction(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
@@ -296,23 +293,16 @@ def anything(p: Mapping[str, float], work: Workload, multiprocessors: int) -> fl
     return p["floor"] + slower_of(memory(p, work), arithmetic_us)
 
 
-class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A family's formula, and where a fit starts from (and stays, as far as nothing measured says otherwise)."""
-
-    formula: str
-    start: dict[str, float]
-
-
 def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
     known = (pointwise, reduction, gemm, convolution, attention, template, function, anything)
     by_name: dict[str, Formula] = {formula.__name__: formula for formula in known}
     data = resources.files("fxscope").joinpath("data/time_model.json").read_bytes()
-    found = msgspec.json.decode(data, type=dict[str, Start])
-    return {family: (by_name[item.formula], item.start) for family, item in found.items()}
+    found: dict[str, dict[str, Any]] = msgspec.json.decode(data)
+    return {family: (by_name[item["formula"]], item["start"]) for family, item in found.items()}
 
 
-# Family → its formula, and where a fit starts from. Rates in TB/s and, for one multiprocessor, TFLOP/s; capacity in MB;
-# other times in µs, `*_ps` in picoseconds.
+# Family → its formula, and where a fit starts from and stays, as far as nothing measured says otherwise. Rates in TB/s and,
+# for one multiprocessor, TFLOP/s; capacity in MB; other times in µs, `*_ps` in picoseconds.
 FORMULAS = _formulas()
 _FUNCTION = FORMULAS.pop("function")  # of each library function, with parameters of its own
 _DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32")
@@ -491,9 +481,7 @@ def _calibrated(gpu: Gpu, *, choices: bool = False) -> tuple[Gpu | None, dict[st
     return nearest, ratios
 
 
-def _sheet(rates: Sequence[Rate]) -> float:
-    return next((rate.value for rate in rates if rate.kind == "datasheet"), rates[0].value)
-
-
 def _ratio(mine: Mapping[str, Sequence[Rate]], theirs: Mapping[str, Sequence[Rate]], dtype: str) -> float:
-    return _sheet(mine[dtype]) / _sheet(theirs[dtype]) if mine.get(dtype) and theirs.get(dtype) else 0.0
+    """The ratio of two GPUs' rates by their data sheets, 0 where one has none."""
+    sheets = [min(rates[dtype], key=lambda rate: rate.kind).value for rates in (mine, theirs) if rates.get(dtype)]
+    return sheets[0] / sheets[1] if len(sheets) == 2 else 0.0

@@ -65,14 +65,9 @@ def time_us(gpu: Gpu, work: Work) -> float | None:
 def saved_at_least_us(gpu: Gpu, saved_bytes: float, reuse_bytes: float, *, reduction: bool) -> float | None:
     """Least device time in µs that not moving `saved_bytes` saved in the battery; `None` if not calibrated.
 
-    What is read again soon may still be in the L2 cache: only the part of the traffic that cannot be there, because
-    `reuse_bytes` of other traffic lie between, counts at the memory's rate. And a fused reduction may be a slower kernel
-    than the library's: of the traffic's time, the least share that the battery saw saved is counted.
-
-    Args:
-        saved_bytes: traffic that one kernel instead of two would not have.
-        reuse_bytes: traffic between writing an element and reading it again: the smaller one of the two kernels' own.
-        reduction: whether the fused kernel would reduce.
+    What is read again soon may still be in the L2 cache: only traffic that cannot be there, because `reuse_bytes` of other
+    traffic lie between (those of the smaller of the two kernels), counts at the memory's rate. A fused reduction may be a
+    slower kernel than the library's: of the traffic's time, the least share that the battery saw saved is counted.
     """
     times = gpu.times
     if times is None:

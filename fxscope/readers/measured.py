@@ -13,7 +13,7 @@ from fxscope.readers import output_code
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fxscope.model import KernelCall, Workload
+    from fxscope.model import KernelCall
 
 
 class MeasuredCall(NamedTuple):
@@ -52,15 +52,11 @@ def battery_calls(programs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[s
                 continue
             dtype = program.get("dtypes", {}).get(item.call.id)
             if work.m and dtype and work.dtype != dtype:  # of a program's inputs, which the code does not say
-                work = of_dtype(work if work.dtype is None else replace(work, num_bytes=_halved(work)), dtype)
+                at_two_bytes = work.num_bytes * 2 // ITEM_BYTES.get(work.dtype or "", 2)
+                work = of_dtype(replace(work, num_bytes=at_two_bytes), dtype)
             if name.endswith("tfloat32"):  # which the code does not say: it was switched on around it
                 work = replace(work, dtype="tfloat32")
             yield name, MeasuredCall(replace(item.call, workload=work), item.us)
-
-
-def _halved(work: Workload) -> int:
-    """The traffic at two bytes an element."""
-    return work.num_bytes * 2 // ITEM_BYTES.get(work.dtype or "", 2)
 
 
 def _fits(code: output_code.OutputCode, numbered: Mapping[int, Any]) -> bool:
