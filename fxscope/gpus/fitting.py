@@ -329,8 +329,5 @@ def replay_of(launch: Mapping[str, float]) -> float | None:
 
 
 def in_parts(observations: Iterable[Observation], parts: int = 12) -> list[Observation]:
-    """A battery's calls as if they were of several programs, so that some can be left out of each fit.
-
-    A program of the battery is one family: left out as a whole, the family would be predicted from nothing.
-    """
+    """Return a battery's calls as if of several programs: a fit that leaves one out still sees each family."""
     return [item._replace(program=f"part {number % parts}") for number, item in enumerate(observations)]
