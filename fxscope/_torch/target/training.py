@@ -47,13 +47,14 @@ def backend(plan: Plan) -> Generator[Any]:
     def joint_passes(graph_module: Any, *args: Any, **kwargs: Any) -> Any:
         move(graph_module)
         decompose(graph_module)
-        for node in copies_of_constants(graph_module) if made_there else ():
-            node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE  # as a constant that lies on the device
         if "input_device" in kwargs:
             kwargs["input_device"] = _DEVICE
         elif args and isinstance(args[0], torch.device):
             args = (_DEVICE, *args[1:])
-        return original(graph_module, *args, **kwargs)
+        result = original(graph_module, *args, **kwargs)
+        for node in copies_of_constants(result) if made_there else ():  # those whose elements differ: others are `full`
+            node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE  # as a constant that lies on the device
+        return result
 
     def inner_compile(graph_module: Any, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
         placeholders = graph_module.graph.find_nodes(op="placeholder")
