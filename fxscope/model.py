@@ -985,7 +985,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
         return to_networkx(self)
 
     def save(self, path: str | Path, *, format: str | None = None, force: bool = False) -> Path:
-        """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .png, .md, .html.
+        """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .dot, .md, .html.
 
         Raises:
             RenderError: the format is unknown, or the file exists and `force` is false.

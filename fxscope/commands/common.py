@@ -380,7 +380,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=None,
-        help="write FILE, its suffix gives the format: .fxscope .json .svg .png .md .html .txt; repeatable",
+        help="write FILE, its suffix gives the format: .fxscope .json .svg .dot .md .html .txt; repeatable",
     )
     group.add_argument("--format", metavar="NAME", help="format, whatever the suffix; without -o it goes to stdout")
     group.add_argument("--json", action="store_const", const="report", dest="format", help="the report as JSON")

@@ -117,12 +117,17 @@ def bundled(name: str) -> Recording:
 def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
     """Write each recording, its picture, and one page that compares those of the H200; return the pictures and the page."""
     from fxscope.analysis import compare
+    from fxscope.errors import RenderError
     from fxscope.render import save
 
     written: list[Path] = []
     for name, recording in recordings.items():
         save(recording, folder / f"{name}.fxscope", force=True)
-        written.append(save(recording, folder / f"{name}.svg", force=True))
+        try:
+            written.append(save(recording, folder / f"{name}.svg", force=True))
+        except RenderError as error:
+            common.say(f"   no picture: {error}")
+            written.append(save(recording, folder / f"{name}.dot", force=True))
     first, *others = (recordings[f"h200_{name.removeprefix('mlp_')}"] for name in BUNDLED)
     comparison = tuple(compare.compare(first, other) for other in others)
     written.append(save(first, folder / "report.html", force=True, others=tuple(others), comparison=comparison))

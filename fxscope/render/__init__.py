@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 RENDERERS: dict[str, str] = {
     "terminal": "fxscope.render.terminal:render",
     "report": "fxscope.render.report:to_json",
-    "svg": "fxscope.render.strip:render",
+    "dot": "fxscope.render.dot:render",
+    "svg": "fxscope.render.strip:picture",
     "png": "fxscope.render.strip:png",
+    "graph": "fxscope.render.svg:render",
     "html": "fxscope.render.page.html:render",
     "md": "fxscope.render.markdown:render",
     "json": "fxscope.render.json:render",
@@ -28,6 +30,8 @@ RENDERERS: dict[str, str] = {
 }
 SUFFIXES = {
     ".txt": "terminal",
+    ".dot": "dot",
+    ".gv": "dot",
     ".svg": "svg",
     ".png": "png",
     ".html": "html",
@@ -36,7 +40,7 @@ SUFFIXES = {
     ".json": "json",
     ".fxscope": "fxscope",
 }
-WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "svg", "png", "md"})  # they hold every graph, or none
+WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
 
 

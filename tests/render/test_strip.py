@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import struct
-import sys
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -154,25 +153,6 @@ def test_the_command_writes_every_format_and_refuses_a_fourth(
     assert Path(outputs[1]).read_bytes().startswith(b"\x89PNG")
     assert cli.main(["view", *names, names[0], "-o", outputs[0], "--force"]) == 2
     assert "a picture holds 3 recordings" in capsys.readouterr().err
-
-
-def test_every_output_that_can_be_written_is_written_and_the_recording_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    monkeypatch.chdir(tmp_path)
-    store.write("r.fxscope", store.encode(recording("mlp_compiled")))
-    Path("nowhere").write_text("a file where a folder would have to be")
-    outputs = ["-o", "a.png", "-o", "b.md", "-o", "nowhere/c.txt", "-o", "d.json"]
-    assert cli.main(["view", "r.fxscope", *outputs]) == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.md", "d.json", "nowhere", "r.fxscope"]
-    *_, first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("fxscope view: a.png was not written: a PNG needs resvg: pip install resvg-py")
-    assert re.match(r"nowhere/c\.txt was not written: cannot write .*nowhere/c\.txt: Not a directory", second)
-    Path("factory.py").write_text("import torch\ndef made():\n    return torch.nn.Linear(2, 2), (torch.ones(1, 2),)\n")
-    assert cli.main(["run", "factory.py:made", "--steps", "1", "-o", "picture.png"]) == 2
-    assert re.search(r"The recording itself is in \S*picture.fxscope", capsys.readouterr().err)
-    assert [graph.stage for graph in store.load("picture.fxscope").graphs] == ["eager"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from fxscope import store
 from fxscope.errors import RenderError
 from fxscope.model import Candidate, Choice, Graph, Node, Op, Recording, replace
-from fxscope.render import check_target, format_of, markdown, render, save, terminal, theme
+from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from fxscope.text import microseconds
 from tests import build
 
@@ -22,6 +23,8 @@ CASES = {
     "eager.txt": lambda: terminal.render(build.linear_eager()),
     "compiled.md": lambda: markdown.render(build.mlp_compiled()),
     "eager.md": lambda: markdown.render(build.linear_eager()),
+    "compiled.dot": lambda: dot.render(build.mlp_compiled()),
+    "eager.dot": lambda: dot.render(build.linear_eager()),
 }
 
 
@@ -56,6 +59,57 @@ def test_a_long_chain_is_cut_and_says_so() -> None:
     text = terminal.render(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)), everything=True)
     assert "the chain goes on" in text
     assert text.count("aten::relu") == 150
+
+
+def test_dot_clusters_carry_kernel_time_and_members() -> None:
+    source = dot.render(build.mlp_compiled())
+    cluster = source[source.index("cluster_0/0|inference|post_grad/2") :]
+    cluster = cluster[: cluster.index("\n\t}")]
+    assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in cluster
+    assert "56.2 µs" in cluster and "151.0 MB" in cluster and "63 % of the roof" in cluster
+    for name in ("view_1", "tanh", "mul_5", "view_3", "mul_6"):
+        assert f"post_grad/{name}" in cluster
+    assert "post_grad/mm" not in cluster
+
+
+def test_dot_times_the_kernel_of_an_eager_op_at_the_median_as_the_tree_does() -> None:
+    recording = build.linear_eager()
+    first, *_ = recording.launches
+    slow = [replace(first, id=1000 + step, step=step, duration_ns=7_000 if step < 2 else 970_000) for step in range(3)]
+    recording = replace(recording, launches=tuple(slow))
+    assert "7.00 µs" in dot.render(recording) and "7.00 µs" in terminal.render(recording, everything=True)
+    assert microseconds(328) not in dot.render(recording), "the mean"
+
+
+def test_dot_draws_unfused_neighbours_in_red_with_cost_and_reason() -> None:
+    red = [line for line in dot.render(build.mlp_compiled()).splitlines() if "->" in line and theme.COST in line]
+    text = "\n".join(red)
+    assert "100.7 MB, about 31.3 µs" in text and "opaque to the scheduler" in text
+    # mul_6 reaches mm_2 through a view: the whole way is red
+    assert any("mul_6" in line and "view_4" in line for line in red)
+    assert any("view_4" in line and "mm_2" in line for line in red)
+    assert not any("tanh" in line.split("[")[0] for line in red)
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\nb", "a\\", "<b>&", "a|{b}", "ünï©ode", "new\nline", "]->x[label=1"])
+def test_dot_survives_hostile_names(name: str) -> None:
+    graph = Graph(id="eager", stage="eager", nodes=(Node(name=name, op="dispatch", target=name, kind="kernel"),))
+    recording = Recording(title=name, graphs=(graph,))
+    source = dot.render(recording)
+    assert source.count("->") <= 1 + name.count("->") * 4  # nothing but what is inside a quoted label
+    svg = render(recording, "svg")
+    assert isinstance(svg, str) and svg.count("<svg ") == 1 and "<b>" not in svg
+
+
+def test_dot_keeps_apart_what_differs_in_characters_that_it_replaces() -> None:
+    names = ["a:b", "a|b", "a\\b", "a⧵b", "a\tb", "a\\u0009b", "a\u202eb", "a→k", "b/c", "<b>", "a"]
+    ids = [
+        dot.identifier(Graph(id=graph, stage="eager"), *name)
+        for graph in ("g", "g/b", "<g", "g:0", "g|0")
+        for name in [(name,) for name in names] + [("a", "k"), ("a", "k→k"), ("a→k", "k"), ("c",)]
+    ]
+    assert len(ids) == len(set(ids)) and not any(re.search(r"[:\\\n]|^<.*>$", name) for name in ids)
+    assert ids[0] == "g/a|b"
 
 
 def test_markdown_escapes_what_github_would_read_as_markup() -> None:
@@ -118,7 +172,9 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
 
 def test_an_unknown_stage_names_those_there_are() -> None:
     with pytest.raises(RenderError, match=r"no stage 'joint'\. It has post_grad"):
-        terminal.render(build.mlp_compiled(), stage="joint")
+        dot.render(build.mlp_compiled(), stage="joint")
+    with pytest.raises(RenderError, match="no graph to draw"):
+        dot.render(Recording())
 
 
 def test_what_predicted_choices_stand_on_is_said_once_and_under_them() -> None:

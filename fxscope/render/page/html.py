@@ -47,13 +47,7 @@ def render(
     comparison: Sequence[Comparison] | None = None,
     stage: str | None = None,
 ) -> str:
-    """The page. `others` are shown beside the first; `comparison` aligns each of them with it.
-
-    Raises:
-        RenderError: the recording has no such stage.
-    """
-    if stage is not None:
-        labels.graphs_of(recording, stage)
+    """The page. `others` are shown beside the first; `comparison` aligns each of them with it."""
     shown = labels.told_apart((recording, *others))
     if comparison:
         pairs = zip(comparison, shown[1:], strict=False)

