@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.model import KernelCall, Nature, Node
 
@@ -152,6 +152,17 @@ def is_dispatched(event: str) -> bool:
     Not autograd's `autograd::engine::evaluate_function: MmBackward0`, Dynamo's marks, or a generated kernel.
     """
     return event.count("::") == 1 and " " not in event
+
+
+BACKWARD_NODE = "autograd::engine::evaluate_function"  # torch/csrc/autograd/engine.cpp, around each node of a backward
+OPTIMIZER_STEP = re.compile(r"Optimizer\.step#(?P<name>\w+)\.step")
+
+
+def phase_of(chain: Sequence[str]) -> Literal["backward", "optimizer"] | None:
+    """The phase of training that the events around an op name; None in a forward pass or in inference."""
+    if any(OPTIMIZER_STEP.search(name) for name in chain):
+        return "optimizer"
+    return "backward" if any(name.startswith(BACKWARD_NODE) for name in chain) else None
 
 
 def out_of_place(text: str) -> str:

@@ -22,6 +22,7 @@ from fxscope._torch import nodes as live
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
 from fxscope.model import Item, Source, TensorMeta, replace
+from fxscope.op_names import BACKWARD_NODE, is_dispatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS = 50_000  # of a session are read
-_RUNS_BACKWARD = "autograd::engine::evaluate_function"
 _CALLS = (EventType.PyCall, EventType.PyCCall)
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
 
@@ -174,7 +174,7 @@ class EventTree:
     def _op(self, event: Any, around: _Around) -> _Around:
         name = event.name
         self.names[event.correlation_id] = name
-        if name.startswith(_RUNS_BACKWARD):
+        if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:
             return around  # an annotation
@@ -200,14 +200,8 @@ def _cut(results: Any) -> tuple[int | None, int]:
     events = results.events()
     if len(events) <= MOST_OPS:
         return None, 0
-    starts = sorted(event.start_ns() for event in events if is_op_name(event.name()))
+    starts = sorted(event.start_ns() for event in events if is_dispatched(event.name()))
     return (starts[MOST_OPS], len(starts) - MOST_OPS) if len(starts) > MOST_OPS else (None, 0)
-
-
-def is_op_name(name: str) -> bool:
-    """Return whether an event is named as an op is: `aten::add`, not `model.py(3): forward`."""
-    namespace, colons, rest = name.partition("::")
-    return bool(colons) and namespace.isidentifier() and " " not in rest
 
 
 def _caller(event: Any, around: _Around) -> Source | None:

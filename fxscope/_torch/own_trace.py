@@ -10,9 +10,10 @@ import dataclasses
 import gzip
 from typing import TYPE_CHECKING, Any
 
-from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of, is_op_name
+from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of
 from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.model import Problem
+from fxscope.op_names import is_dispatched
 from fxscope.readers.trace.reader import mend
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _decoded(path: Path) -> tuple[Any, list[Problem]]:
 
 def without_overload(name: str) -> str:
     """An op's name as sessions write it that were not asked for overloads: "aten::add.Tensor" → "aten::add"."""
-    if not is_op_name(name):
+    if not is_dispatched(name):
         return name
     namespace, _, rest = name.partition("::")
     return f"{namespace}::{rest.partition('.')[0]}"

@@ -16,7 +16,15 @@ from fxscope.analysis.select import ops_in, ran_backward
 from fxscope.columns import column, picked, uncollected
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Item, replace
-from fxscope.op_names import is_dispatched, is_generated, op_name, ops_of, without_graph_number
+from fxscope.op_names import (
+    OPTIMIZER_STEP,
+    is_dispatched,
+    is_generated,
+    op_name,
+    ops_of,
+    phase_of,
+    without_graph_number,
+)
 from fxscope.passes.predicted import runs_of
 from fxscope.text import kernel_name, sizes
 
@@ -30,7 +38,6 @@ Phase = Literal["forward", "backward", "optimizer"]
 MAX_OPS = 4  # ops of a label
 _NUMBER = re.compile(r"(?<=_)\d+$|^\d+$")  # "3", and "Linear_12" as torch's profiler counts the instances of a class
 _FAMILIAR = re.compile(r"^(native)?_(?=[a-z])|^native_|(?<=sdpa)_for_cpu$")  # native_layer_norm, _softmax
-_OPTIMIZER = re.compile(r"Optimizer\.step#(?P<name>\w+)\.step")
 
 
 class KernelGroup(Item, frozen=True, kw_only=True):
@@ -154,7 +161,7 @@ class Places:
 
     def phase(self, graph_id: str | None, chain: Sequence[str]) -> Phase | None:
         """Forward, backward or optimizer; `None` in inference."""
-        if any(_OPTIMIZER.search(name) for name in chain):
+        if phase_of(chain) == "optimizer":
             return "optimizer"
         backward = ran_backward(self._index.graphs.get(graph_id or ""), chain)
         return "backward" if backward else "forward" if self._trains and backward is False and graph_id else None
@@ -209,7 +216,7 @@ def kernel_label(op: str, kernel: str) -> str:
 
 def optimizer_label(chain: Sequence[str], ops: Sequence[str]) -> str:
     """ "AdamW (foreach)"; "" outside an optimizer's step."""
-    found = next((found["name"] for name in chain if (found := _OPTIMIZER.search(name))), "")
+    found = next((found["name"] for name in chain if (found := OPTIMIZER_STEP.search(name))), "")
     if not found:
         return ""
     how = " (fused)" if any("fused" in op for op in ops) else " (foreach)" if any("foreach" in op for op in ops) else ""

@@ -20,7 +20,7 @@ from fxscope.columns import column, picked, uncollected
 from fxscope.errors import PassError
 from fxscope.index import index_of, kept
 from fxscope.model import KERNELS
-from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, qualified, table
+from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, phase_of, qualified, table
 from fxscope.text import counted
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording, Source
 
 T = TypeVar("T")
-_ENGINE = "autograd::engine::evaluate_function"  # torch/csrc/autograd/engine.cpp, around each node of a backward
 
 
 def place(source: Source | None) -> str | None:
@@ -153,7 +152,7 @@ def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
 
     Compiled autograd traces a backward as an inference graph, whose compile id begins with "!".
     """
-    if any(name.startswith(_ENGINE) for name in chain):
+    if phase_of(chain) == "backward":
         return True
     if graph is not None and (graph.direction == "backward" or (graph.compile_id or "").startswith("!")):
         return True

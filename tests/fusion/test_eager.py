@@ -222,7 +222,7 @@ def test_a_state_that_is_written_in_place_is_written_all_the_same():
         ),
     )
     graph = Graph(id="eager", stage="eager", nodes=nodes)
-    found = {(item.a[0], item.b[0]): item for item in eager.of_graph(graph)}
+    found = {(item.a[0], item.b[0]): item for item in eager.of_graph(graph, {})}
     assert found["sqrt", "div"].saved_bytes == found["mul", "addcmul"].saved_bytes == 2 * size
     assert found["addcmul", "sqrt"].saved_bytes == size
     assert "written all the same" in found["addcmul", "sqrt"].reason

@@ -14,7 +14,7 @@ from fxscope.columns import column, picked
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Decision, Graph, Node, Op, Recording, TensorMeta, replace
-from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name, reductions
+from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name, phase_of, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
 
@@ -29,12 +29,23 @@ def decisions(recording: Recording) -> list[Decision]:
     found: list[Decision] = []
     for graph in recording.graphs:
         if graph.stage == "eager" and any(node.outputs for node in graph.nodes):
-            found += of_graph(graph)
+            found += of_graph(graph, phases(recording, graph.id))
     return found or of_trace(recording)
 
 
-def of_graph(graph: Graph) -> list[Decision]:
-    """Pair the ops of a recorded dispatch graph: the reader with the writer, and readers of one tensor."""
+def phases(recording: Recording, graph: str) -> dict[str, str | None]:
+    """Node → the phase of training that its launches ran in; no compile makes one kernel of two phases."""
+    rows = [position for position, name in enumerate(column(recording.launches, "graph")) if name == graph]
+    launches = picked(recording.launches, rows, ("nodes", "chain"))
+    return {name: phase_of(launch.chain) for launch in launches for name in launch.nodes}
+
+
+def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
+    """Pair the ops of a recorded dispatch graph: the reader with the writer, and readers of one tensor.
+
+    Args:
+        phase: of each node that launched; the forward pass, the backward pass and the optimizer are not paired.
+    """
     nodes = {node.name: node for node in graph.nodes}
     home = homes(graph)
     readers: dict[str, dict[str, list[str]]] = {}  # writer → reader → as what it reads it: itself, or views of it
@@ -50,11 +61,15 @@ def of_graph(graph: Graph) -> list[Decision]:
         reads = {user: part(size, [nodes[view] for view in views]) for user, views in users.items()}
         if source.kind == "kernel":
             for user in users:
+                if phase.get(name) != phase.get(user):
+                    continue
                 once = len(users) == 1 and name not in graph.outputs
                 stays = home[name] not in {name, *(home.get(item, item) for item in nodes[user].mutates)}
                 keep(found, flow(graph, source, nodes[user], size, reads[user], once=once, stays=stays))
         for one, other in pairwise(users):
             # Two parts of a tensor may have nothing in common: the halves of a gate.
+            if phase.get(one) != phase.get(other):
+                continue
             meet = users[one] == users[other] or size in (reads[one], reads[other])
             least = None if size is None or not meet else min(reads[one] or 0, reads[other] or 0)
             keep(found, siblings(graph, source, nodes[one], nodes[other], least, meet=meet))
@@ -184,6 +199,7 @@ def of_trace(recording: Recording) -> list[Decision]:
     before: set[str] = set()
     previous: Op | None = None
     streams: dict[int, int | None] = {}
+    phase: dict[int, str | None] = {}
     regions: dict[int, str | None] = {}  # op → the compiled code around it
     copies: set[int] = set()
     found: list[Decision] = []
@@ -199,6 +215,7 @@ def of_trace(recording: Recording) -> list[Decision]:
         if launch.category not in KERNELS or op is None or op.id in streams:
             continue
         streams[op.id] = launch.stream
+        phase[op.id] = phase_of(launch.chain)
         regions[op.id] = next((name for name in launch.chain if name.startswith(_COMPILED)), None)
         if regions[op.id] is None and launch.call is not None:
             regions[op.id] = "compiled"
@@ -224,6 +241,7 @@ def of_trace(recording: Recording) -> list[Decision]:
                 for item in sources
                 # Between two ops of compiled code the compile's own files say more.
                 if not recording.calls or None in {regions[end.id] for end in (*item.ops, op)}
+                if {phase.get(end.id) for end in item.ops} == {phase[op.id]}
             ]
         result = result_of(op, given)
         previous = op
