@@ -16,6 +16,7 @@ import graphviz
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.errors import RenderError
 from fxscope.index import index_of
+from fxscope.passes.fusion import rank
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
 from fxscope.text import kernel_name, microseconds, num_bytes, of_roof, shorten
@@ -232,9 +233,10 @@ def red_edges(recording: Recording, graph: Graph, nodes: dict[str, Node]) -> dic
     ran = {name for call in index_of(recording).calls_of_graph.get(graph.id, ()) for name in call.nodes}
     found: dict[Edge, Edge] = {}
     left = MAX_RED
-    for item in labels.costly(recording):
-        if not item.saved_bytes or not left:
-            continue
+    apart = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]
+    for item in sorted(apart, key=rank):
+        if not left:
+            break
         ways: list[list[Edge]] = []
         if (item.a_call or "") in boxes and (item.b_call or "") in boxes:
             ways = [[(boxes[item.a_call or ""], boxes[item.b_call or ""])]]

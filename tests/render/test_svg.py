@@ -95,7 +95,9 @@ def test_a_picture_of_kernel_calls_says_ops_times_and_prices() -> None:
     first = next(call for call in recording.calls if call.kernel.startswith("triton"))
     assert dot.call_lines(first)[1] in at and " µs · 151.0 MB · " in dot.call_lines(first)[1]
     prices = {
-        labels.price(item, recording) for item in labels.costly(recording) if item.a_call and not item.other_graph
+        labels.price(item, recording)
+        for item in recording.decisions
+        if item.saved_bytes and item.a_call and not item.other_graph
     }
     assert {text.strip() for text in at} & prices
     assert at["0/0:forward:kernel_calls"][0][0] < at["0/0:backward:kernel_calls"][0][0]
