@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+from bisect import bisect_right
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of
 from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
+from fxscope.readers.trace.graphs import REPLAY
 from fxscope.readers.trace.reader import mend
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
         events = [event for event in events if event.get("ph") == "M" or event.get("ts", 0.0) < ends]
     found = _Spans()
     spans = _sorted_spans(events, found)
+    found.replays = [replay for replay in _replays(events) if not found.is_in_an_op(replay[0])]
     facts = facts_of(tree, concrete_inputs(spans), names)
     observed = Observed(facts, problems=[*problems, *_checked(spans, facts)])
     if options and found.outer:
@@ -66,6 +70,20 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
     return observed
+
+
+def _replays(events: list[dict[str, Any]]) -> list[tuple[float, str]]:
+    """Return when each CUDA graph was replayed, and the kernels that it ran: equal graphs have equal ones."""
+    launched = {
+        event["args"]["correlation"]: event["ts"]
+        for event in events
+        if event.get("cat") in ("cuda_runtime", "cuda_driver") and REPLAY.match(event["name"])
+    }
+    kernels: defaultdict[int, list[str]] = defaultdict(list)
+    for event in events:
+        if event.get("cat") == "kernel" and (number := event["args"].get("correlation")) in launched:
+            kernels[number].append(event["name"])
+    return sorted((launched[number], " ".join(sorted(names))) for number, names in kernels.items())
 
 
 def without_compiling(path: Path) -> None:
@@ -136,6 +154,7 @@ def _with_steps(observed: Observed, found: _Spans, options: dict[str, Any]) -> l
         begins=begins,
         ends=ends,
         calls=found.calls(observed.facts),
+        replays=found.replays,
         step_ends=sorted(found.step_ends),
         **options,
     )
@@ -189,6 +208,7 @@ class _Spans:
         self.outer: list[dict[str, Any]] = []  # ops that no op calls
         self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
         self.step_ends: list[float] = []
+        self.replays: list[tuple[float, str]] = []  # when a CUDA graph was replayed, and which one
         self._stacks: dict[Any, list[Any]] = {}
         self._outer_of: dict[int, dict[str, Any]] = {}  # external id → the outermost op that it is in
         self._compiling: set[int] = set()
@@ -216,6 +236,11 @@ class _Spans:
         """Return when each call of an outermost module began its first op, and which module it was; else compiled regions."""
         found = [(self._outer_of[op]["ts"], f"{module}") for op, module in facts.calls if op in self._outer_of]
         return sorted(found)
+
+    def is_in_an_op(self, start: float) -> bool:
+        """Return whether a call began in an op: the replay of a compiled function is a part of its call."""
+        position = bisect_right(self.outer, start, key=lambda event: event["ts"]) - 1
+        return position >= 0 and start < self.outer[position]["ts"] + self.outer[position]["dur"]
 
     def first_known(self, facts: SessionFacts) -> dict[int, int]:
         """Outermost op → the first op in it that something is known of."""

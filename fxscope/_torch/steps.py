@@ -296,23 +296,32 @@ def plan(
     ends: float,
     calls: list[tuple[float, str]],
     step_ends: list[float],
+    replays: list[tuple[float, str]],
     warmup: int | None = None,
     keep: int = DEFAULT_STEPS,
     skip_start: bool = False,
 ) -> StepPlan:
     """The steps of a program: between the ends of `optimizer.step`, else by the calls of its one model.
 
+    Where CUDA graphs are replayed after the last of those, which captured them, the replays are the steps.
+
     Args:
         ops: when each outermost op began, and its name, in order.
         begins, ends: of the trace.
         calls: when a module that no other module called first called an op, and which module it was.
         step_ends: when the optimizer returned.
+        replays: when a CUDA graph was replayed, and which one it was.
         warmup: steps to leave out at first; by default one, where an optimizer makes at least three.
         keep: steps to keep of each kind (steps of the same ops are of a kind).
         skip_start: whether start-up is left out of a program without steps, too.
     """
     num_calls = None
-    if len(step_ends) >= 2:
+    captured = max([*(start for start, _ in calls), *step_ends], default=begins)
+    replayed = [(start, name) for start, name in replays if start > captured]
+    if len(replayed) >= REPEATS:
+        edges = [*_first_of_each_round(replayed), ends]
+        warmup = 1 if warmup is None else warmup
+    elif len(step_ends) >= 2:
         edges = [min(calls[0][0], step_ends[0]) if calls else begins, *step_ends]
         # What follows the last step is work as well, an evaluation or a step that was cut off, if the model is called in
         # it; reading the loss is none.
@@ -331,6 +340,14 @@ def plan(
     warmup = min(warmup or 0, len(spans) - 1)
     kept, others = _chosen(spans[warmup:], ops, keep)
     return StepPlan(tuple(kept), (*spans[:warmup], *others), start_up, num_calls)
+
+
+def _first_of_each_round(replayed: list[tuple[float, str]]) -> list[float]:
+    """Return where steps begin: with the first of several graphs that are replayed equally often, else with each replay."""
+    counts = collections.Counter(name for _, name in replayed)
+    if len(set(counts.values())) > 1:
+        return [start for start, _ in replayed]
+    return [start for start, name in replayed if name == replayed[0][1]]
 
 
 def _chosen(spans: list[Span], ops: list[tuple[float, str]], keep: int) -> tuple[list[Span], list[Span]]:

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from fxscope import cli, load
+from fxscope._torch.steps import plan
 from fxscope.model import Recording
 from fxscope.render import labels, terminal
 
@@ -89,3 +90,32 @@ def test_steps_after_the_wanted_ones_are_only_timed(recordings) -> None:
     assert times.slowest[0][1] == times.max_us and {number for number, _ in times.slowest} <= set(range(3, 60))
     (after,) = (item for item in recording.unobserved if item.what == "after")
     assert after.count == 56 and "(56 steps, timed)" in labels.coverage_line(recording)
+
+
+CAPTURED = [
+    (float(start), "model") for start in (10, 20, 30, 40)
+]  # three calls to warm up, and the one that is captured
+
+
+@pytest.mark.parametrize(
+    ("replays", "num_calls", "begins"),
+    [
+        ("AAAA", None, [100, 110, 120, 130]),
+        ("ABABAB", None, [100, 120, 140]),  # the parts of one model
+        ("AAAB", None, [100, 110, 120, 130]),  # a graph per batch size
+        ("AA", 4, [10, 20, 30, 40]),
+        ("", 4, [10, 20, 30, 40]),
+    ],
+)
+def test_replays_of_a_graph_that_was_captured_by_hand_are_the_steps(replays, num_calls, begins) -> None:
+    replayed = [(100.0 + 10 * number, name) for number, name in enumerate(replays)]
+    ops = [*CAPTURED, *((start + 5, "aten::copy_") for start, _ in replayed)]
+    found = plan(ops, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed, warmup=0, keep=10)
+    assert found.num_calls == num_calls
+    assert [span.start for span in (*found.kept, *found.others)] == begins
+
+
+def test_replays_before_the_last_call_of_the_model_are_parts_of_calls() -> None:
+    replayed = [(start + 1, "A") for start, _ in CAPTURED]
+    found = plan(CAPTURED, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed)
+    assert found.num_calls == 4
