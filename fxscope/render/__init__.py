@@ -25,7 +25,7 @@ RENDERERS: dict[str, str] = {
     "graph": "fxscope.render.svg:render",
     "html": "fxscope.render.page.html:render",
     "md": "fxscope.render.markdown:render",
-    "json": "fxscope.render.json:render",
+    "json": "fxscope.render:json",
     "fxscope": "fxscope.store:encode",
 }
 SUFFIXES = {
@@ -105,6 +105,13 @@ def show(recording: Recording, *, stage: str | None = None, everything: bool = F
     from fxscope.render import terminal
 
     terminal.show(recording, stage=stage, everything=everything, name=name)
+
+
+def json(recording: Recording, *, indent: int = 1) -> str:
+    """The recording as indented JSON, one key a line: the public contract of `docs/schema.md`."""
+    import msgspec
+
+    return msgspec.json.format(recording.to_json(), indent=indent) + "\n"
 
 
 NOTEBOOK_CHARACTERS = 60_000

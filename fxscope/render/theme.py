@@ -19,42 +19,43 @@ class Style(NamedTuple):
     glyph: str
     meaning: str
     border: str  # Graphviz and CSS know "solid", "dashed" and "dotted"
-    colours: str  # fill and stroke, light and dark
-
-    @property
-    def fill(self) -> str:
-        return self.colours.split()[0]
-
-    @property
-    def stroke(self) -> str:
-        return self.colours.split()[1]
-
-    @property
-    def dark_fill(self) -> str:
-        return self.colours.split()[2]
-
-    @property
-    def dark_stroke(self) -> str:
-        return self.colours.split()[3]
+    fill: str
+    stroke: str
+    dark_fill: str
+    dark_stroke: str
 
 
 KINDS: dict[Kind, Style] = {
-    "kernel": Style("kernel", "■", "launched work of its own", "solid", "#fce4c4 #b45f06 #4a3313 #f2a65a"),
-    "fused": Style("fused", "◆", "runs inside a kernel with others", "solid", "#d3e5fa #1b5fae #16314f #6fb1f5"),
+    "kernel": Style("kernel", "■", "launched work of its own", "solid", "#fce4c4", "#b45f06", "#4a3313", "#f2a65a"),
+    "fused": Style(
+        "fused", "◆", "runs inside a kernel with others", "solid", "#d3e5fa", "#1b5fae", "#16314f", "#6fb1f5"
+    ),
     "view": Style(
-        "view", "·", "new metadata, same storage: launches nothing", "dashed", "#f4f5f7 #7d8794 #23272e #8b95a3"
+        "view",
+        "·",
+        "new metadata, same storage: launches nothing",
+        "dashed",
+        "#f4f5f7",
+        "#7d8794",
+        "#23272e",
+        "#8b95a3",
     ),
     "folded": Style(
         "folded",
         "↪",
         "no kernel of its own: strides of another call, a constant, or written by its inputs' kernels",
         "dashed",
-        "#ebe2f6 #7646ad #33244a #b794e6",
+        "#ebe2f6",
+        "#7646ad",
+        "#33244a",
+        "#b794e6",
     ),
-    "input": Style("input", "▷", "graph input or parameter", "solid", "#e9ecf0 #5b6675 #2a3038 #9aa6b5"),
-    "host": Style("host", "○", "work on the CPU, a sync, a copy", "solid", "#dcefd9 #3d7a33 #1f3a1b #84c779"),
-    "eliminated": Style("eliminated", "∅", "gone before code generation", "dotted", "#ffffff #9aa3ad #181b20 #6c7683"),
-    "unknown": Style("unknown", "?", "not determined", "dotted", "#ffffff #c0262c #181b20 #f07178"),
+    "input": Style("input", "▷", "graph input or parameter", "solid", "#e9ecf0", "#5b6675", "#2a3038", "#9aa6b5"),
+    "host": Style("host", "○", "work on the CPU, a sync, a copy", "solid", "#dcefd9", "#3d7a33", "#1f3a1b", "#84c779"),
+    "eliminated": Style(
+        "eliminated", "∅", "gone before code generation", "dotted", "#ffffff", "#9aa3ad", "#181b20", "#6c7683"
+    ),
+    "unknown": Style("unknown", "?", "not determined", "dotted", "#ffffff", "#c0262c", "#181b20", "#f07178"),
 }
 
 CALLS: dict[CallType, str] = {
