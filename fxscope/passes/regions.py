@@ -187,11 +187,9 @@ def fits(op: str, call: KernelCall) -> bool:
     if call.profiled_as is not None and op == call.profiled_as:
         return True
     op = without_graph_number(op)
-    return op == call.kernel or (call.type in ("user_triton", "triton_other") and _without_number(call.kernel) == op)
-
-
-def _without_number(name: str) -> str:
-    return re.sub(r"_\d+$", "", name)
+    return op == call.kernel or (
+        call.type in ("user_triton", "triton_other") and re.sub(r"_\d+$", "", call.kernel) == op
+    )
 
 
 def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tuple[int, KernelCall]]:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from fxscope.model import CallType, Node, Stage
 
+_DIRECTIONS: tuple[Direction, ...] = ("backward", "forward", "inference")
 LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
 MAX_LINE = 64 << 20
@@ -332,7 +333,10 @@ class _Log:
         found = self._last.get(compile_id)
         if _INDUCTOR[name] == "mappings":
             if found is not None:
-                found.mappings |= _mappings(name, _json(payload))
+                mapping = _json(payload)
+                mapping = mapping if isinstance(mapping, dict) else {}
+                before_2_9 = name == "inductor_triton_kernel_to_post_grad_nodes"
+                found.mappings |= {"cppCodeToPost": mapping} if before_2_9 else mapping
             return
         if found is None or found.code is not None:
             found = InductorGraph(compile_id=compile_id, direction=self._direction.get(compile_id, "inference"))
@@ -420,7 +424,6 @@ _INDUCTOR = {  # entry → field of `InductorGraph`; torch has named the last gr
     "graph_dump": "code",
     "inductor_provenance_tracking_node_mappings": "mappings",
     "inductor_triton_kernel_to_post_grad_nodes": "mappings",
-    "inductor_post_to_pre_grad_nodes": "mappings",
 }
 
 
@@ -440,15 +443,6 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
     if name == "dynamo_error":
         return {"failure": payload.strip().rpartition("\n")[2].strip() or None}
     return {}
-
-
-def _mappings(name: str, found: Any) -> dict[str, Any]:
-    """torch's mapping of kernels and nodes, by the keys of its newest form."""
-    if not isinstance(found, dict):
-        return {}
-    if name == "inductor_triton_kernel_to_post_grad_nodes":
-        return {"cppCodeToPost": found}
-    return {} if name == "inductor_post_to_pre_grad_nodes" else found
 
 
 def _compile_id(entry: dict[str, Any]) -> str | None:
@@ -540,7 +534,7 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
     sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []
     for position, folder in enumerate(folders):
         code = _text(folder / "output_code.py", collected)
-        direction = _direction_of_code(code) or _direction_of_folder(folder.name)
+        direction = _direction_of_code(code) or next((word for word in _DIRECTIONS if word in folder.name), "inference")
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
         found = InductorGraph(
             compile_id=_folder_compile_id(folders, folder),
@@ -576,10 +570,6 @@ def _folder_order(folder: Path) -> tuple[Any, ...]:
     return str(folder.parent), (int(number[1]), int(number[2])) if number else (0, 0), folder.name
 
 
-def _direction_of_folder(name: str) -> Direction:
-    return next((word for word in ("backward", "forward", "inference") if word in name), "inference")  # type: ignore[return-value]
-
-
 def _folder_compile_id(folders: list[Path], folder: Path) -> str:
     """A compile id: folders are named model__N_direction_i.j; forward and backward of one N belong together.
 
@@ -599,7 +589,8 @@ def _recording(collected: Collected) -> Recording:
     sources: list[SourceText] = []
     schedules: list[Schedule] = []
     compiles = dict(collected.compiles)
-    for found in _last_of_each(collected.found):
+    # Dynamo may have started over: the last of each
+    for found in {(item.compile_id, item.direction): item for item in collected.found}.values():
         prefix = f"{found.compile_id}:{found.direction}"
         graph_id = f"{prefix}:post_grad"
         is_python = found.code is not None and "::run_impl(" not in found.code
@@ -650,11 +641,6 @@ def _recording(collected: Collected) -> Recording:
         compiles=tuple(compiles.values()),
         problems=tuple(collected.problems),
     )
-
-
-def _last_of_each(found: list[InductorGraph]) -> list[InductorGraph]:
-    """Keep one graph per compile id and direction, the last: Dynamo may have started over."""
-    return list({(item.compile_id, item.direction): item for item in found}.values())
 
 
 def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: Collection[str]) -> list[KernelCall]:

@@ -153,39 +153,27 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-_OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "truediv",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.Pow: "pow",
-    ast.MatMult: "matmul",
-    ast.BitAnd: "and_",
-    ast.BitOr: "or_",
-    ast.BitXor: "xor",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
-    ast.USub: "neg",
-    ast.UAdd: "pos",
-    ast.Invert: "invert",
-    ast.Not: "not_",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
+_OPERATORS = {  # where `operator` has another name than the syntax tree
+    "Mult": "mul",
+    "Div": "truediv",
+    "BitAnd": "and_",
+    "BitOr": "or_",
+    "BitXor": "xor",
+    "MatMult": "matmul",
+    "USub": "neg",
+    "UAdd": "pos",
+    "Not": "not_",
+    "NotEq": "ne",
+    "LtE": "le",
+    "GtE": "ge",
 }
 
 
 def _operator(tree: ast.expr) -> str:
-    if isinstance(tree, ast.BinOp | ast.UnaryOp):
-        return f"operator.{_OPERATORS.get(type(tree.op), 'unknown')}"
-    if isinstance(tree, ast.Compare):
-        return f"operator.{_OPERATORS.get(type(tree.ops[0]), 'unknown')}"
-    return "operator.getitem"
+    if not isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare):
+        return "operator.getitem"
+    name = type(tree.ops[0] if isinstance(tree, ast.Compare) else tree.op).__name__
+    return f"operator.{_OPERATORS.get(name, name.lower())}"
 
 
 def _names(value: str) -> list[str]:

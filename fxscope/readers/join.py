@@ -52,8 +52,10 @@ def read_trace(
     recording = trace.recording(
         path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture
     )
-    for artefact in artefacts(debug_dir, compile_log, max_bytes):
-        recording = merged(recording, artefact)
+    if compile_log is not None:  # first: it knows Dynamo's ids
+        recording = merged(recording, compile_files.read_log(compile_log, max_bytes=max_bytes))
+    if debug_dir is not None:
+        recording = merged(recording, compile_files.read_debug_dir(debug_dir, max_bytes=max_bytes))
     try:
         with uncollected():
             recording = passes.run(with_eager_graph(recording))
@@ -73,16 +75,6 @@ def is_log(path: str | Path) -> bool:
     """Return whether a path is a log of `TORCH_TRACE`, or a folder with logs below it."""
     path = Path(path)
     return bool(compile_files.logs_of_ranks(path)) if path.is_dir() else compile_files.is_log(path)
-
-
-def artefacts(debug_dir: str | Path | None, log: str | Path | None, max_bytes: int | None = None) -> list[Recording]:
-    """The recordings of the compile's files; the log first, since it knows Dynamo's ids."""
-    found: list[Recording] = []
-    if log is not None:
-        found.append(compile_files.read_log(log, max_bytes=max_bytes))
-    if debug_dir is not None:
-        found.append(compile_files.read_debug_dir(debug_dir, max_bytes=max_bytes))
-    return found
 
 
 def merged(recording: Recording, artefact: Recording) -> Recording:

@@ -67,8 +67,10 @@ class Table:
         self._decoded: list[bool] = []  # by index into `names`
         self.without_time: int = 0
         self.launch_names: list[int] = []  # and of the runtime calls whose arguments name a kernel
+        # Categories, names and threads as they are written: the same spans come in every buffer
         self._category_spans: dict[bytes, int] = {}
-        self._spans: dict[bytes, int] = {}  # names as they are written
+        self._name_spans: dict[bytes, int] = {}
+        self._thread_spans: dict[bytes, int] = {}
         self._parts: list[list[NDArray[Any]]] = []
         self.num_rows: int = 0
 
@@ -103,12 +105,14 @@ class Table:
         if not rows:
             return
         table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
-        codes = _looked_up(table[:, CATEGORY], strings, self._category_of)
+        codes = _looked_up(
+            table[:, CATEGORY], strings, self._category_spans, lambda span: self._category(_string(span))
+        )
         category = codes[table[:, CATEGORY]]
         if (category < 0).any():
             table, category = table[category >= 0], category[category >= 0]
-        names = _looked_up(table[:, NAME], strings, self._name_of)
-        places = _looked_up(table[:, THREAD], threads, self._thread_of)
+        names = _looked_up(table[:, NAME], strings, self._name_spans, lambda span: self._code(_string(span)))
+        places = _looked_up(table[:, THREAD], threads, self._thread_spans, self._thread)
         part = np.empty((len(table), WIDTH), np.int64)
         part[:, CATEGORY], part[:, NAME], part[:, THREAD] = category, names[table[:, NAME]], places[table[:, THREAD]]
         part[:, START:ARGS_AT] = table[:, START:ARGS_AT]
@@ -131,21 +135,7 @@ class Table:
         self.categories.add(name)
         return CATEGORIES.get(name, -1)
 
-    def _category_of(self, span: bytes) -> int:
-        """A category's number; the same spans come in every buffer."""
-        known = self._category_spans.get(span)
-        if known is None:
-            known = self._category_spans[span] = self._category(_string(span))
-        return known
-
-    def _name_of(self, span: bytes) -> int:
-        """A name's index; the same spans come in every buffer."""
-        known = self._spans.get(span)
-        if known is None:
-            known = self._spans[span] = self._code(_string(span))
-        return known
-
-    def _thread_of(self, span: bytes) -> int:
+    def _thread(self, span: bytes) -> int:
         return self.threads.setdefault(_thread(span), len(self.threads))
 
     def _decode_args(self, part: NDArray[np.int64], at: NDArray[np.int64], buffer: bytes) -> None:
@@ -211,13 +201,18 @@ class Table:
         return known
 
 
-def _looked_up(used: NDArray[np.int64], spans: list[bytes], code_of: Callable[[bytes], int]) -> NDArray[np.int64]:
+def _looked_up(
+    used: NDArray[np.int64], spans: list[bytes], known: dict[bytes, int], code_of: Callable[[bytes], int]
+) -> NDArray[np.int64]:
     """Return what a function makes of each span that is used, -1 for the others."""
     codes = np.full(len(spans), -1, np.int64)
     is_used = np.zeros(len(spans), np.bool_)
     is_used[used] = True
     for index in np.flatnonzero(is_used).tolist():
-        codes[index] = code_of(spans[index])
+        span = spans[index]
+        if span not in known:
+            known[span] = code_of(span)
+        codes[index] = known[span]
     return codes
 
 
