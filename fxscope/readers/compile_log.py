@@ -534,7 +534,9 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
     sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []
     for position, folder in enumerate(folders):
         code = _text(folder / "output_code.py", collected)
-        direction = _direction_of_code(code) or next((word for word in _DIRECTIONS if word in folder.name), "inference")
+        direction: Direction = _direction_of_code(code) or next(
+            (word for word in _DIRECTIONS if word in folder.name), "inference"
+        )
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
         found = InductorGraph(
             compile_id=_folder_compile_id(folders, folder),
