@@ -50,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
     add("--format", choices=FORMATS, help="format, whatever the suffix")
     add("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    common.add_budget_option(parser)
     add("--force", action="store_true", help="overwrite a file that exists")
     add("--all", action="store_true", help="every finding with its evidence, and the rule")
 
