@@ -32,7 +32,7 @@ for _ in range(40):
     time.sleep(0.02)
 """
 VERBS = {
-    "trace": f"trace {PLAN / 'trace.json.gz'} --debug-dir {PLAN / 'inductor'} -o out.fxscope -o out.html -o out.svg",
+    "trace": f"view {PLAN / 'trace.json.gz'} --debug-dir {PLAN / 'inductor'} -o out.fxscope -o out.html -o out.svg",
     "view": "view in.fxscope -o out.json -o out.html -o out.svg -o out.md",
     "fleet": f"fleet {DATA / 'fleet' / 'ddp_even'} --jobs 2 -o out.html -o out.json",
     "run": "run --sigterm program.py -o out.fxscope",

@@ -569,7 +569,7 @@ def test_a_program_that_leaves_no_file_to_open_is_told_so(tmp_path: Path) -> Non
     assert "Too many open files" in done.stderr.splitlines()[-1] and "does it call PyTorch" not in done.stderr
 
 
-VERBS = """trace TRACE/trace.json.gz --debug-dir TRACE/inductor -o o.fxscope
+VERBS = """view TRACE/trace.json.gz --debug-dir TRACE/inductor -o o.fxscope
 view o.fxscope
 view o.fxscope -o o.html -o o.svg -o o.md -o o.json
 why o.fxscope
