@@ -47,6 +47,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.model": (
         {"msgspec", "pandas"},
         (
+            "fxscope.model",
             "fxscope.errors",
             "fxscope.index",
             "fxscope.english",

@@ -1,4 +1,4 @@
-"""Write the JSON Schema of a recording and `docs/schema.md`, both from the types in `fxscope/model.py`."""
+"""Write the JSON Schema of a recording and `docs/schema.md`, both from the types in `fxscope/model/`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def schema() -> str:
 
 def document() -> str:
     """Return `docs/schema.md`: each type with its fields, the meaning taken from the comment beside the field."""
-    text = (ROOT / "fxscope" / "model.py").read_text()
+    parts_of_model = ("base", "graphs", "calls", "ops", "decisions", "recording")
+    text = "\n".join((ROOT / "fxscope" / "model" / f"{name}.py").read_text() for name in parts_of_model)
     lines = text.splitlines()
     parts = [HEAD.format(schema=model.SCHEMA)]
     for node in ast.parse(text).body:

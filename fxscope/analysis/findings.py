@@ -1,6 +1,6 @@
 """Findings from several recordings, or from one and its expectations.
 
-Like `model.py` these are plain frozen values: passes make them, renderers show them, and `to_json` writes them.
+Like `model/` these are plain frozen values: passes make them, renderers show them, and `to_json` writes them.
 """
 
 from __future__ import annotations

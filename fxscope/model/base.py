@@ -1,0 +1,150 @@
+"""What every part of the record is made of: words, evidence, tensors, places in the program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+import msgspec
+from msgspec.structs import replace as replace
+
+SCHEMA = "fxscope/2"
+WHOLE = "whole trace"  # the name of the one step of a recording in which none were found
+Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad", "scheduler", "kernel_calls"]
+Direction = Literal["inference", "forward", "backward"]
+Kind = Literal["input", "view", "kernel", "fused", "folded", "eliminated", "host", "unknown"]
+Nature = Literal["view", "kernel", "composite", "host", "unknown"]
+Evidence = Literal[
+    "correlation", "external_id", "debug_handle", "lowering", "origin_node", "from_node", "origins", "order", "name"
+]
+EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = (
+    "correlation",
+    "external_id",
+    "lowering",
+    "debug_handle",
+    "origin_node",
+    "from_node",
+    "origins",
+    "order",
+    "name",
+)
+LaunchCategory = Literal["kernel", "gpu_memset", "gpu_memcpy", "cpu_kernel"]
+KERNELS = ("kernel", "cpu_kernel")  # the categories of what computes; the others clear and copy memory
+CallType = Literal[
+    "triton_pointwise",
+    "triton_reduction",
+    "triton_persistent_reduction",
+    "triton_template",
+    "triton_foreach",
+    "triton_scan",
+    "triton_other",
+    "user_triton",
+    "extern",
+    "fallback",
+    "cpp",
+]
+EXTERN: tuple[CallType, ...] = ("extern", "fallback")  # a library's kernel, called as it is
+Verdict = Literal["fused", "rejected", "never_considered"]
+How = Literal[
+    "inlined",
+    "vertical",
+    "horizontal",
+    "epilogue",
+    "prologue",
+    "template",
+    "reduction",
+    "foreach",
+    "combo",
+    "mix_order",
+    "nested_reduction",
+    "folded",
+]
+Bound = Literal["memory", "compute", "launch"]
+Purpose = Literal[
+    "computes", "program_copy", "layout_copy", "mutation_copy", "recompute", "saved", "split", "fallback", "collective"
+]
+Relation = Literal["lowered_to", "ran_in", "backward_of", "same_source"]
+
+
+def weakest(*evidence: Evidence | None) -> Evidence | None:
+    """The weakest evidence on a path, `None` where a link of the path is missing."""
+    if not evidence or None in evidence:
+        return None
+    return max(evidence, key=lambda item: EVIDENCE_BY_STRENGTH.index(item))  # type: ignore[arg-type]
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every type of the record."""
+
+
+def plain(value: Any) -> Any:
+    """A sequence of items (`fxscope.columns`) as the tuple it stands for: what msgspec cannot encode by itself."""
+    if isinstance(value, Sequence):
+        return tuple(value)
+    raise NotImplementedError
+
+
+def encoded(value: Any) -> bytes:
+    """Return the JSON of what is recorded or found; what no UTF-8 can say, as in a file's name, is written "\\udcff"."""
+    try:
+        return msgspec.json.encode(value, enc_hook=plain)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_sayable(msgspec.to_builtins(value, enc_hook=plain)))
+
+
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_sayable(key): _sayable(item) for key, item in cast("dict[Any, Any]", value).items()}
+    return [_sayable(item) for item in cast("Any", value)] if isinstance(value, list | tuple) else value
+
+
+class Printed(Item, frozen=True, kw_only=True):
+    """Base of a report, which `print` shows as the terminal does."""
+
+    def __str__(self) -> str:
+        from fxscope.render.report import text_of
+
+        return text_of(self)
+
+
+class TensorMeta(Item, frozen=True, kw_only=True):
+    """A tensor's metadata. Symbolic sizes (dynamic shapes) are strings such as `"s0"`."""
+
+    shape: tuple[int | str, ...]
+    dtype: str | None = None  # "bfloat16", without the "torch." prefix
+    stride: tuple[int | str, ...] | None = None  # in elements
+    storage_offset: int | str | None = None  # in elements
+    device: str | None = None  # "cuda:0"
+
+
+class Source(Item, frozen=True, kw_only=True):
+    """A place in the user's program. `module` is the module path, such as `"mlp.up_proj"`."""
+
+    file: str | None = None
+    line: int | None = None
+    code: str | None = None
+    function: str | None = None
+    module: str | None = None
+    module_type: str | None = None  # "Linear"
+
+
+class Timing(Item, frozen=True, kw_only=True):
+    """Device time over every execution of one thing, in microseconds."""
+
+    count: int
+    total_us: float
+    mean_us: float
+    min_us: float
+    max_us: float
+    median_us: float | None = None  # recordings made before it was kept have none
+
+    @property
+    def typical_us(self) -> float:
+        """The median, which one outlier does not move; the mean where no median was kept."""
+        return self.mean_us if self.median_us is None else self.median_us

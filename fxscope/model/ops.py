@@ -1,0 +1,171 @@
+"""Ops, steps and totals of a trace."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fxscope.model.base import Item, LaunchCategory, Source
+
+
+class Op(Item, frozen=True, kw_only=True):
+    """A CPU event of a kept step: an op, an annotation, or a runtime call."""
+
+    id: int
+    name: str
+    category: str  # "cpu_op", "user_annotation", "runtime", "python"
+    step: int = 0  # -1: while a graph was captured, before the steps that replay it
+    thread: int | None = None
+    start_ns: int
+    duration_ns: int
+    parent: int | None = None
+    shapes: tuple[Any, ...] | None = None
+    strides: tuple[Any, ...] | None = None
+    dtypes: tuple[str, ...] | None = None  # torch's names; "Scalar" and the like as the profiler writes them
+    concrete_inputs: tuple[str, ...] | None = None
+    external_id: int | None = None
+    correlation: int | None = None
+    sequence_number: int | None = None
+    config: dict[str, Any] | None = None  # a Triton launch's kernel_file, kernel_kwargs, num_warps, …
+    source: Source | None = None
+    graph: str | None = None
+    node: str | None = None
+    captured: bool = False  # while a CUDA or HIP graph was captured: its kernels run when that is replayed
+
+
+class Step(Item, frozen=True, kw_only=True):
+    """An active profiler step (`ProfilerStep#N`); `index` counts from 0."""
+
+    index: int
+    name: str
+    start_ns: int
+    duration_ns: int
+
+
+class OpStats(Item, frozen=True, kw_only=True):
+    """One line of the op table, comparable with torch.profiler's `key_averages()`."""
+
+    name: str
+    count: int
+    cpu_total_us: float
+    cpu_self_us: float
+    device_total_us: float
+    device_self_us: float
+    num_launches: int = 0
+
+
+class KernelStats(Item, frozen=True, kw_only=True):
+    """One line of the kernel table."""
+
+    name: str
+    category: LaunchCategory
+    count: int
+    total_us: float
+    mean_us: float
+    min_us: float
+    max_us: float
+    share: float  # of all device time, 0 to 1
+    median_us: float | None = None  # recordings made before it was kept have none
+
+    @property
+    def typical_us(self) -> float:
+        """The median, which one outlier does not move; the mean where no median was kept."""
+        return self.mean_us if self.median_us is None else self.median_us
+
+
+class StepStats(Item, frozen=True, kw_only=True):
+    """One step in numbers."""
+
+    step: int
+    name: str
+    wall_us: float
+    device_busy_us: float
+    device_idle_us: float
+    num_launches: int
+    num_syncs: int = 0
+    launch_cpu_us: float | None = None  # CPU time inside runtime calls that launched work
+    communication_us: float | None = None  # union of the collectives' kernels; None where none is recognised
+    exposed_communication_us: float | None = None  # the part beside which no other kernel ran
+
+
+class Gap(Item, frozen=True, kw_only=True):
+    """A time in which no stream of a device ran anything."""
+
+    device: int | None
+    start_ns: int
+    duration_ns: int
+    step: int | None = None
+    before: str | None = None  # kernel that ended
+    after: str | None = None  # kernel that started
+    during: str | None = None  # what the CPU was doing
+
+
+class Summary(Item, frozen=True, kw_only=True):
+    """Totals of a trace, over the kept steps."""
+
+    ops: tuple[OpStats, ...] = ()
+    kernels: tuple[KernelStats, ...] = ()
+    steps: tuple[StepStats, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    syncs: tuple[OpStats, ...] = ()
+    copies: tuple[KernelStats, ...] = ()
+    bound: Literal["cpu", "gpu", "neither"] | None = None  # which side sets the length of a step; None: no device
+    verdict: str | None = None  # the bound in words, with the numbers
+    num_events: int | None = None
+
+
+class Memory(Item, frozen=True, kw_only=True):
+    """Device memory of the recorded run, in bytes."""
+
+    peak_bytes: int | None = None
+    start_bytes: int | None = None
+    device: str | None = None
+
+
+class Coverage(Item, frozen=True, kw_only=True):
+    """The number of device events (kernels, memsets, memcpys) that were attributed, over all kept steps."""
+
+    device_events: int
+    to_op: int
+    to_call: int | None
+    to_node: int | None
+    unattributed: int
+
+
+class StartUpOp(Item, frozen=True, kw_only=True):
+    """Calls of one op from one line before the first step; what it calls itself is in its time."""
+
+    name: str  # "aten::normal_"
+    count: int
+    total_us: float
+    source: Source | None = None
+
+
+class StartUp(Item, frozen=True, kw_only=True):
+    """Work before the first step: weights are initialised, data is read, the first call may compile."""
+
+    duration_us: float
+    compile_us: float | None = None  # of it; None where nothing was compiled
+    ops: tuple[StartUpOp, ...] = ()  # most expensive first
+
+
+class StepTimes(Item, frozen=True, kw_only=True):
+    """Wall time of a step as the program runs it: no profiler was on, unless `when` is "recording".
+
+    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles are read
+    from buckets 1 % wide.
+    """
+
+    count: int
+    when: Literal["before", "after", "calls", "recording"] = "after"  # of the observed steps; "calls": a timing loop
+    samples_us: tuple[float, ...] = ()  # the first of them, in order
+    total_us: float
+    median_us: float
+    p5_us: float
+    p95_us: float
+    max_us: float
+    slowest: tuple[tuple[int, float], ...] = ()  # (number of the step in the program, from 0; µs), slowest first
+
+    @property
+    def while_recording(self) -> bool:
+        """Return whether the profiler was on, so that the times hold its cost."""
+        return self.when == "recording"

@@ -1,0 +1,264 @@
+"""The recording of a program, with its compiles, sources and environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from fxscope.model.base import CONTROLS, SCHEMA, Item, Source, encoded
+from fxscope.model.calls import KernelCall, Launch
+from fxscope.model.decisions import Decision, Schedule
+from fxscope.model.graphs import Graph, Link, Rewrite
+from fxscope.model.ops import Coverage, Memory, Op, StartUp, Step, StepTimes, Summary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from networkx import MultiDiGraph
+    from pandas import DataFrame  # pyright: ignore[reportMissingImports]
+
+    from fxscope.analysis.findings import Comparison
+    from fxscope.analysis.report import Report
+    from fxscope.analysis.why import WhyAnswer
+
+
+class InputAssertion(Item, frozen=True, kw_only=True):
+    """A size and stride that compiled code asserts of one input."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    stride: tuple[int | str, ...]
+
+
+class Compile(Item, frozen=True, kw_only=True):
+    """One compilation of one frame."""
+
+    compile_id: str
+    source: Source | None = None
+    guards: tuple[str, ...] = ()
+    recompile_reason: str | None = None  # the guard that failed, as Dynamo says it
+    recompile_reasons: tuple[str, ...] = ()  # one for each earlier compile of the frame, where Dynamo lists them
+    break_reason: str | None = None  # why the graph ended here
+    break_source: Source | None = None
+    cache: Literal["miss", "hit", "bypassed"] | None = None
+    cudagraphs: bool | None = None
+    cudagraph_skip: str | None = None  # why Inductor left CUDA graphs out, in its words
+    failure: str | None = None  # the error that ended it
+    phases: dict[str, float] = {}  # µs of each phase that torch timed, phases inside others too
+    dynamic: bool | None = None
+    duration_us: float | None = None
+    runs: int | None = None  # of a plan: how often its graph runs in a step; in a loop over like modules more than once
+    assertions: tuple[InputAssertion, ...] = ()
+    config: dict[str, Any] = {}  # Inductor's switches that differ from their default
+
+
+class SourceText(Item, frozen=True, kw_only=True):
+    """A text that other items point into."""
+
+    id: str  # "0/0:inference:output_code", or the file's path for the user's code
+    kind: Literal["output_code", "user", "ptx", "sass", "triton"]
+    file: str | None = None
+    text: str
+    graph: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<SourceText {self.id!r}: lines {len(self.text.splitlines())}>"
+
+
+class Unobserved(Item, frozen=True, kw_only=True):
+    """Something that the program did and that is not, or not wholly, in the recording."""
+
+    what: str  # "start-up", "steps", "children", "threads", …
+    count: int | None = None  # of ops, steps, processes: `detail` says of what
+    duration_us: float | None = None
+    detail: str  # in words, such as "2 child processes"
+
+
+class PredictedStep(Item, frozen=True, kw_only=True):
+    """The predicted time of one step of a plan, in µs; a range holds the real time in 80 of 100 programs."""
+
+    device_us: float
+    device_range_us: tuple[float, float] | None = None
+    num_calls: int
+    cpu_range_us: tuple[float, float] | None = None  # on a machine as the calibrated one
+    wall_range_us: tuple[float, float] | None = None  # of steps one after the other, the CPU running ahead
+    replay_range_us: tuple[float, float] | None = None  # of a CUDA graph's replay
+    bound: Literal["cpu", "gpu"] | None = None  # which of the two sets the length; None where the ranges overlap
+    basis: str
+
+
+class Assumption(Item, frozen=True, kw_only=True):
+    """Something taken as given because it could not be observed."""
+
+    subject: str  # "sdpa backend"
+    assumed: str
+    because: str
+
+
+class Candidate(Item, frozen=True, kw_only=True):
+    """One of several kernels, or configurations of a kernel, that could do the same work."""
+
+    name: str  # "mm" of a library, "64×128×32, 4 warps, 3 stages" of a template, "XBLOCK=256, 4 warps"
+    predicted_us: float | None = None  # device time; None where nothing was measured of its kind
+
+
+class Choice(Item, frozen=True, kw_only=True):
+    """A choice that a benchmark on the device makes, predicted in a plan."""
+
+    kind: Literal["algorithm", "padding", "configuration"]
+    subject: str  # "mm 2048 × 1024 × 4096 bfloat16", a kernel's name
+    calls: tuple[str, ...] = ()  # ids of the calls that it decides about, where it is a kernel's
+    candidates: tuple[Candidate, ...]  # shortest predicted time first
+    predicted: str  # the name of one
+    confidence: float | None = None  # share of measured choices in which such a prediction was right
+    basis: str  # what prediction and confidence stand on
+
+
+class Problem(Item, frozen=True, kw_only=True):
+    """Something that went wrong or disagrees, and what to do about it."""
+
+    where: str  # the part of fxscope, the file or the node
+    message: str
+    remedy: str | None = None
+
+
+class Environment(Item, frozen=True, kw_only=True):
+    """The machine and the packages of the recording."""
+
+    fxscope: str | None = None
+    torch: str | None = None
+    triton: str | None = None
+    python: str | None = None
+    platform: str | None = None
+    device: str | None = None  # "NVIDIA H200"; the CPU's name on a CPU run
+    device_properties: dict[str, Any] | None = None
+    cuda: str | None = None
+    target: str | None = None  # name of the simulated GPU
+    float32_matmul_precision: str | None = None  # of torch, while the plan was made
+
+
+class Recording(Item, frozen=True, kw_only=True, dict=True):
+    """One program, recorded. Load one with `fxscope.load`, make one with `fxscope.record`."""
+
+    schema: str = SCHEMA
+    title: str | None = None
+    environment: Environment = Environment()
+    graphs: tuple[Graph, ...] = ()
+    calls: tuple[KernelCall, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    ops: tuple[Op, ...] = ()
+    links: tuple[Link, ...] = ()
+    sources: tuple[SourceText, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()  # what passes changed in the graphs, in order
+    schedules: tuple[Schedule, ...] = ()  # what the scheduler did, from which decisions are drawn
+    compiles: tuple[Compile, ...] = ()
+    steps: tuple[Step, ...] = ()
+    summary: Summary | None = None
+    memory: Memory | None = None
+    base_time_ns: int | None = None
+    coverage: Coverage | None = None
+    unobserved: tuple[Unobserved, ...] = ()
+    start_up: StartUp | None = None  # None where no steps were found, or it was to be left out
+    step_times: StepTimes | None = None
+    predicted: PredictedStep | None = None  # of a plan
+    assumptions: tuple[Assumption, ...] = ()
+    choices: tuple[Choice, ...] = ()  # of a plan: what a benchmark on the device would decide
+    problems: tuple[Problem, ...] = ()
+    history: tuple[str, ...] = ()  # passes that ran
+
+    def __post_init__(self) -> None:
+        # A title goes into headings, file names and escape sequences: no control character, no bidirectional override.
+        if self.title is not None and CONTROLS.search(self.title):
+            msgspec.structs.force_setattr(self, "title", CONTROLS.sub(" ", self.title).strip())
+
+    def __repr__(self) -> str:
+        """One line: all that is in a recording can be megabytes; `show` and `to_json` have it."""
+        parts = ("graphs", "calls", "launches", "ops", "decisions", "problems")
+        sizes = ", ".join(f"{name} {len(getattr(self, name))}" for name in parts if getattr(self, name))
+        return f"<Recording {self.title!r}: {sizes or 'empty'}>"
+
+    def graph(self, graph_id: str) -> Graph:
+        """The graph with this id. Raises KeyError naming the ids there are."""
+        for graph in self.graphs:
+            if graph.id == graph_id:
+                return graph
+        raise KeyError(f"no graph {graph_id!r}; there are {', '.join(g.id for g in self.graphs) or 'none'}")
+
+    def to_json(self) -> str:
+        """The recording as JSON (`docs/schema.md`)."""
+        return encoded(self).decode()
+
+    # Those below are conveniences for people; they look upwards in the layering, so they import when called.
+
+    def to_networkx(self) -> MultiDiGraph[tuple[str, str]]:
+        """All levels and their links as one `networkx.MultiDiGraph`.
+
+        Nodes are (graph id, node name), ("calls", call id) and ("launches", launch id as text), each with its `item`.
+        Edges carry `relation` ("input", "launched" or a `Link`'s) and `evidence`, `None` where it is the data flow itself.
+        """
+        from fxscope.index import to_networkx
+
+        return to_networkx(self)
+
+    def save(self, path: str | Path, *, format: str | None = None, force: bool = False) -> Path:
+        """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .dot, .md, .html.
+
+        Raises:
+            RenderError: the format is unknown, or the file exists and `force` is false.
+        """
+        from fxscope.render import save
+
+        return save(self, path, format=format, force=force)
+
+    def show(self) -> None:
+        """Print the recording to the terminal."""
+        from fxscope.render import show
+
+        show(self)
+
+    def explain(self) -> Report:
+        """Return what limits a step and what to try first; `print` it, or read its rows."""
+        from fxscope.analysis.report import report
+
+        return report(self)
+
+    def why(self, *names: str) -> WhyAnswer:
+        """Return why two ops were fused or were not: `recording.why("gelu", "mul")`; see `fxscope why`.
+
+        Raises:
+            PassError: a name is nowhere in the recording.
+        """
+        from fxscope.analysis.why import why
+
+        return why(self, *names)
+
+    def diff(self, other: Recording) -> Comparison:
+        """Return what changed from this recording to the other."""
+        from fxscope.analysis.compare import compare
+
+        return compare(self, other)
+
+    def assert_fused(self, *names: str) -> None:
+        """Raise AssertionError unless these ops run in one kernel together."""
+        from fxscope.assertions import Recorded
+
+        Recorded(self).assert_fused(*names)
+
+    def to_pandas(self) -> DataFrame:
+        """Return the groups of equal kernels as a `pandas.DataFrame`, one row each, times in µs per step.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas  # pyright: ignore[reportMissingImports]
+
+        from fxscope.analysis.groups import groups
+
+        return pandas.DataFrame([msgspec.structs.asdict(group) for group in groups(self)])
+
+    def _repr_html_(self) -> str:
+        from fxscope.render import notebook
+
+        return notebook(self)
