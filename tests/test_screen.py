@@ -164,6 +164,12 @@ def test_why_answers_for_a_group_and_lists_the_exceptions(tmp_path: Path, capsys
     assert out.startswith("mm ×4 (layers.[0..3].fc): own kernel, ") and "×1 head: mm → 1 kernel" in out
 
 
+def test_why_knows_the_rows_of_the_report_by_their_labels() -> None:
+    recording = captures.read("mlp_compiled")
+    (same,) = recording.why("gelu·mul").same
+    assert same.count == 1 and same.call is not None and same.decisions
+
+
 def test_the_python_api_answers_as_the_verbs_do(capsys: pytest.CaptureFixture[str]) -> None:
     recording = layers(4)
     answer = recording.why("mm", "gelu")

@@ -298,7 +298,8 @@ def step_basis(recording: Recording) -> str:
         when = " while recording" if times is not None else ""
         return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}{when}"
     after = {"before": "before the observed ones", "after": "after the observed ones", "calls": "without a profiler"}
-    return f"median of {counted(times.count, 'step')} {after.get(times.when, '')}".rstrip()
+    median_of = "median of " if times.count > 1 else ""
+    return f"{median_of}{counted(times.count, 'step')} {after.get(times.when, '')}".rstrip()
 
 
 def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[KernelRow, ...]:

@@ -99,9 +99,10 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeat
         return TimeComparison(**common, ratio=ratio, verdict="no difference shown", reason=reason)
     va, vb = variance_of_median(a), variance_of_median(b)
     freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)) if va + vb > 0 else 1.0
-    half = student_t(freedom) * math.sqrt(va + vb)
+    half = min(50.0, student_t(freedom) * math.sqrt(va + vb))  # e**50 is no bound, and a float
     low, high = ratio * math.exp(-half), ratio * math.exp(half)
-    spread = f"×{ratio:.2f} ({low:.2f} to {high:.2f}, {len(a)} and {len(b)} {unit})"
+    top = f"{high:.2f}" if high < 1e4 else "over 10,000"
+    spread = f"×{ratio:.2f} ({low:.2f} to {top}, {len(a)} and {len(b)} {unit})"
     verdict = "no difference shown"
     if low <= 1 <= high:
         reason = f"{spread}: the interval holds 1"

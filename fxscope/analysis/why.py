@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from fxscope.analysis import select
-from fxscope.analysis.groups import NamedEnd, Places, call_ops, ends_of, pattern
+from fxscope.analysis.groups import NamedEnd, Places, call_ops, ends_of, groups, pattern
 from fxscope.analysis.rewrites import life
+from fxscope.analysis.select import Place
 from fxscope.errors import PassError
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Item
 
 if TYPE_CHECKING:
-    from fxscope.analysis.select import Place
     from fxscope.model import Decision, Recording
 
 
@@ -67,9 +67,10 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
     try:
         places = select.find(recording, name).places
     except select.UnknownNameError:
-        if not (lines := life(recording, name)):
+        if lines := life(recording, name):
+            return WhyAnswer(names=(name,), same=(Same(note="\n".join(lines)),))
+        if not (places := labelled(recording, name)):
             raise
-        return WhyAnswer(names=(name,), same=(Same(note="\n".join(lines)),))
     found: list[Same] = []
     every: dict[int, Decision] = {}
     for same in grouped(places, lambda place: _key(recording, place)).values():
@@ -91,6 +92,18 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
             )
         )
     return WhyAnswer(names=(name,), same=_largest_first(found), decisions=tuple(every.values()))
+
+
+def labelled(recording: Recording, label: str) -> list[Place]:
+    """The places of the rows that a report calls so: "gelu·mul", "AdamW"."""
+    found = [group for group in groups(recording) if group.label.casefold() == label.casefold()]
+    calls = [index_of(recording).calls[call] for group in found for call in group.calls]
+    inside = {(call.graph, name) for call in calls for name in call.nodes}
+    apart = [key for group in found for key in group.nodes if key not in inside]
+    return [
+        *(Place(call.graph, call.nodes, call.id) for call in calls),
+        *(Place(graph, (node,), None) for graph, node in apart),
+    ]
 
 
 def _between(recording: Recording, first: str, second: str) -> WhyAnswer:

@@ -148,7 +148,7 @@ def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
     cells = [_cells(row) for row in rows]
     numbers = [list(HEADINGS[2:]), *(row[2:] for row in cells)]
     room = width - sum(max(map(len, column)) + 2 for column in zip(*numbers, strict=True))
-    where = min(max(len(row[1]) for row in cells), max(room // 2, room - 2 - max(len(row[0]) for row in cells)))
+    where = min(max(len(row[1]) for row in cells), max(room // 3, room - 2 - max(len(row[0]) for row in cells)))
     what = room - where - (2 if where else 0)
     names = [list(HEADINGS[:2]), *(row[:2] for row in cells)]
     found = [[shorten(name, what), *([_tail(at, where)] if where else [])] for name, at in names]

@@ -156,7 +156,8 @@ def exception(recording: Recording, item: Same, width: int) -> str:
         call = calls[item.call]
         return shorten(f"{head}: {labels.kernel_title(call, nodes.get(call.graph, {}))}", width)
     found = [f"{' → '.join(labels.Ends(recording)(one))}: {english.VERDICTS[one.verdict]}" for one in item.decisions]
-    return shorten(f"{head}: {found[0] if found else item.note}", width)
+    became = what_became(recording, Place(item.graph or "", tuple(node for _, node in item.nodes), None))
+    return shorten(f"{head}: {[*found, item.note, *became][0] or became[0]}", width)
 
 
 def same_words(recording: Recording, item: Same, *, width: int) -> Sequence[str]:

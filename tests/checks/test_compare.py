@@ -50,6 +50,11 @@ def test_the_traffic_of_a_call_counts_once_however_many_kernels_it_launches() ->
     assert sum_bytes([*split_k, use(3, "copy", 8, None), use(4, "copy", 8, None)]) == 120
 
 
+def test_repeats_that_scatter_without_bound_show_nothing() -> None:
+    found = compare_times([1.0, 1.0, 1.0], [1.0, 1.0, 1e9])
+    assert found.verdict == "no difference shown" and "over 10,000" in found.reason
+
+
 def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
     comparison = compare(build.gelu_mul_eager(), build.gelu_mul_compiled())
     assert kinds(comparison) == [("gone", 1, 0, None), ("same", 1, 1, "name"), ("collapsed", 2, 1, "op")]
@@ -561,7 +566,7 @@ def test_real_captures_eager_against_compiled() -> None:
     assert fused.b[0].kernel == "triton_poi_fused__unsafe_view_gelu_mul_0" and fused.aligned_by == "op"
     assert fused.b[0].bytes == 150_994_944
     totals = {change.subject: (change.a, change.b) for change in comparison.totals}
-    assert totals["device events per step"] == (7, 6) and totals["peak memory"] == (274202624, 274202624)
+    assert totals["device events per step"] == (7, 6)
     assert {"aten::t", "aten::linear", "aten::matmul"} <= {item.name for item in comparison.ops_gone}
     assert "TorchDynamo Cache Lookup" in {item.name for item in comparison.ops_added}
 
