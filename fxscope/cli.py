@@ -67,6 +67,27 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+def modernized(argv: list[str]) -> tuple[list[str], str | None]:
+    """The arguments with old spellings replaced, and the new spelling where one was. They work for one version."""
+    verb = next((word for word in argv if not word.startswith("-")), "")
+    words = argv[argv.index(verb) + 1 :] if verb else []
+    if verb == "trace":
+        new = ["view", *(word for word in words if word != "--all-steps")]
+        new = ["--steps" if word == "--step" else word for word in new]
+    elif verb == "env":
+        new = ["doctor", *words]
+    elif verb == "explain" and "--against" in words[:-1]:
+        place = words.index("--against")
+        rest = words[:place] + words[place + 2 :]
+        new = ["diff", words[place + 1], *rest]
+    elif verb == "explain":  # with a name behind the recording it was `why`
+        named = len(words) > 1 and not any(word.startswith("-") for word in words[:2])
+        new = ["why" if named else "view", *("--all" if word == "--evidence" else word for word in words)]
+    else:
+        return argv, None
+    return new, f"fxscope {' '.join(new)}"
+
+
 def module(verb: str) -> ModuleType:
     return importlib.import_module(f"fxscope.commands.{verb.replace('-', '_')}")
 
@@ -77,11 +98,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     own_process = argv is None
     variables = frozenset(os.environ)
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
-    argv = list(sys.argv[1:] if argv is None else argv)
+    argv, newer = modernized(list(sys.argv[1:] if argv is None else argv))
     verb = next((word for word in argv if not word.startswith("-")), "")
     parser = build_parser(verb)
     try:
         with legible_streams():  # what the shell made of `*` may be in a usage error
+            if newer is not None and sys.stderr is not None:
+                print(f"fxscope: this spelling is old and will go. Now: {newer}", file=sys.stderr)
             arguments, unknown = parser.parse_known_args(argv)
             if unknown:  # of the verb, whose usage helps
                 getattr(arguments, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -253,3 +253,19 @@ def test_every_verb_takes_every_input_and_the_same_options(verb: str, capsys: py
     recording = str(ROOT / "fxscope" / "data" / "h200" / "mlp_compiled.fxscope")
     assert cli.main([verb, recording, "--steps", "1"]) == 2
     assert "--steps is for traces" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("trace t.json --step 2 -o a.html", "view t.json --steps 2 -o a.html"),
+        ("trace t.json --all-steps", "view t.json"),
+        ("env --json", "doctor --json"),
+        ("explain r --evidence", "view r --all"),
+        ("explain r gelu", "why r gelu"),
+        ("explain r --against e", "diff e r"),
+    ],
+)
+def test_old_spellings_work_and_name_the_new_one(old: str, new: str) -> None:
+    assert cli.modernized(old.split()) == (new.split(), f"fxscope {new}")
+    assert cli.modernized(new.split()) == (new.split(), None)

@@ -291,7 +291,7 @@ why PATH --json
 code PATH
 code PATH --json
 diff PATH WHOLE
-diff WHOLE PATH --all
+diff WHOLE PATH --resources
 check PATH --learn
 check PATH LEARNED
 redact PATH -o OUT.fxscope""".splitlines()

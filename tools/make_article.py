@@ -19,10 +19,10 @@ from fxscope.analysis import check, select  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
-from fxscope.render import chart, findings, sweeps  # noqa: E402
+from fxscope.render import chart, findings, resources, sweeps  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
-from fxscope.render.markdown import code, text  # noqa: E402
-from fxscope.text import kernel_name, microseconds, num_bytes  # noqa: E402
+from fxscope.render.markdown import text  # noqa: E402
+from fxscope.text import microseconds, num_bytes  # noqa: E402
 
 if TYPE_CHECKING:
     from fxscope.analysis.findings import CheckReport, KernelUse, Outcome
@@ -158,7 +158,7 @@ def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
         **{name: recordings[name] for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger")},
         **more,
     }.items():
-        lines += [f"### {name}", "", *kernel_table(uses_of(recording)), ""]
+        lines += [f"### {name}", "", *resources.markdown(uses_of(recording)), ""]
     rows = sweep.experiments.get("liger_resources")
     if isinstance(rows, list) and rows:
         lines += ["### Liger's kernel over column counts (the sweep's run)", ""]
@@ -180,18 +180,6 @@ def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
         )
         lines += [*seen, ""]
     return lines
-
-
-def kernel_table(uses: list[KernelUse]) -> list[str]:
-    """The kernels with their times and launch configurations, those that are equal in all of it once."""
-    rows = [
-        f"| {code(kernel_name(use.kernel, 64))} | {' | '.join('–' if cell is None else str(cell) for cell in cells)} |"
-        for use in uses
-        if use.category == "kernel"
-        for cells in [(microseconds(use.time_us), use.registers, use.num_warps, use.config)]
-    ]
-    head = ["| kernel | median | registers | warps | configuration |", "|---|--:|--:|--:|---|"]
-    return [*head, *dict.fromkeys(rows)]
 
 
 def uses_of(recording: Recording) -> list[KernelUse]:

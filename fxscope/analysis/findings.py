@@ -48,8 +48,15 @@ class KernelUse(Item, frozen=True, kw_only=True):
     time_us: float | None = None  # median of the steps
     bytes: int | None = None  # read and written
     registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+    occupancy: float | None = None
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
     num_warps: int | None = None
+    num_stages: int | None = None
     config: str | None = None  # "XBLOCK=1024"
+    chosen_by: str | None = None
     share_of_roof: float | None = None
     runs: float = 1  # of a planned call in a step; what stands here is of one
 

@@ -25,7 +25,7 @@ Numbers: 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (2 % either way), ">= 50 MB".
 first aten::mm of a step of that recording. `fxscope check --kinds` lists what can be expected."""
 
 
-SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit"}
+SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
     common.add_trace_options(parser)
     common.add_text_options(
-        parser, "write FILE instead: .txt .md .json .xml (.toml with --learn)", tuple(SUFFIXES.values())
+        parser, "write FILE instead: .txt .md .json .xml .sarif (.toml with --learn)", (*SUFFIXES.values(), "github")
     )
 
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
     from fxscope.analysis import check
     from fxscope.errors import FxscopeError
-    from fxscope.render import findings
+    from fxscope.render import findings, reports
 
     if arguments.kinds:
         common.refuse(arguments, "--kinds prints a list", "learn", "junit", "output", "format")
@@ -76,11 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
         "terminal": lambda report: findings.check_text(report, width=common.width()),
         "md": findings.check_markdown,
         "json": lambda item: item.to_json() + "\n",
-        "junit": findings.junit,
+        "junit": reports.junit,
+        "github": lambda item: reports.github(item, where=expectations[0]),
+        "sarif": lambda item: reports.sarif(item, where=expectations[0]),
     }
     common.write_text(show[format](report), arguments.output, arguments)
     if arguments.junit:
-        store.write(arguments.junit, findings.junit(report), force=arguments.force)
+        store.write(arguments.junit, reports.junit(report), force=arguments.force)
         print(f"wrote {arguments.junit}", file=sys.stderr)
     return 0 if report.passed else 1
 

@@ -265,7 +265,23 @@ def read_folder(path: Path, given: Mapping[str, Any] | None = None) -> Recording
         raise FxscopeError(f"{path} holds no trace: a folder needs {TRACES[0]} or {TRACES[1]}.")
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return read_file(trace, {"debug_dir": debug, "compile_log": log, **(given or {})})
+    return with_memory(read_file(trace, {"debug_dir": debug, "compile_log": log, **(given or {})}), path / "meta.json")
+
+
+def with_memory(recording: Recording, path: Path) -> Recording:
+    """Add the peak memory that the program itself wrote down: `{"peak_mem": bytes}` in a folder's meta.json."""
+    import json
+
+    from fxscope.model import Memory, replace
+    from fxscope.store import contents
+
+    try:
+        peak = json.loads(contents(path, limit=1 << 20, what="a meta.json")).get("peak_mem")
+    except (OSError, ValueError, AttributeError, RecursionError, FxscopeError):
+        return recording
+    if recording.memory is not None or not isinstance(peak, int):
+        return recording
+    return replace(recording, memory=Memory(peak_bytes=peak))
 
 
 def looks_like_recording(path: Path) -> bool:

@@ -23,6 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help="the other one")
     common.add_trace_options(parser)
     common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
+    parser.add_argument(
+        "--resources", action="store_true", help="also list registers, spills, occupancy and launch configurations"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,5 +42,24 @@ def run(arguments: argparse.Namespace) -> int:
         "md": lambda item: diff_markdown(item, every=arguments.all),
         "json": lambda item: item.to_json() + "\n",
     }
-    common.write_text(show[format](comparison), arguments.output, arguments)
+    output = show[format](comparison)
+    if arguments.resources and format != "json":  # the JSON form holds them anyway
+        output += resources(comparison, format)
+    common.write_text(output, arguments.output, arguments)
     return 0
+
+
+def resources(comparison: Comparison, format: str) -> str:
+    """Return what each kernel of both sides takes and how it was launched."""
+    from fxscope.render.resources import markdown, table
+
+    lines: list[str] = []
+    for title, uses in (
+        (comparison.a_title, [use for match in comparison.kernels for use in match.a]),
+        (comparison.b_title, [use for match in comparison.kernels for use in match.b]),
+    ):
+        if format == "md":
+            lines += ["", f"**Resources of {title}**", "", *markdown(uses)]
+        else:
+            lines += ["", f"Resources of {title}", "", *table(uses)]
+    return "\n".join(lines) + "\n"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from fxscope.analysis.compare.kinds import change_word
 from fxscope.op_names import out_of_place, table
 from fxscope.render import grid, labels
-from fxscope.render.legible import legible
 from fxscope.render.markdown import text
 from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
@@ -68,25 +66,6 @@ def check_markdown(report: CheckReport) -> str:
             fact += "<br>" + "<br>".join(text(line) for line in more if line)
         lines.append(f"| {MARKS[outcome.status]} | {text(outcome.claim)} | {text(outcome.subject)} | {fact} |")
     return "\n".join(lines) + "\n"
-
-
-def junit(report: CheckReport) -> str:
-    """JUnit XML: what is not met is a failure; what cannot be told is one too, because nobody checked it."""
-    failed = sum(outcome.status != "met" for outcome in report.outcomes)
-    counts = {"tests": len(report.outcomes), "failures": failed, "errors": 0, "skipped": 0}
-    attributes = {key: str(value) for key, value in counts.items()}
-    suite = ElementTree.Element("testsuite", {"name": legible(report.title or "fxscope check"), **attributes})
-    for outcome in report.outcomes:
-        name = legible(f"fxscope.{outcome.subject or 'recording'}.{outcome.kind}")
-        case = ElementTree.SubElement(suite, "testcase", classname=name, name=legible(outcome.claim))
-        if outcome.status == "met":
-            ElementTree.SubElement(case, "system-out").text = legible(outcome.found)
-        else:
-            fact = f"expected {outcome.expected}; found {outcome.found}"
-            failure = ElementTree.SubElement(case, "failure", type=outcome.status, message=legible(fact))
-            failure.text = legible("\n".join(filter(None, (outcome.reason, outcome.note))))
-    ElementTree.indent(suite)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
 def number(value: float | None, unit: str) -> str:

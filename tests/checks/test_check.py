@@ -14,7 +14,7 @@ from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.cli import main
 from fxscope.errors import PassError
 from fxscope.model import Recording
-from fxscope.render import findings
+from fxscope.render import findings, reports
 from tests import build
 
 RECORDINGS = {
@@ -44,6 +44,7 @@ SWEEPS = {
 BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "kernels": ("eager", 3, 4),
     "memsets": ("eager", 1, 0),
+    "copies": ("eager", 0, 1),
     "device_events": ("eager", 4, 3),
     "gemms": ("compiled", 1, 3),
     "kernel_calls": ("compiled", 2, 3),
@@ -70,8 +71,12 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "runtime": ("eager", {"gelu": ["cudaLaunchKernel"]}, {"mm": ["cudaLaunchKernel"]}),
     "config": ("compiled", {"triton_poi*": "XBLOCK=512"}, {"triton_poi*": "XBLOCK=1024*"}),
     "registers": ("eager", {"elementwise*": "<= 40"}, 32),
+    "spill_bytes": ("compiled", {"triton_poi*": 0}, {"triton_poi*": "> 0"}),
+    "shared_bytes": ("", None, None),  # below: needs a launch that tells it
     "num_warps": ("compiled", {"triton_poi*": 8}, {"triton_poi*": 4}),
+    "num_stages": ("eager", {"mm": 4}, {"mm": 5}),
     "call_bytes": ("compiled", {"triton_poi*": 768}, {"triton_poi*": "<= 700 B"}),
+    "occupancy": ("", None, None),
     "shapes": ("eager", {"aten::mm#1": [[8, 4], [4, 16]]}, {"aten::mm": [[8, 4], [16, 4]]}),
     "strides": ("eager", {"aten::t": [[4, 1]]}, {"aten::mm": [[4, 1], [16, 1]]}),
     "flops": ("eager", {"aten::mm": 1024}, {"aten::mm": 2048}),
@@ -79,11 +84,13 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "time_us": ("eager", {"gelu": "30..31"}, {"gelu": "< 20"}),
     "device_us": ("eager", {"aten::t": 0, "aten::gelu": "30..31"}, {"aten::gelu": 0}),
     "faster": ("", ["compiled:triton*", "eager:gelu + eager:mul"], ["eager:mul", "eager:gelu"]),
+    "no_slower": ("", ["eager:mm", "compiled:mm"], ["eager:mul", "eager:gelu"]),
     "ratio": (
         "",
         {"of": "eager:mul", "to": "eager:gelu", "is": "1.1..1.25"},
         {"of": "eager:mul", "to": "eager:gelu", "is": "< 1"},
     ),
+    "share_of_roof": ("compiled", {"triton_poi*": ">= 0.6"}, ">= 0.8"),
     "max_bytes": ("compiled", "2 kB", 1000),
     "peak_memory": ("eager", "~ 2 MB", "<= 1 MB"),
     "sweep": (
@@ -97,6 +104,7 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
         {"in": "sweep", "path": "experiments.slow", "to": "experiments.times", "is": "< 1"},
     ),
 }
+TOLD_BY_A_LAUNCH = {"shared_bytes": (1024, 1024, 2048), "occupancy": (0.75, "0.7..0.8", "> 0.9")}
 
 
 def outcome(kind: str, value: object, where: str = "", recordings=RECORDINGS):
@@ -108,7 +116,7 @@ def test_every_kind_is_tested_both_ways() -> None:
     assert set(BOTH_WAYS) == set(check.KINDS)
 
 
-@pytest.mark.parametrize("kind", check.KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in check.KINDS if kind not in TOLD_BY_A_LAUNCH])
 def test_a_kind_both_ways(kind: str) -> None:
     where, good, bad = BOTH_WAYS[kind]
     met = outcome(kind, good, where)
@@ -119,11 +127,24 @@ def test_a_kind_both_ways(kind: str) -> None:
     assert missed.expected and missed.found
 
 
+@pytest.mark.parametrize("kind", TOLD_BY_A_LAUNCH)
+def test_a_kind_that_a_launch_tells_both_ways(kind: str) -> None:
+    from fxscope.model import replace
+
+    number, good, bad = TOLD_BY_A_LAUNCH[kind]
+    base = build.gelu_mul_eager()
+    told = replace(base, launches=tuple(replace(item, **{kind: number}) for item in base.launches))
+    assert outcome(kind, {"gelu": good}, "told", {"told": told}).status == "met"
+    assert outcome(kind, {"gelu": bad}, "told", {"told": told}).status == "not_met"
+    assert outcome(kind, {"gelu": good}, "eager").status == "cannot_tell"  # nothing is said by nothing being recorded
+
+
 def test_what_is_not_recorded_is_neither_met_nor_missed() -> None:
     for kind, where, value in (
         ("graph_breaks", "eager", 0),
         ("shares_storage", "compiled", ["mm"]),
         ("max_bytes", "eager", "1 GB"),
+        ("share_of_roof", "eager", ">= 0"),
         ("strides", "compiled", {"aten::mm": [[4, 1]]}),
     ):
         found = outcome(kind, value, where)
@@ -272,7 +293,7 @@ def test_the_reports(tmp_path: Path) -> None:
     report = check.check({"compiled": build.gelu_mul_compiled()}, data)
     text = findings.check_text(report)
     assert "✗ a & b | c" in text and "expected 9; found 2 kernels" in text and "0 of 2 hold, 2 do not" in text
-    suite = ElementTree.fromstring(findings.junit(report))
+    suite = ElementTree.fromstring(reports.junit(report))
     assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
     assert [case.get("name") for case in suite] == ["kernels 3", "a & b | c"]
     assert json.loads(report.to_json())["outcomes"][1]["status"] == "not_met"
@@ -289,6 +310,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "2 of 2 hold" in capsys.readouterr().out
     assert ElementTree.parse(tmp_path / "junit.xml").getroot().get("failures") == "0"
     expectations.write_text("kernels = 3\n[[expect]]\nclaim = 'one: 100 %, no'\ngemms = 9\n")
+    assert main(["check", *files, "--format", "github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"::error file={expectations},title=kernels 3::expected 3; found 2 kernels")
+    assert "title=one%3A 100 %25%2C no::" in lines[1] and lines[-1].startswith("::notice title=fxscope check::1 of 4")
+    assert main(["check", *files, "-o", str(tmp_path / "check.sarif"), "--junit", str(tmp_path / "b.xml")]) == 1
+    (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
+    assert [item["kind"] for item in run["results"]] == ["pass", "fail", "fail", "fail"]
+    assert {item["id"] for item in run["tool"]["driver"]["rules"]} == {"kernels", "gemms"}
     assert main(["check", *files, "-o", str(tmp_path / "check.xml")]) == 1
     assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "3"
     capsys.readouterr()

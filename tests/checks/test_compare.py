@@ -61,7 +61,7 @@ def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
     collapsed = comparison.kernels[2]
     assert [use.kernel for use in collapsed.a] == ["elementwise<gelu>", "elementwise<mul>"]
     assert collapsed.time is not None and collapsed.time.verdict == "faster"
-    assert collapsed.b[0].config == "XBLOCK=512"
+    assert collapsed.b[0].config == "XBLOCK=512" and collapsed.b[0].chosen_by == "heuristic"
     assert [use.registers for use in collapsed.a] == [32, 40] and collapsed.b[0].registers == 31
 
 
@@ -566,7 +566,7 @@ def test_real_captures_eager_against_compiled() -> None:
     assert fused.b[0].kernel == "triton_poi_fused__unsafe_view_gelu_mul_0" and fused.aligned_by == "op"
     assert fused.b[0].bytes == 150_994_944
     totals = {change.subject: (change.a, change.b) for change in comparison.totals}
-    assert totals["device events per step"] == (7, 6)
+    assert totals["device events per step"] == (7, 6) and totals["peak memory"] == (274202624, 274202624)
     assert {"aten::t", "aten::linear", "aten::matmul"} <= {item.name for item in comparison.ops_gone}
     assert "TorchDynamo Cache Lookup" in {item.name for item in comparison.ops_added}
 
@@ -585,6 +585,7 @@ def test_real_captures_liger_is_aligned_by_place() -> None:
     comparison = compare(captures.read("mlp_eager"), captures.read("mlp_liger"))
     (fused,) = [match for match in comparison.kernels if match.kind == "collapsed"]
     assert fused.b[0].kernel == "_geglu_tanh_forward_kernel" and fused.aligned_by == "order"
+    assert fused.b[0].chosen_by == "author"
     assert fused.time is not None and fused.time.verdict == "faster"  # what a program's own op does is not known
     assert not [item for item in comparison.ops_added if "Dynamo" in item.name]
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, Callable[[Context, object], Answer | Iterable[Row]]] = {
     "kernels": counts.kernels,
     "memsets": counts.of_categories("memsets", "gpu_memset"),
+    "copies": counts.of_categories("copies", "gpu_memcpy"),
     "device_events": counts.of_categories("device events"),
     "gemms": counts.gemms,
     "kernel_calls": counts.kernel_calls,
@@ -44,8 +45,12 @@ KINDS: dict[str, Callable[[Context, object], Answer | Iterable[Row]]] = {
     "runtime": kernels.runtime,
     "config": kernels.config,
     "registers": kernels.per_kernel("registers", "registers", "registers per thread"),
+    "spill_bytes": kernels.per_kernel("spill_bytes", "spill_bytes", "spilled bytes per thread"),
+    "shared_bytes": kernels.per_kernel("shared_bytes", "shared_bytes", "bytes of shared memory"),
     "num_warps": kernels.per_kernel("num_warps", "num_warps", "warps"),
+    "num_stages": kernels.per_kernel("num_stages", "num_stages", "stages"),
     "call_bytes": kernels.per_kernel("call_bytes", "bytes", "bytes read and written"),
+    "occupancy": kernels.per_kernel("occupancy", "occupancy", "occupancy"),
     "shapes": kernels.tensors("shapes", "shapes"),
     "strides": kernels.tensors("strides", "strides"),
     "flops": kernels.flops,
@@ -53,14 +58,18 @@ KINDS: dict[str, Callable[[Context, object], Answer | Iterable[Row]]] = {
     "time_us": times.time_us,
     "device_us": times.device_us,
     "faster": times.faster,
+    "no_slower": times.no_slower,
     "ratio": times.ratio,
+    "share_of_roof": times.share_of_roof,
     "max_bytes": times.max_bytes,
     "peak_memory": times.peak_memory,
     "sweep": times.sweep,
     "measured": times.measured,
 }
 # Kinds that name their own recordings or sweeps, so that they are held once and not against each recording.
-ACROSS = frozenset({"same_kernel", "different_kernel", "same_launch", "faster", "ratio", "sweep", "measured"})
+ACROSS = frozenset(
+    {"same_kernel", "different_kernel", "same_launch", "faster", "no_slower", "ratio", "sweep", "measured"}
+)
 _SAID = ("claim", "in", "note")
 _TOP = ("title", "expect")
 
@@ -182,6 +191,7 @@ def help_of_kinds() -> str:
 
 _HELP = {
     "memsets": "Memsets per step.",
+    "copies": "Copies per step.",
     "device_events": "Kernels, memsets and copies per step.",
     "graphs": "Graphs that Dynamo compiled.",
     "graph_breaks": "Graphs that ended in a break.",
@@ -189,6 +199,10 @@ _HELP = {
     "shapes": 'Shapes of an op\'s inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`.',
     "strides": "Strides of an op's inputs, in the same form.",
     "registers": 'Registers per thread: a number for every kernel, or `{ "nvjet*" = 168 }`.',
+    "spill_bytes": "Bytes spilled per thread.",
+    "shared_bytes": "Bytes of shared memory per block.",
     "call_bytes": 'Bytes that a kernel call reads and writes: `call_bytes = { "triton_poi*" = "< 152 MB" }`.',
     "num_warps": "Warps per block.",
+    "num_stages": "Pipeline stages.",
+    "occupancy": "Theoretical occupancy, 0 to 1.",
 }

@@ -21,7 +21,7 @@ from fxscope.analysis.check.context import (
 from fxscope.analysis.compare.uses import use
 from fxscope.errors import PassError
 from fxscope.passes.flops import of_op
-from fxscope.text import flop
+from fxscope.text import flop, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,7 +85,8 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
             if not known:
                 raise NotRecorded(f"{place} {expected.text}", f"the recording does not tell {unit_word} of {place}")
             for kernel, number in known:
-                yield expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {number:,} {unit_word}"
+                shown = f"{percent(number)} {unit_word}" if field == "occupancy" else f"{number:,} {unit_word}"
+                yield expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {shown}"
 
     return hold
 

@@ -27,7 +27,7 @@ from fxscope.analysis.sweep import REPEATS, point_at
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.op_names import is_called
-from fxscope.text import counted, microseconds, num_bytes
+from fxscope.text import counted, microseconds, num_bytes, roof_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,18 +63,24 @@ def device_us(context: Context, value: object) -> Iterator[Row]:
 
 def faster(context: Context, value: object) -> Answer:
     """The first place takes less device time than the second: `faster = ["compiled:triton_poi*", "liger:_geglu*"]`."""
-    places = a_list(value, "faster", least=2)
-    if len(places) != 2:
-        raise PassError('faster takes two places, such as ["compiled:triton*", "eager:gelu + eager:mul"].')
-    first, second = places
+    return ordered(context, value, "faster", {"faster"})
+
+
+def no_slower(context: Context, value: object) -> Answer:
+    """The first place is not shown to take more device time than the second."""
+    return ordered(context, value, "no_slower", {"faster", "no difference shown"})
+
+
+def ordered(context: Context, value: object, kind: str, as_expected: set[str]) -> Answer:
+    """Hold what the repeats of two places show against the verdicts that meet the expectation."""
+    first, second = two(value, kind)
     time = context.compared(second, first)
-    expected = f"{first} faster than {second}"
+    expected = f"{first} {kind.replace('_', ' ')} than {second}"
     if time.verdict == "not measured":
         return unknown(expected, time.reason)
-    found = f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
     if time.verdict == "cannot tell":
-        return Answer("cannot_tell", expected, found, time.reason)
-    return met(time.verdict == "faster", expected, found, f"{time.verdict}: {time.reason}")
+        return Answer("cannot_tell", expected, pair(time, first, second), time.reason)
+    return met(time.verdict in as_expected, expected, pair(time, first, second), f"{time.verdict}: {time.reason}")
 
 
 def ratio(context: Context, value: object) -> Answer:
@@ -102,6 +108,35 @@ def judged(time: TimeComparison, expected: Quantity, words: str) -> Answer:
     ):
         return Answer("cannot_tell", words, found, "the repeats scatter too much to say")
     return met(False, words, found, time.verdict)
+
+
+def two(value: object, kind: str) -> list[str]:
+    """Two places. Raises PassError."""
+    places = a_list(value, kind, least=2)
+    if len(places) != 2:
+        raise PassError(f'{kind} takes two places, such as ["compiled:triton*", "eager:gelu + eager:mul"].')
+    return places
+
+
+def pair(time: TimeComparison, first: str, second: str) -> str:
+    return f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
+
+
+def share_of_roof(context: Context, value: object) -> Iterator[Row]:
+    """Share of the nearer roof: of the selected kernel calls, or of all that have one where only a number is given."""
+    for place, expected in quantities(value if isinstance(value, dict) else {"": value}, "share_of_roof", ""):
+        wanted = {u.call for u in context.units(place)} if place else None
+        calls = context.find(context.place(place)[0] if place else context.here).calls
+        shares = [
+            (call.kernel, call.roof.share)
+            for call in calls
+            if (wanted is None or call.id in wanted) and call.roof and call.roof.share is not None
+        ]
+        if not shares:
+            why = "no share of a roof is known: it takes times, bytes and the device's limits"
+            raise NotRecorded(f"{place or 'kernel calls'} {expected.text}", why)
+        for kernel, share in shares:
+            yield expected.holds(share), f"{place or 'share'} {expected.text}", f"{kernel} {roof_share(share)}"
 
 
 def max_bytes(context: Context, value: object) -> Answer:

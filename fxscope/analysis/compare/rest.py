@@ -29,7 +29,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
     Those that neither has are left out.
     """
     a, b = side_a[0], side_b[0]
-    planned = all(item.environment.target is not None and not item.launches for item in (a, b))
+    planned = both_planned(a, b)
 
     def kernels(recording: Recording) -> float | None:
         if bool(a.launches) != bool(b.launches) and not recording.launches:
@@ -47,11 +47,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
         ("device time per step", *of_sides(lambda r: index_of(r).step_us if r.launches else ()), "us"),
         ("collectives per step, with waiting", *both(a, b, collective_us), "us"),
-        (
-            "predicted device time per step",
-            *both(a, b, lambda r: r.predicted.device_us if planned and r.predicted else None),
-            "us",
-        ),
+        ("predicted device time per step", *both(a, b, lambda r: predicted_us(r) if planned else None), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
         ("wall time per step (profiled)", *of_sides(lambda r: index_of(r).wall_us), "us"),
         ("ops dispatched per step", *both(a, b, dispatched), "count"),
@@ -104,6 +100,16 @@ def collective_us(recording: Recording) -> float | None:
     if not collectives(recording):
         return None
     return median(every - own for every, own in zip(index_of(recording).step_us, own_step_us(recording), strict=True))
+
+
+def both_planned(a: Recording, b: Recording) -> bool:
+    """Return whether both are plans: a prediction is compared with a prediction only."""
+    return all(item.environment.target is not None and not item.launches for item in (a, b))
+
+
+def predicted_us(recording: Recording) -> float | None:
+    """The predicted device time of a plan's step, `None` where a call has none."""
+    return recording.predicted.device_us if recording.predicted is not None else None
 
 
 def launch_cpu_us(recording: Recording) -> float | None:

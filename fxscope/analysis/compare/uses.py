@@ -25,7 +25,7 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
     launch = unit.launch
     resources = call.resources if call else None
     samples = [item.samples_us for item in runs or (unit,)]
-    config, num_warps = settings_of(unit, resources)
+    config, num_warps, num_stages = settings_of(recording, unit, resources)
     return KernelUse(
         position=unit.position,
         kernel=unit.kernel,
@@ -38,8 +38,15 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
         registers=first(launch.registers if launch else None, resources.registers if resources else None),
+        spill_bytes=resources.spill_bytes if resources else None,
+        shared_bytes=first(launch.shared_bytes if launch else None, resources.shared_bytes if resources else None),
+        occupancy=first(resources.occupancy if resources else None, launch.occupancy if launch else None),
+        grid=first(launch.grid if launch else None, resources.grid if resources else None),
+        block=first(launch.block if launch else None, resources.block if resources else None),
         num_warps=num_warps,
+        num_stages=num_stages,
         config=config,
+        chosen_by=chosen_by(recording, unit, resources),
         runs=1 if unit.launch else runs_a_step(recording, unit.call),
         share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )
@@ -76,17 +83,19 @@ def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
     return round(total)
 
 
-def settings_of(unit: Unit, resources: Resources | None) -> tuple[str | None, int | None]:
-    """(Launch configuration in words, warps per block): as chosen, else as the trace says."""
+def settings_of(
+    recording: Recording, unit: Unit, resources: Resources | None
+) -> tuple[str | None, int | None, int | None]:
+    """(Launch configuration in words, warps per block, pipeline stages): as chosen, else as the trace or the name says."""
     chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
-    launch = unit.launch
-    # The op around a Triton kernel's launch has the kernel's name.
-    traced = (unit.op.config if unit.op is not None else None) if launch and launch.op == unit.kernel else None
+    traced, launch = triton_config(unit), unit.launch
     words = ", ".join(f"{key}={value}" for key, value in chosen.kwargs.items()) if chosen else ""
     warps, rest = divmod(math.prod(launch.block), 32) if launch and launch.block else (None, 0)
+    decoded = (launch.decoded if launch else None) or {}
     return (
-        words or first_of(str, (traced or {}).get("kernel_kwargs")),
-        first_of(int, chosen and chosen.num_warps, (traced or {}).get("num_warps"), None if rest else warps),
+        words or first_of(str, traced.get("kernel_kwargs")),
+        first_of(int, chosen and chosen.num_warps, traced.get("num_warps"), None if rest else warps),
+        first_of(int, chosen and chosen.num_stages, traced.get("num_stages"), decoded.get("stages")),
     )
 
 
@@ -96,3 +105,41 @@ def first_of(kind: type[T], *values: Any) -> T | None:
         if isinstance(value, kind):
             return value
     return None
+
+
+def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
+    """Return who chose the launch configuration, `None` where nothing tells.
+
+    Inductor's pointwise heuristic offers two or more configurations and times them when `autotune_pointwise` is on. The
+    generated code says so of itself (torch 2.11, `triton_heuristics.pointwise`): that is why it varies between runs.
+    """
+    if resources and resources.chosen_by:
+        return resources.chosen_by
+    if unit.category != "kernel":
+        return None
+    if unit.kernel.startswith("triton_"):
+        codes = [source.text for source in recording.sources if source.kind == "output_code"]
+        meta = next((meta for code in codes if (meta := meta_of(code, unit.kernel))), "")
+        if not meta:
+            return None
+        timed = any(
+            f"'{key}': True" in meta for key in ("autotune_pointwise", "max_autotune", "max_autotune_pointwise")
+        )
+        return "autotuner" if timed else "heuristic"
+    if not unit.chain:
+        return None
+    # An ATen op launches what belongs to PyTorch or a vendor's library.
+    return "library" if unit.chain[-1].startswith(("aten::", "_c10d", "c10d", "cudnn")) else "author"
+
+
+def meta_of(code: str, kernel: str) -> str:
+    """The line of generated code that holds a kernel's `inductor_meta`."""
+    wanted = f"'kernel_name': '{kernel}'"
+    return next((line for line in code.splitlines() if wanted in line), "")
+
+
+def triton_config(unit: Unit) -> dict[str, Any]:
+    """Return what the trace says of a Triton kernel's launch: the op around it has the kernel's name."""
+    if unit.launch is None or unit.launch.op != unit.kernel:
+        return {}
+    return (unit.op.config if unit.op is not None else None) or {}

@@ -1,0 +1,83 @@
+"""Check reports in the forms that CI systems read: JUnit XML, GitHub's workflow commands, SARIF."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from fxscope.render.findings import summary
+from fxscope.render.legible import legible
+
+if TYPE_CHECKING:
+    from fxscope.analysis.findings import CheckReport, Outcome
+
+
+def fact(outcome: Outcome) -> str:
+    return legible(f"expected {outcome.expected}; found {outcome.found}")
+
+
+def details(outcome: Outcome) -> str:
+    return legible("\n".join(part for part in (outcome.reason, outcome.note) if part))
+
+
+def junit(report: CheckReport) -> str:
+    """JUnit XML: what is not met is a failure; what cannot be told is one too, because nobody checked it."""
+    failed = sum(outcome.status != "met" for outcome in report.outcomes)
+    counts = {"tests": len(report.outcomes), "failures": failed, "errors": 0, "skipped": 0}
+    attributes = {key: str(value) for key, value in counts.items()}
+    suite = ElementTree.Element("testsuite", {"name": legible(report.title or "fxscope check"), **attributes})
+    for outcome in report.outcomes:
+        name = legible(f"fxscope.{outcome.subject or 'recording'}.{outcome.kind}")
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name=legible(outcome.claim))
+        if outcome.status == "met":
+            ElementTree.SubElement(case, "system-out").text = legible(outcome.found)
+        else:
+            failure = ElementTree.SubElement(case, "failure", type=outcome.status, message=fact(outcome))
+            failure.text = details(outcome)
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def github(report: CheckReport, *, where: str) -> str:
+    """One workflow command for each expectation that does not hold, which GitHub shows at the file; then the count.
+
+    Args:
+        where: the file of expectations, as a path in the repository.
+    """
+    lines = [
+        f"::error file={_property(where)},title={_property(outcome.claim)}::"
+        + _data("\n".join(filter(None, (fact(outcome), details(outcome)))))
+        for outcome in report.outcomes
+        if outcome.status != "met"
+    ]
+    return "\n".join([*lines, f"::notice title=fxscope check::{_data(summary(report))}"]) + "\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(legible(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif(report: CheckReport, *, where: str) -> str:
+    """SARIF 2.1.0, one result for each expectation; what holds is a result of kind "pass"."""
+    place = {"physicalLocation": {"artifactLocation": {"uri": quote(where)}}}
+    results = [
+        {
+            "ruleId": outcome.kind,
+            "kind": "pass" if outcome.status == "met" else "fail",
+            "level": "none" if outcome.status == "met" else "error",
+            "message": {"text": "\n".join(filter(None, (legible(outcome.claim), fact(outcome), details(outcome))))},
+            "locations": [place],
+        }
+        for outcome in report.outcomes
+    ]
+    rules = [{"id": kind} for kind in dict.fromkeys(outcome.kind for outcome in report.outcomes)]
+    driver = {"name": "fxscope", "rules": rules}
+    runs = [{"tool": {"driver": driver}, "results": results}]
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": runs}, indent=1, ensure_ascii=False) + "\n"

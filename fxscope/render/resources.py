@@ -1,0 +1,90 @@
+"""Per-SM resource usage of each kernel, how it was launched, and who chose that: as text and Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.index import grouped
+from fxscope.render import grid
+from fxscope.render.findings import kernel_label
+from fxscope.render.markdown import code, text
+from fxscope.text import microseconds, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.analysis.findings import KernelUse
+
+HEADINGS = (
+    "median",
+    "registers",
+    "spills",
+    "shared",
+    "occupancy",
+    "block",
+    "warps",
+    "stages",
+    "configuration",
+    "chosen by",
+)
+
+
+def cells(use: KernelUse) -> list[str]:
+    """One row without the kernel's name; "–" for what was not recorded."""
+    return [
+        microseconds(use.time_us),
+        known(use.registers),
+        known(use.spill_bytes),
+        "–" if use.shared_bytes is None else f"{use.shared_bytes:,} B",
+        percent(use.occupancy),
+        "–" if use.block is None else "×".join(str(size) for size in trimmed(use.block)),
+        known(use.num_warps),
+        known(use.num_stages),
+        use.config or "–",
+        use.chosen_by or "–",
+    ]
+
+
+def trimmed(block: Sequence[int]) -> Sequence[int]:
+    """Drop trailing ones: (128, 1, 1) is 128."""
+    sizes = list(block)
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return sizes
+
+
+def known(value: object) -> str:
+    """A value, "–" where it is not known."""
+    return "–" if value is None else str(value)
+
+
+def markdown(uses: Sequence[KernelUse]) -> list[str]:
+    """A table, kernels that are equal in every column once."""
+    if not distinct(uses):
+        return ["No kernel ran on a GPU."]
+    lines = [f"| kernel | {' | '.join(HEADINGS)} |", f"|---|{'--:|' * (len(HEADINGS) - 2)}---|---|"]
+    for count, use in distinct(uses):
+        label, ops = kernel_label(use, 64)
+        name = code(label) + text(ops) + (f" (×{count})" if count > 1 else "")
+        lines.append(f"| {name} | {' | '.join(text(cell) for cell in cells(use))} |")
+    return lines
+
+
+def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
+    """Aligned lines; columns in which nothing is known are left out."""
+    found = distinct(uses)
+    if not found:
+        return ["no kernel ran on a GPU"]
+    rows = [["kernel", *HEADINGS]] + [
+        ["".join(kernel_label(use, width)) + (f" (×{count})" if count > 1 else ""), *cells(use)] for count, use in found
+    ]
+    return grid.table(rows, 10_000)
+
+
+def distinct(uses: Sequence[KernelUse]) -> list[tuple[int, KernelUse]]:
+    """(how often, kernel), those launched alike together; times are those of the first."""
+    found = grouped(
+        (use for use in uses if use.category == "kernel"),
+        lambda use: (use.kernel, use.ops if "<" in use.kernel else (), use.registers, use.block, use.config),
+    )
+    return [(len(group), group[0]) for group in found.values()]
