@@ -376,14 +376,26 @@ def _place(target: Path, data: bytes, mode: int | None) -> None:
     """Make a file appear under its name, whole; in place of another one only where that one's mode is given."""
     temporary = target.with_name(f".{target.name[:100]}.{getpid()}.{time.monotonic_ns()}")
     try:
-        with temporary.open("xb") as file:
+        # A file without a name: it goes with the process, whatever ends that.
+        handle = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
+        nameless = True
+    except (AttributeError, OSError):
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        nameless = False
+    try:
+        with os.fdopen(handle, "wb") as file:
             file.write(data)
-        if mode is None:
+            file.flush()
+            if mode is not None:
+                with contextlib.suppress(OSError):  # a file system may have no modes
+                    os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            if nameless:
+                name = temporary if mode is not None else target
+                os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=0, follow_symlinks=True)
+        if mode is not None:
+            temporary.replace(target)
+        elif not nameless:
             os.link(temporary, target)
-            return
-        with contextlib.suppress(OSError):  # a file system may have no modes
-            temporary.chmod(stat.S_IMODE(mode))
-        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -464,7 +464,7 @@ def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(
 
 
 @pytest.mark.parametrize(
-    "name", ["expectations", "recordings", "traces", "folders", "logs", "digests", "sweeps", "gpus", "measurements"]
+    "name", ["expectations", "recordings", "traces", "folders", "logs", "sweeps", "gpus", "measurements"]
 )
 def test_a_mark_at_the_head_of_a_text_changes_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
