@@ -62,11 +62,11 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
         events = [event for event in events if event.get("ph") == "M" or event.get("ts", 0.0) < ends]
     found = _Spans()
     spans = _sorted_spans(events, found)
-    found.replays = [replay for replay in _replays(events) if not found.is_in_an_op(replay[0])]
     facts = facts_of(tree, concrete_inputs(spans), names)
     observed = Observed(facts, problems=[*problems, *_checked(spans, facts)])
     if options and found.outer:
-        events.extend(_with_steps(observed, found, options))
+        replays = [replay for replay in _replays(events) if not found.is_in_an_op(replay[0])]
+        events.extend(_with_steps(observed, found, replays=replays, **options))
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
     return observed
@@ -144,7 +144,7 @@ def _checked(spans: list[dict[str, Any]], facts: SessionFacts) -> list[Problem]:
     return [Problem(where="profiler", message=f"{message}: their tensors and lines are not known")]
 
 
-def _with_steps(observed: Observed, found: _Spans, options: dict[str, Any]) -> list[dict[str, Any]]:
+def _with_steps(observed: Observed, found: _Spans, **options: Any) -> list[dict[str, Any]]:
     """Plan the steps; return their events."""
     outer = found.outer
     ends = max(event["ts"] + event["dur"] for event in found.spans)
@@ -154,7 +154,6 @@ def _with_steps(observed: Observed, found: _Spans, options: dict[str, Any]) -> l
         begins=begins,
         ends=ends,
         calls=found.calls(observed.facts),
-        replays=found.replays,
         step_ends=sorted(found.step_ends),
         **options,
     )
@@ -208,7 +207,6 @@ class _Spans:
         self.outer: list[dict[str, Any]] = []  # ops that no op calls
         self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
         self.step_ends: list[float] = []
-        self.replays: list[tuple[float, str]] = []  # when a CUDA graph was replayed, and which one
         self._stacks: dict[Any, list[Any]] = {}
         self._outer_of: dict[int, dict[str, Any]] = {}  # external id → the outermost op that it is in
         self._compiling: set[int] = set()

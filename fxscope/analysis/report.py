@@ -488,7 +488,7 @@ def compile_us(recording: Recording) -> float | None:
 
 
 def is_cold(recording: Recording) -> bool | None:
-    """Whether no compile came from a cache; `None` where some did and some did not, or nothing is known."""
+    """Return whether no compile came from a cache; `None` where some did and some did not, or nothing is known."""
     hits = {item.cache == "hit" for item in recording.compiles if item.cache is not None}
     return not hits.pop() if len(hits) == 1 else None
 
@@ -624,7 +624,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
 
 
 def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
-    """What to do where the device waits for the CPU: CUDA graphs, unless most of the idle time is too long for launches."""
+    """Advise CUDA graphs where the device waits for the CPU, unless most of the idle time is too long for launches."""
     step = made.step
     if step.bound != "cpu" or not step.idle_us or step.on_cpu:
         return []

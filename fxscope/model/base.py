@@ -1,4 +1,4 @@
-"""What every part of the record is made of: words, evidence, tensors, places in the program."""
+"""Types that every part of the record uses: words, evidence, tensors, places in the program."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def _request(target: str, compile: Any, backward: bool, keep: tuple[str, ...]) -
 
 
 class _Said:
-    """What the child says through a pipe while it works: lines of progress, and the op that it is at."""
+    """Messages of the child while it works, through a pipe: lines of progress, and the op that it is at."""
 
     def __init__(self, progress: Callable[[str], None] | None) -> None:
         self.progress, self.last, self.op = progress, "", ""

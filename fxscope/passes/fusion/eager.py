@@ -152,11 +152,11 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None, *, 
     notes = ("both_read" if meet else "both_read_parts",)
     found = neighbours(graph, source, a, b, {"source": source.name, "size": size}, notes)
     products = [is_gemm(node.target) for node in (a, b)]
-    hint = "compile" if joined(a.target, b.target) and not any(products) else None
+    advice = "compile" if joined(a.target, b.target) and not any(products) else None
     if all(products):
         nodes = {node.name: node for node in graph.nodes}
-        hint = "concatenate_weights" if share_the_activation([a], [b], nodes) else None
-    return replace(found, hint_code=hint, saved_bytes=size)
+        advice = "concatenate_weights" if share_the_activation([a], [b], nodes) else None
+    return replace(found, hint_code=advice, saved_bytes=size)
 
 
 def hint(a: Node | Op, b: Node | Op, *, on_cpu: bool) -> str | None:

@@ -46,7 +46,7 @@ class PairSide(NamedTuple):
 
     @property
     def opaque(self) -> bool:
-        """Whether it calls a kernel that Inductor does not write."""
+        """Return whether it calls a kernel that Inductor does not write."""
         return not self.call.is_generated or self.types[0] in (*EXTERN, "user_triton")
 
     @property

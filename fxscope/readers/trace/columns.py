@@ -98,7 +98,7 @@ class Trace:
 
     @property
     def on_device(self) -> bool:
-        """Whether an event ran on a device."""
+        """Return whether an event ran on a device."""
         return bool((self.category[: self.num_own] >= KERNEL).any())
 
     @property
