@@ -26,7 +26,7 @@ DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 PARENTS = {
     "layout": "from fxscope.render import svg\nsvg.layout('digraph { a }')",  # `dot` below shoots it
     "png": "from fxscope import children\nchildren.run(['dot'], input=b'')",
-    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(run.Settings(), '/tmp')\n"
+    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(1 << 30, '/tmp')\n"
     "worker.ask(sources.Source(name='t.json', address='t.json', size=1))  # it has begun\n"
     f"os.kill(worker._process.pid, signal.SIGSTOP)\n{DIE}",
     "target": "from fxscope._torch.target import child\n"
