@@ -20,17 +20,21 @@ from typing import Any
 BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
 ONE = """
 import json, resource, sys
+import numpy as np
+from fxscope.columns import column
 from fxscope.readers.join import read_trace
+from fxscope.readers.trace import intervals
 recording = read_trace(sys.argv[1], capture=sys.argv[2] or None)
 launches, summary = recording.launches, recording.summary
 total = sum(item.duration_ns for item in launches) or 1
+start, duration = (np.array(column(launches, name), np.int64) for name in ("start_ns", "duration_ns"))
 kernels = {}
 for item in launches:
     if item.category == "kernel":
         count, time = kernels.get(item.name, (0, 0.0))
         kernels[item.name] = (count + 1, time + item.duration_ns / 1e3)
 print(json.dumps({
-    "busy": sum(step.device_busy_us for step in summary.steps) / 1e3 if summary else None,
+    "busy": intervals.length(intervals.union(start, start + duration)) / 1e6 if launches else None,
     "owner": sum(item.duration_ns for item in launches if item.op or item.cuda_graph) / total if launches else None,
     "op": sum(item.duration_ns for item in launches if item.op) / total if launches else None,
     "ops": {op.name: op.num_launches for op in summary.ops if op.num_launches} if summary else {},

@@ -31,6 +31,7 @@ from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import MOST_OPS
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.module_names import ModuleNames
+from fxscope._torch.numerics import Run
 from fxscope._torch.processes import Processes
 from fxscope._torch.steps import DEFAULT_STEPS, Durations, StepWatch
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
@@ -61,6 +62,7 @@ def record(
     title: str | None = None,
     kwargs: Mapping[str, Any] | None = None,
     bypass_caches: bool = True,
+    numerics: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Any:
     """Record a model or a function; without one, return a context manager and decorator that records what runs in it.
@@ -76,6 +78,7 @@ def record(
         title: what to call the recording.
         kwargs: keyword arguments of the model.
         bypass_caches: lower every graph again although it is in Inductor's cache.
+        numerics: run the compiled program once more and compare each kernel with its ops in eager, fp64 as judge.
         progress: told what is being done, for a terminal.
 
     Returns:
@@ -86,7 +89,7 @@ def record(
         NothingCapturedError: the program ran, but there was no graph and no op.
     """
     if model is None:
-        if inputs or compile or backward or target:
+        if inputs or compile or backward or target or numerics:
             raise CaptureError(
                 "record() without a model is a context manager: it takes no inputs, compile or backward."
             )
@@ -96,6 +99,8 @@ def record(
     if steps < 1 or warmup < 0:
         raise CaptureError(f"steps must be at least 1 and warmup at least 0, not {steps} and {warmup}.")
     options = running.compile_options(compile)
+    if numerics and (target is not None or options is None):
+        raise CaptureError("numerics=True compares compiled kernels that run here: pass compile=True and no target.")
     if target is not None:
         from fxscope._torch.target import child
 
@@ -113,7 +118,7 @@ def record(
     with _Only(title), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup, progress or (lambda _: None))
-        recording = job.eager() if options is None else job.compiled(bypass_caches=bypass_caches)
+        recording = job.eager() if options is None else job.compiled(bypass_caches=bypass_caches, numerics=numerics)
     recording = replace(recording, title=title, problems=(*recording.problems, *problems))
     return _finish(recording)
 
@@ -187,10 +192,11 @@ class _Job:
             recording = replace(recording, problems=(*recording.problems, problem))
         return replace(recording, graphs=(graph, *recording.graphs))
 
-    def compiled(self, *, bypass_caches: bool) -> Recording:
-        """One call compiles; those after it are for the times."""
+    def compiled(self, *, bypass_caches: bool, numerics: bool) -> Recording:
+        """One call compiles; those after it are for the times, and one more to compare values."""
         self.say("compiling")
         with _with_dynamo(InductorCapture(bypass_caches=bypass_caches)) as capture:
+            capture.numerics = Run() if numerics else None
             running.fresh_dynamic_state(capture.hooks)
             capture.on_compile = lambda compile_id: self.say(f"compiling {compile_id}")
             self.run()
@@ -210,7 +216,18 @@ class _Job:
                 remedy="see the recompile reasons of each compile",
             )
             recording = replace(recording, problems=(*recording.problems, problem))
-        return _with_facts(recording, facts)
+        recording = _with_facts(recording, facts)
+        return recording if capture.numerics is None else self.with_numerics(recording, capture)
+
+    def with_numerics(self, recording: Recording, capture: InductorCapture) -> Recording:
+        """Run once more and compare; a comparison that fails is a problem."""
+        assert capture.numerics is not None
+        self.say("comparing values")
+        from fxscope import passes
+
+        found = capture.hooks.guard("comparison of values", capture.numerics.compare, passes.run(recording), self.run)
+        rows, problems = found or (None, capture.hooks.problems[-1:])
+        return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
 
     def profiled(self, capture: InductorCapture) -> Recording:
         """Warm up, then profile; where the user's own session is running, leave the times out."""
@@ -265,7 +282,6 @@ class Recorder:
         *,
         title: str | None = None,
         bypass_caches: bool = True,
-        remember: bool = False,
         warn: bool = True,
         steps: int | None = None,
         warmup: int | None = None,
@@ -279,7 +295,7 @@ class Recorder:
         self._ended_at = ""  # the bound that ended the observation
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
         self._title = title or "recording"
-        self._bypass_caches, self._remember, self._skip_init = bypass_caches, remember, skip_init
+        self._bypass_caches, self._skip_init = bypass_caches, skip_init
         self._warn = warn
         self._capture: InductorCapture | None = None
         self._names = ModuleNames()
@@ -294,7 +310,7 @@ class Recorder:
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self.recording = self.failure = None
         try:
-            capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches, remember=self._remember)
+            capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches)
             capture.__enter__()
             wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
             watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
@@ -327,8 +343,11 @@ class Recorder:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
         self._ended_at = bound
         assert self._session is not None
-        self._session.hooks.guard("the end of the observation", self._session.pause)
-        self._watch.end_observation(self._session.hooks)
+        hooks = self._session.hooks
+        hooks.guard("the end of the observation", self._session.pause)
+        tree = self._session.own_tree
+        root, num_calls = (tree.only_root, len(tree.calls)) if tree is not None else (None, 0)
+        hooks.guard("times of calls", self._watch.end_observation, hooks, root, num_calls)
 
     def _close(self) -> None:
         # Whatever fails on the way, here or before: nothing of ours stays in torch.
@@ -441,7 +460,8 @@ class Recorder:
             plan: dict[str, Any] = {}
             if not theirs:
                 keep = self._steps or DEFAULT_STEPS
-                plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start}
+                is_cut = self._watch.ended_at is not None or self._session.trees[path].num_cut > 0
+                plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start, "is_cut": is_cut}
             observed = own_trace.prepare(path, self._session.trees[path], self._names, **plan)
             try:
                 recording = _read(path)
@@ -529,18 +549,18 @@ def on_trace_ready(
 
     def handler(profile: Any) -> None:
         nonlocal count
-        with profiler.shared_export(profile) as export:
-            if then is not None:
-                then(profile)
-            try:
-                with store.OwnFolder() as folder:
-                    trace_path = Path(folder, "trace.json")
-                    export(trace_path)
-                    recording = _finish(replace(_read(trace_path), environment=environment(), title=f"trace {count}"))
-            except Exception as error:  # the program goes on: this is its training loop
-                print(f"fxscope: trace {count} could not be recorded: {type(error).__name__}: {error}", file=sys.stderr)
-                count += 1
-                return
+        export = profiler.shared_export(profile.profiler)
+        if then is not None:
+            then(profile)
+        try:
+            with store.OwnFolder() as folder:
+                trace_path = Path(folder, "trace.json")
+                export(trace_path)
+                recording = _finish(replace(_read(trace_path), environment=environment(), title=f"trace {count}"))
+        except Exception as error:  # the program goes on: this is its training loop
+            print(f"fxscope: trace {count} could not be recorded: {type(error).__name__}: {error}", file=sys.stderr)
+            count += 1
+            return
         handler.recording = recording  # type: ignore[attr-defined]
         if path is not None:
             target = Path(str(path).replace("{n}", str(count)))
@@ -577,6 +597,7 @@ def _with_facts(recording: Recording, facts: Facts) -> Recording:
         sources=(*recording.sources, *facts.sources),
         schedules=(*recording.schedules, *facts.schedules),
         rewrites=(*recording.rewrites, *facts.rewrites),
+        near_misses=(*recording.near_misses, *facts.near_misses),
         compiles=(*recording.compiles, *facts.compiles),
         problems=(*recording.problems, *facts.problems, *(probe.missing(facts.problems) if facts.graphs else ())),
     )

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 VERBS: dict[str, str] = {
     "run": "run a script or a factory and record it",
-    "view": "what limits a step and what to try first; pictures, pages, Markdown, tables",
+    "view": "what limits a step and what to try first; also as a picture, page, Markdown or tables",
     "why": "why two ops were fused, or were not, and what that costs",
     "diff": "compare two recordings",
     "what-if": "record again with an Inductor switch changed, and compare",
-    "code": "the output code, each line tied to its nodes and source lines",
-    "reproduce": "one kernel call as a program that runs and times it alone",
-    "check": "hold recordings against a file of expectations",
+    "code": "Inductor's output code, each line with its nodes and source lines",
+    "reproduce": "write a program that runs and times one kernel call alone",
+    "check": "check recordings against a file of expectations",
     "fleet": "a job of many ranks: which one is late and why, whose kernels differ",
     "open": "open a trace in Perfetto's UI",
     "dispatch": "what the dispatcher does with an op",
     "kernel": "decode kernel names",
-    "redact": "a copy of a recording without the program's text and names, to give away",
+    "redact": "write a copy of a recording without the program's text and names",
     "doctor": "what is missing on this machine, and the command that installs it; versions for bug reports",
 }
 MORE_VERBS: dict[str, str] = {
-    "demo": "the GeGLU MLP, eager and compiled, here and on a real H200",
-    "guess": "guess first, then look",
-    "sweep": "vary an input and find the crossover",
-    "calibrate": "measure this machine's GPU, for plans that are made for it elsewhere",
+    "demo": "an MLP, eager and compiled, on this machine and recorded on an H200",
+    "guess": "guess what a program runs, record it, and compare",
+    "sweep": "time a program over the values of an input, and find the crossover",
+    "calibrate": "measure this machine's GPU, so that `--target` can plan for it elsewhere",
     "mcp": "the verbs as tools of a coding agent (Model Context Protocol)",
 }
 
@@ -53,14 +53,17 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
         prog="fxscope",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Which op ran as which kernel, what was fused, why not, and what it cost.",
-        epilog=f"also:\n{more}\n\n`fxscope VERB --help` says more about one verb. Start with `fxscope demo`.",
+        epilog=f"also:\n{more}\n\n`fxscope VERB --help` lists the options of a verb. Start with `fxscope demo`.",
     )
     parser.add_argument("--version", action="version", version=f"fxscope {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, summary in (VERBS | MORE_VERBS).items():
         description = summary[0].upper() + summary[1:] + "."
-        shown = {"help": summary} if name in VERBS else {}
-        child = verbs.add_parser(name, description=description, **shown)
+        child = (
+            verbs.add_parser(name, description=description, help=summary)
+            if name in VERBS
+            else verbs.add_parser(name, description=description)
+        )
         if verb in (name, None):
             module(name).configure(child)
             child.set_defaults(parser=child)
@@ -104,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with legible_streams():  # what the shell made of `*` may be in a usage error
             if newer is not None and sys.stderr is not None:
-                print(f"fxscope: this spelling is old and will go. Now: {newer}", file=sys.stderr)
+                print(f"fxscope: this spelling is deprecated. Use: {newer}", file=sys.stderr)
             arguments, unknown = parser.parse_known_args(argv)
             if unknown:  # of the verb, whose usage helps
                 getattr(arguments, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fxscope.text import listed, num_bytes
+from fxscope.text import counted, listed, num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,7 +121,7 @@ REASONS: dict[str, str] = {
     # Eager.
     "eager": "eager: each op launches its own kernel",
     "other_region": "not in the same compiled region",
-    "compiled_trace": "compiled; a trace alone does not hold the reason",
+    "compiled_trace": "a trace alone does not hold the reason for compiled ops",
     # Fused.
     "folded": "became an argument (strides, shape) of {kernel}",
     "in_one_kernel": "run inside {kernel}",
@@ -160,12 +160,12 @@ HINTS: dict[str, str] = {
     "disable": "set torch._inductor.config.{config} = False",
     "raise": "raise torch._inductor.config.{config}",
     "lower": "lower torch._inductor.config.{config}",
-    "template_epilogue": "try max_autotune_gemm with the Triton backend (as its epilogue)",
-    "template_prologue": "try max_autotune_gemm with the Triton backend (as its prologue)",
-    "template_convolution": "try max_autotune_gemm with the Triton backend (as the convolution's epilogue)",
-    "template_cpp": "try max_autotune_gemm with freezing (as the epilogue of a C++ GEMM)",
+    "template_epilogue": "try max_autotune_gemm with the Triton backend, as an epilogue",
+    "template_prologue": "try max_autotune_gemm with the Triton backend, as a prologue",
+    "template_convolution": "try max_autotune_gemm with the Triton backend, as the convolution's epilogue",
+    "template_cpp": "try max_autotune_gemm with freezing, as the epilogue of a C++ GEMM",
     "concatenate_weights": "concatenate the weights into one Linear",
-    "activation_memory_budget": "set torch._functorch.config.activation_memory_budget below 1 (recompute, do not save)",
+    "activation_memory_budget": "set torch._functorch.config.activation_memory_budget below 1, to recompute instead of saving",
     "remove_break": "remove the break; torch.compile(fullgraph=True) makes it an error",
     "record_fusion_log": "record with TORCH_LOGS=fusion, or with fxscope run",
     "record_compile_log": "record with TORCH_TRACE=FOLDER, then fxscope view TRACE --compile-log FOLDER",
@@ -210,6 +210,7 @@ PURPOSES: dict[str, str] = {
     "layout_copy output": "layout copy of {nodes}: the graph returns it with {strides}",
     "layout_copy saved": "layout copy of {nodes}: saved for the backward with {strides}",
     "mutation_copy": "copy into {into}, which the program writes in place",
+    "mutation_copy out_of_place": "copy for {ops}, whose kernel writes into it: the operand has to stay as it is",
     "recompute True": "recomputes {ops} of the forward: torch.utils.checkpoint does not save it",
     "recompute False": "recomputes {ops} of the forward: the min-cut partitioner does not save it",
     "saved": "stores {buffers} only for the backward",
@@ -219,6 +220,22 @@ PURPOSES: dict[str, str] = {
     "fallback declined": "fallback: Inductor's lowering of {op} does not take these arguments",
     "fallback unsupported": "fallback: Inductor generates no code for {op} with this dtype or device",
     "collective": "collective {op}",
+}
+
+
+# Cause of a difference between eager and compiled values, or why they were not compared.
+NUMERICS: dict[str, str] = {
+    "": "cause not known",
+    "upcast": "the kernel keeps in fp32 what eager rounds to half precision (upcast)",
+    "fma": "the kernel rounds a product and a sum once (fused multiply-add)",
+    "reassociation": "the kernel adds in another order (reassociation of a reduction)",
+    "random": "another stream of random numbers",
+    "unset": "memory that nothing was written to",
+    "fp64": "its result is fp64, as the judge's",
+    "no_graph": "its graph was not compared",
+    "no_value": "no buffer of the kernel is the value of one op",
+    "not_functional": "its ops cannot be run by themselves",
+    "failed": "its ops failed when they were run by themselves",
 }
 
 
@@ -245,6 +262,23 @@ def rewrite_text(name: str, made: Sequence[str], stage: str | None, by: str, pat
     return f"{name} {what} {place}: {who}"
 
 
+NEAR_MISSES: dict[str, str] = {
+    "op": "it wants {wanted} where {node} is {op}",
+    "users": "the result of {wanted} has other users, too",
+    "value": "it wants {wanted} where {node} has {value}",
+    "check": "every op matches, and the pattern's own check of dtypes, shapes or mutations refuses it",
+    "other": "{text}",
+}
+
+
+def near_miss_text(pattern: str, node: str, matched: int, total: int, code: str, arguments: Mapping[str, Any]) -> str:
+    """Render how far a pattern came at its closest candidate, and the first check that failed."""
+    values = {"node": "an operand", **worded({name: item for name, item in arguments.items() if name != "wanted"})}
+    values["wanted"] = " or ".join(arguments.get("wanted", ())) or "another op"
+    place = f"Closest candidate ends at {node}: {matched} of {counted(total, 'op')} match"
+    return f"Pattern {pattern} did not match. {place}; first failed check: {NEAR_MISSES[code].format_map(values)}."
+
+
 # A part of torch's reason for not using CUDA graphs → what to change.
 CUDAGRAPH_HINTS: dict[str, str] = {
     "mutated inputs": "return the new value, or mark the input static (torch._dynamo.mark_static_address)",
@@ -255,6 +289,13 @@ CUDAGRAPH_HINTS: dict[str, str] = {
     "incompatible op": "compile that op's part without CUDA graphs",
     "non-Tensor inputs": "pass tensors only",
 }
+
+
+def failure_text(kind: str, words: str) -> str:
+    """The error that ended a compile: its first line, and torch's hints in lines of their own."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()] or [""]
+    reason = " ".join(lines[: 2 if lines[0].endswith(":") else 1])
+    return "\n".join([f"{kind}: {reason}", *(line for line in lines[1:] if line.startswith("Hint: "))])
 
 
 def cudagraph_text(told: str) -> str:

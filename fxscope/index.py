@@ -1,7 +1,8 @@
 """Look-ups over a recording: by id, by user, by kernel call, by step. Built when first asked for, and kept with the recording.
 
 **Steps.** A step counts when it is whole: nothing was compiled in it, and it is not an incomplete one at the ends. A step
-without work between others counts. Steps that do not count are in no figure "per step". Times are medians over the others.
+without work between others counts. Steps that do not count are in no figure "per step". Times are medians over the others;
+of what only some of them run, the median over those, times their share (`per_step`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from functools import cached_property
 from itertools import count
-from statistics import median
+from statistics import median, median_low
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fxscope.columns import by_id, column
@@ -153,10 +154,40 @@ class Index:
         return len(self.steps)
 
     @cached_property
-    def first_step(self) -> int:
-        """The first whole step that launched something, else the first with ops."""
+    def typical_step(self) -> int:
+        """The step that stands for the others: the first with the median number of launches, else the first with ops."""
         with_launches = [step for step in self.steps if self.launch_counts.get(step)]
-        return with_launches[0] if with_launches else min(column(self._ops, "step"), default=self.steps[0])
+        if not with_launches:
+            return min(column(self._ops, "step"), default=self.steps[0])
+        most_common = median_low(self.launch_counts[step] for step in with_launches)
+        return next(step for step in with_launches if self.launch_counts[step] == most_common)
+
+    @cached_property
+    def runs_of_call(self) -> dict[str, float]:
+        """Call → how often a step runs it; 0.5 where every other step does."""
+        found: set[tuple[str, int, int | None]] = set()
+        columns = (column(self._launches, field) for field in ("call", "step", "invocation"))
+        for call, step, invocation in zip(*columns, strict=True):
+            if call is not None and step in self.step_set:
+                found.add((call, step, invocation))
+        return {call: number / self.num_steps for call, number in Counter(call for call, _, _ in found).items()}
+
+    @cached_property
+    def share_of_node(self) -> dict[Key, float]:
+        """Node that launched something itself → share of the steps in which it did."""
+        found: set[tuple[str, str, int]] = set()
+        columns = (column(self._launches, field) for field in ("graph", "nodes", "step"))
+        for graph, nodes, step in zip(*columns, strict=True):
+            if graph is not None and step in self.step_set:
+                found.update((graph, node, step) for node in nodes)
+        return {
+            key: number / self.num_steps for key, number in Counter((graph, node) for graph, node, _ in found).items()
+        }
+
+    @cached_property
+    def step_set(self) -> frozenset[int]:
+        """The steps that count, for look-ups."""
+        return frozenset(self.steps)
 
     @cached_property
     def step_us(self) -> tuple[float, ...]:
@@ -175,7 +206,22 @@ class Index:
     @cached_property
     def num_launches(self) -> float:
         """Launches of a step, the median."""
-        return median(self.launch_counts.get(step, 0) for step in self.steps)
+        return median(self.counts())
+
+    @cached_property
+    def launches_range(self) -> tuple[int, int] | None:
+        """Fewest and most launches of a step where steps differ by a tenth of the median and more."""
+        counts = self.counts()
+        differ = max(counts) - min(counts) >= max(1, self.num_launches / 10)
+        return (min(counts), max(counts)) if differ else None
+
+    @cached_property
+    def launch_calls(self) -> float:
+        """Calls of the CPU that launched what a step ran, the median: what has one correlation id was one call."""
+        pairs = zip(column(self._launches, "step"), column(self._launches, "correlation"), count())
+        calls = {(step, -row if known is None else known) for step, known, row in pairs}
+        found = Counter(step for step, _ in calls)
+        return median(found[step] for step in self.steps)
 
     def counts(self, *categories: str) -> list[int]:
         """Launches of these categories in each step that counts, of any where none is named."""
@@ -211,13 +257,23 @@ def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) ->
         compiling: steps in which something was compiled; all steps count where each of them compiled.
     """
     found = sorted(set(launches) - set(compiling)) or sorted(launches)
-    while len(found) > 2:
+    while len(found) > 1:
         typical = median(launches[step] for step in found)
         end = min(found[0], found[-1], key=lambda step: launches[step])
         if 2 * launches[end] >= typical:
             break
         found.remove(end)
     return found
+
+
+def per_step(values: Collection[float], steps: int) -> float:
+    """Return what a step has of something: the median over the steps that have it, times their share.
+
+    Args:
+        values: of the steps that have it.
+        steps: number of steps that count.
+    """
+    return median(values) * (len(values) / steps) if values else 0.0
 
 
 def warm(steps: Sequence[T]) -> Sequence[T]:

@@ -153,9 +153,10 @@ def wrapped(lines: Sequence[str], columns: int) -> list[str]:
 
 
 def sentence(text: str) -> str:
-    """Give a text its capital and its full stop."""
+    """Give a text its capital and its full stop; "cuBLAS" stays."""
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    first = text[:1].upper() if text.partition(" ")[0].islower() else text[:1]
+    return first + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def first_line(text: str) -> str:

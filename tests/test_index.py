@@ -74,7 +74,7 @@ def test_compiling_steps_and_incomplete_ones_at_the_ends_do_not_count(launches, 
 
 def test_a_recording_without_launches_or_steps_has_one_step_and_no_device_time() -> None:
     index = index_of(replace(made(), launches=(), steps=(), ops=()))
-    assert index.num_steps == 1 and index.device_us is None and index.first_step == 0
+    assert index.num_steps == 1 and index.device_us is None and index.typical_step == 0
 
 
 def test_look_ups() -> None:
@@ -145,3 +145,20 @@ def test_the_second_side_of_a_decision_lies_in_another_graph_where_it_names_one(
     pair = Decision(graph="f", a=("mm",), b=("relu", "add"), a_call="f:1", reason_code="eager")
     assert pair.ends == ((("mm",), "f", "f:1"), (("relu", "add"), "f", None))
     assert replace(pair, other_graph="g").ends[1].graph == "g"
+
+
+def test_what_only_some_steps_run_has_its_share_of_their_time() -> None:
+    """Sequences of another length in each step, and an op that every other step runs."""
+    ops, launches = [], []
+    for number in range(4):
+        for place, (name, length) in enumerate([("aten::rnn", 20 + number), ("aten::mm", 8), ("aten::sum", 8)]):
+            if name == "aten::sum" and number % 2:
+                continue
+            ops.append(replace(op(10 * number + place, name, step=number), shapes=((length, 8),), dtypes=("float32",)))
+            launches.append(launch(10 * number + place, f"{name}_kernel", 6000, step=number, op_id=10 * number + place))
+    recording = Recording(ops=tuple(ops), launches=tuple(launches), steps=steps(4))
+    shown = report(recording)
+    times = {row.label: (row.count, row.launches, row.share) for row in shown.kernels}
+    assert times == {"rnn": (1, 1, 0.4), "mm": (1, 1, 0.4), "sum": (1, 0.5, 0.2)}
+    assert [group.shape for group in shown.groups if group.label == "rnn"] == ["shapes vary"]
+    assert shown.step.launches_range == (2, 3) and index_of(recording).typical_step == 1

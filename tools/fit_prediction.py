@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
-from fxscope.gpus.prediction import CpuFit, predict  # noqa: E402
+from fxscope.gpus.prediction import CpuFit, Prediction, predict  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
 from fxscope.readers.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402
@@ -228,7 +228,7 @@ def held(
     planned = []
     for item in calls:
         found = predict(gpu, item.call.workload)
-        if found is not None and item.call.workload is not None:
+        if isinstance(found, Prediction) and item.call.workload is not None:
             each.append((fitting.family_of(item.call.workload), item.us, found.us, found.low <= item.us <= found.high))
             planned.append(
                 replace(item.call, estimated_us=found.us, estimated_range_us=(found.low, found.high), timing=None)

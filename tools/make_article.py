@@ -46,7 +46,7 @@ ARTICLE = "https://huggingface.co/blog/torch-mlp-fusion"
 
 
 def inputs() -> list[str]:
-    """Return what the claims are held against, as arguments of `fxscope check`."""
+    """Return the inputs of the check, as arguments of `fxscope check`."""
     return [
         *(str(DATA / "h200" / name) for name in FOLDERS),
         str(DATA / "checks" / "linear_live.fxscope"),
@@ -63,15 +63,14 @@ def pages() -> dict[Path, str]:
     parts = [
         "<!-- Written by tools/make_article.py. Change that, the claims or the captures, and run it again. -->",
         "",
-        "# The article's claims, held against an H200",
+        "# The article's claims, checked on an H200",
         "",
         f"[*Profiling in PyTorch (Part 2): From nn.Linear to a Fused MLP*]({ARTICLE}) measures on an A100. "
-        "Its claims, and those of second-hand reports about it, are written down as expectations in "
-        "`examples/claims/torch_mlp_fusion.toml`; here is what "
-        f"`fxscope check` says of them on an {recordings['mlp_eager'].environment.device}. The model is a GeGLU MLP, "
-        "[64, 128, 768] in bfloat16, hidden 3072.",
+        "Its claims, and those of second-hand reports about it, are expectations in "
+        f"`examples/claims/torch_mlp_fusion.toml`, checked here on an {recordings['mlp_eager'].environment.device}. "
+        "The model is a GeGLU MLP, [64, 128, 768] in bfloat16, hidden 3072.",
         "",
-        f"**{findings.summary(report)}** (a claim can have several parts; each is a line).",
+        f"**{findings.summary(report)}** (a claim with several parts has one line for each).",
         "",
         "```",
         "fxscope check tests/data/h200/{linear_eager,linear_compiled,mlp_eager,mlp_compiled,mlp_liger,"
@@ -126,7 +125,7 @@ def memory_part(recordings: dict[str, Recording]) -> list[str]:
         recording = recordings[name]
         peak = recording.memory.peak_bytes if recording.memory else None
         lines.append(f"| {name} | {num_bytes(peak)} | {between(recording)} |")
-    return [*lines, "", "The last column is what staying apart costs, pair by pair, where the recording tells.", ""]
+    return [*lines, "", "The last column has the memory traffic of each pair that was not fused.", ""]
 
 
 def between(recording: Recording) -> str:

@@ -213,11 +213,7 @@ ATTRIBUTES = {"max_blocks_per_multiprocessor": 106, "reserved_shared_memory_per_
 
 
 def described() -> dict[str, Any]:
-    """GPU 0 in the form of `gpus/NAME.json`, without rates.
-
-    Raises:
-        RuntimeError: torch sees none.
-    """
+    """GPU 0 in the form of `gpus/NAME.json`, without rates. Raises RuntimeError."""
     if not torch.cuda.is_available():
         raise RuntimeError("there is no GPU here (torch sees none): run this where there is one.")
     found: Any = torch.cuda.get_device_properties(0)
@@ -251,11 +247,7 @@ def described() -> dict[str, Any]:
 
 
 def measure(out: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """Measure everything on GPU 0, writing what there is to `out` as JSON after each part.
-
-    Raises:
-        RuntimeError: there is no GPU.
-    """
+    """Measure everything on GPU 0, writing what there is to `out` as JSON after each part. Raises RuntimeError."""
     started = time.monotonic()
     result: dict[str, Any] = {"gpu": described(), "torch": torch.__version__, "cpus": os.cpu_count()}
     result |= {"programs": {}, "failed": {}, "seconds": {}, "launch": {}, "rates": {}}

@@ -33,11 +33,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 def example(
     name: str, shapes: tuple[tuple[int, ...], ...], dtype: str, device: str, *, requires_grad: bool
 ) -> tuple[list[Any], list[str]]:
-    """Return arguments that the op accepts, its tensors having these shapes, and the arguments in words.
-
-    Raises:
-        FxscopeError: there is no shape, or the op does not take them.
-    """
+    """Return arguments that the op accepts, its tensors having these shapes, and them in words. Raises FxscopeError."""
     op = dispatch_table.overload(name)
     if op is None:
         raise FxscopeError(f"{name} cannot be called from Python: it has no overload there.")

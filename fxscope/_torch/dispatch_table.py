@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from fxscope import op_names
+from fxscope._torch import nodes as live
 from fxscope.dispatch_model import Dispatch, Key, Registration
 from fxscope.errors import FxscopeError
 
@@ -31,18 +32,9 @@ RECORDED = "dispatch_cuda.json.gz"
 _FOLDER = re.compile(r".*/(?:site-packages|dist-packages|pytorch)/|.*?/(?=(?:aten|torch|build|c10|functorch)/)|.*/")
 
 
-def all_names() -> tuple[str, ...]:
-    """Every op that torch knows, with its overload: `aten::add.Tensor`."""
-    return tuple(sorted(torch._C._dispatch_get_all_op_names()))
-
-
 def resolve(name: str) -> str:
-    """The dispatcher's name for what a person writes: `torch.nn.functional.linear` → `aten::linear`.
-
-    Raises:
-        FxscopeError: there is no such op; the message names the nearest ones.
-    """
-    known = all_names()
+    """The dispatcher's name for what a person writes: `torch.nn.functional.linear` → `aten::linear`. Raises FxscopeError."""
+    known = tuple(sorted(torch._C._dispatch_get_all_op_names()))  # with overloads: "aten::add.Tensor"
     namespace, bare, variant = op_names.parse(name.strip().removesuffix("()"))
     if namespace is not None and not any(item.startswith(f"{namespace}::") for item in known):
         namespace, bare, variant = None, namespace, bare  # `add.Tensor`
@@ -74,12 +66,8 @@ def _overload_of(base: str, variant: str | None, known: tuple[str, ...]) -> str 
 
 def overload(name: str) -> Any:
     """The `OpOverload` of a dispatcher's name, `None` where Python has no view of it."""
-    namespace, _, rest = name.partition("::")
-    base, _, variant = rest.partition(".")
-    try:
-        return getattr(getattr(getattr(torch.ops, namespace), base), variant or "default")
-    except (AttributeError, RuntimeError):
-        return None
+    base, _, variant = name.partition(".")
+    return live.overload(base, variant or "default")
 
 
 def table(name: str) -> dict[str, Registration]:
@@ -146,6 +134,8 @@ def describe(name: str, *, device: str = "cpu", requires_grad: bool = True, auto
         for kind in ("Implicit", "Explicit")
     )
     inductor, inductor_where = _inductor(op, implicit)
+    decomposed = torch._decomp.decomposition_table.get(op)
+    unknown = None if decomposed is None else "registered, but not as a Python function"
     aliases, mutates = _memory(op)
     return Dispatch(
         name=name,
@@ -156,7 +146,7 @@ def describe(name: str, *, device: str = "cpu", requires_grad: bool = True, auto
         composite="implicit" if implicit else "explicit" if explicit else None,
         aliases=aliases,
         mutates=mutates,
-        decomposition=_decomposition(op),
+        decomposition=source_of(decomposed) or unknown,
         inductor=inductor,
         inductor_where=inductor_where,
         notes=tuple(notes),
@@ -205,14 +195,6 @@ def _memory(op: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     marked = [item for item in op._schema.arguments if item.alias_info]
     written = tuple(item.name for item in marked if item.alias_info.is_write)
     return tuple(i.name for i in marked if i.name not in written and i.alias_info.before_set & returned), written
-
-
-def _decomposition(op: Any) -> str | None:
-    """Return where torch decomposes the op for a compiler, `None` where it does not."""
-    from torch._decomp import decomposition_table
-
-    function = decomposition_table.get(op)
-    return None if function is None else source_of(function) or "registered, but not as a Python function"
 
 
 def source_of(function: Any) -> str | None:

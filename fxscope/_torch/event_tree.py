@@ -91,13 +91,7 @@ class _Raw:
 
 
 def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> SessionFacts:
-    """Say what a session's tree says.
-
-    Args:
-        tree: the session's.
-        concrete: external id → the trace's "Concrete Inputs".
-        names: of modules, parameters and inputs.
-    """
+    """Say what a session's tree says; `concrete`: external id → the trace's "Concrete Inputs"."""
     names.read(tree.parameters)
     with quiet(), torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore
         ops = _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
@@ -109,9 +103,6 @@ class EventTree:
 
     The profiler does not keep the names of Python code alive: of code that is freed, they are what its memory holds by
     then. Such a call is passed over where that shows; what runs in it has the lines and the module around the call.
-
-    Args:
-        results: `profile.profiler.kineto_results`.
     """
 
     def __init__(self, results: Any) -> None:
@@ -120,11 +111,17 @@ class EventTree:
         self.calls: list[tuple[int, int]] = []
         self.parameters: dict[int, tuple[int, dict[str, int]]] = {}  # module → outermost one, and name → TensorImpl
         self.has_allocations = False
-        self._roots: dict[int, int] = {}
+        self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
         self.results = results
         self.ends_ns, self.num_cut = _cut(results)
         self._down(results.experimental_event_tree())
         self.raws.sort(key=lambda raw: raw.start)
+
+    @property
+    def only_root(self) -> int | None:
+        """Return the address of the one module that no other module called; None where there are others."""
+        found = {number for _, number in self.calls}
+        return next(address for address, number in self.roots.items() if number in found) if len(found) == 1 else None
 
     def _down(self, roots: Sequence[Any]) -> None:
         todo = [(root, _Around()) for root in reversed(roots)]
@@ -168,7 +165,7 @@ class EventTree:
             self.parameters[here] = outermost, {name: tensor.impl_ptr for name, tensor, _ in fields.module.parameters}
         root = around.root
         if around.module is None:
-            root = [self._roots.setdefault(here, len(self._roots))]
+            root = [self.roots.setdefault(here, len(self.roots))]
         return around._replace(module=(here, fields.module.cls_name, outermost), root=root)
 
     def _op(self, event: Any, around: _Around) -> _Around:
@@ -276,7 +273,7 @@ class _Identity:
         return made
 
     def _op(self, position: int, raw: _Raw) -> SeenOp:
-        schema = _schema(raw.name, raw.overload)
+        schema = getattr(live.overload(raw.name, raw.overload), "_schema", None)
         inputs: list[SeenTensor] = []
         mutates: list[int] = []
         impls: list[int] = []
@@ -323,7 +320,9 @@ class _Identity:
     def _maker(self, storage: int, meta: TensorMeta) -> int | None:
         """The op whose output a tensor is that no op has read before; of several that fit, who wrote the memory."""
         made = self._made.get(storage, [])
-        fitting = [item for item in made if item.is_open and _is_like(item.meta, meta)]
+        like = meta.shape, meta.stride, meta.dtype
+        made = [item for item in made if item.is_open]
+        fitting = [it for it in made if it.meta is None or (it.meta.shape, it.meta.stride, it.meta.dtype) == like]
         exact = [item for item in fitting if item.meta is not None] or fitting
         if len(exact) == 1:
             exact[0].is_open = False
@@ -391,10 +390,6 @@ def _in_module(source: Source | None, path: str | None, kind: str) -> Source:
     return replace(source or Source(), module=path, module_type=kind)
 
 
-def _is_like(known: TensorMeta | None, meta: TensorMeta) -> bool:
-    return known is None or (known.shape, known.stride, known.dtype) == (meta.shape, meta.stride, meta.dtype)
-
-
 def _meta(tensor: Any) -> TensorMeta:
     stride = tuple(tensor.strides) if tensor.layout == torch.strided else None
     dtype = str(tensor.dtype).removeprefix("torch.")
@@ -402,20 +397,6 @@ def _meta(tensor: Any) -> TensorMeta:
 
 
 # ---------------------------------------------------------------------- asking torch
-
-
-@functools.lru_cache(maxsize=4096)
-def _overload(name: str, overload: str) -> Any:
-    namespace, _, base = name.partition("::")
-    try:
-        return getattr(getattr(getattr(torch.ops, namespace), base), overload)
-    except (AttributeError, RuntimeError):
-        return None
-
-
-def _schema(name: str, overload: str) -> Any:
-    found = _overload(name, overload)
-    return None if found is None else found._schema
 
 
 def _is_written(schema: Any, index: int) -> bool:
@@ -449,7 +430,7 @@ def _replay(
 
     None where it has none, or depends on data or on arguments that the profiler does not record.
     """
-    target = _overload(name, overload)
+    target = live.overload(name, overload)
     if target is None or name.partition("::")[0] not in _REPLAYED:
         return None
     given: list[torch.Tensor] = []
@@ -459,7 +440,9 @@ def _replay(
         result = target(*args, **kwargs)
     except Exception:  # any meta kernel may refuse: then the profiler's own facts are all there is
         return None
-    device = kwargs_device(target._schema, values) or next((d for d in devices if d != "cpu"), "cpu")
+    names = [argument.name for argument in target._schema.arguments]
+    asked = dict(zip(names, values, strict=False)).get("device")
+    device = asked or next((d for d in devices if d != "cpu"), "cpu")
     storages = {_storage_of(tensor): index for index, tensor in reversed(list(enumerate(given)))}
     storages.pop(None, None)
     found: list[tuple[TensorMeta, int | None]] = []
@@ -468,13 +451,6 @@ def _replay(
         meta = TensorMeta(shape=meta.shape, dtype=meta.dtype, stride=meta.stride, device=device)
         found.append((meta, storages.get(_storage_of(tensor))))
     return tuple(found)
-
-
-def kwargs_device(schema: Any, values: Sequence[str]) -> str | None:
-    """The device that an op was given, as the profiler writes it."""
-    names = [argument.name for argument in schema.arguments]
-    position = names.index("device") if "device" in names else len(values)
-    return values[position] or None if position < len(values) else None
 
 
 def _arguments_on_meta(

@@ -43,7 +43,9 @@ def tried(graph: Any, schedule: Schedule, problems: list[Problem]) -> Schedule:
         message = f"{untried} pairs of kernels were not tried with other switches: their hints are not verified"
         problems.append(Problem(where=f"trial fusions of {schedule.graph}", message=message))
     pairs = pairs[:MOST_PAIRS]
-    with V.set_graph_handler(graph), unfrozen(scheduler):
+    # What code generation left in the scheduler is as it was before fusion, for as long as it is asked.
+    fused = {node.get_name(): group for group in groups for node in group.get_nodes()}
+    with V.set_graph_handler(graph), mock.patch.dict(scheduler.name_to_fused_node, fused):
         found = [*_pairwise(scheduler, groups, pairs, schedule), *_combos(scheduler, groups, pairs, schedule)]
     return replace(schedule, trials=tuple(found))
 
@@ -102,12 +104,15 @@ def _may_be_template(node: Any) -> bool:
 def _accepts(scheduler: Any, a: Any, b: Any, config: str) -> bool | None:
     """Return whether the scheduler would join the two with this switch; `None` where it cannot be asked."""
     import torch._inductor.config as inductor
+    import torch._inductor.utils as utils
 
     try:
         before = switch_value(inductor, config)
     except AttributeError:
         return None
-    with inductor.patch({config: _wanted(config, before)}), _unchanged((a, b)):
+    with inductor.patch({config: _wanted(config, before)}), contextlib.ExitStack() as stack:
+        for item in {node for group in (a, b) for node in (group, *group.get_nodes())}:
+            stack.enter_context(mock.patch.dict(vars(item)))  # a trial may lay out loops anew
         if config in LOOPS:
             _lay_out_anew(a, b)
         if config == USERS:
@@ -119,9 +124,10 @@ def _accepts(scheduler: Any, a: Any, b: Any, config: str) -> bool | None:
         if config != TEMPLATES:
             return _joins(scheduler, a, b)
         products = [_may_be_template(a), _may_be_template(b)]
-        if all(products) or not _has_template(a if products[0] else b):
+        product = a if products[0] else b
+        if all(products) or not utils.use_triton_template(product.node.get_layout()):
             return False
-        with _as_template(scheduler, a if products[0] else b) as template:
+        with _as_template(scheduler, product) as template:
             return _joins(scheduler, *((template, b) if products[0] else (a, template)))
 
 
@@ -154,13 +160,6 @@ def _joins(scheduler: Any, a: Any, b: Any) -> bool:
 # ---------------------------------------------------------------------- templates
 
 
-def _has_template(node: Any) -> bool:
-    """Return whether torch would try a Triton template for this GEMM; under the switch, which is set."""
-    import torch._inductor.utils as utils
-
-    return bool(utils.use_triton_template(node.node.get_layout()))
-
-
 @contextlib.contextmanager
 def _as_template(scheduler: Any, extern: Any) -> Generator[Any]:
     """A Triton template in the place of a library's call, for the scheduler alone; the graph does not keep it."""
@@ -170,20 +169,18 @@ def _as_template(scheduler: Any, extern: Any) -> Generator[Any]:
     from torch.utils._ordered_set import OrderedSet
 
     operation, graph = extern.node, V.graph
-    kept = (list(graph.buffers), dict(graph.name_to_buffer), list(graph.operations), dict(graph.name_to_op))
+    kept = (list(graph.buffers), list(graph.operations))
     operands = [item.get_name() for item in operation.inputs[-2:]]
     if operation.python_kernel_name not in _LOADED_WITH_PROLOGUE:
         operands = []
-    inside = ir.TritonTemplateBuffer(
-        operation.get_layout(), operation.inputs, None, allowed_prologue_inps=OrderedSet(operands)
-    )
+    with mock.patch.dict(graph.name_to_buffer), mock.patch.dict(graph.name_to_op):
+        inside = ir.TritonTemplateBuffer(
+            operation.get_layout(), operation.inputs, None, allowed_prologue_inps=OrderedSet(operands)
+        )
     inside.name, inside.operation_name = operation.get_name(), operation.get_operation_name()
     inside.epilogue_fusable_outputs = {inside.name: inside.name}
     inside.origins, inside.origin_node = operation.origins, operation.origin_node
-    graph.buffers[:], graph.operations[:] = kept[0], kept[2]
-    for table, before in ((graph.name_to_buffer, kept[1]), (graph.name_to_op, kept[3])):
-        table.clear()
-        table.update(before)
+    graph.buffers[:], graph.operations[:] = kept
     template = scheduler.create_scheduler_node(inside)
     # Loops are merged when they are scheduled: so are those that the others are compared with.
     template.set_read_writes(inside.extract_read_writes(normalize=True).rename(scheduler.mutation_renames))
@@ -199,18 +196,15 @@ def _as_template(scheduler: Any, extern: Any) -> Generator[Any]:
         if name in scheduler.name_to_buf
     ]
     users = [buffer.users for buffer in buffers]
-    name = extern.get_name()
-    fused = scheduler.name_to_fused_node.get(name)
     try:
         for buffer in buffers:
             buffer.users = [
                 NodeUser(template, user.can_inplace, user.is_weak) if user.node is extern else user
                 for user in buffer.users
             ]
-        scheduler.name_to_fused_node[name] = template
-        yield template
+        with mock.patch.dict(scheduler.name_to_fused_node, {extern.get_name(): template}):
+            yield template
     finally:
-        scheduler.name_to_fused_node[name] = fused
         for buffer, before in zip(buffers, users, strict=True):
             buffer.users = before
 
@@ -265,33 +259,3 @@ def _partition(scheduler: Any, members: list[Any]) -> list[list[Any]]:
     with mock.patch.object(ComboKernel, "horizontal_partition", staticmethod(stop)), contextlib.suppress(_Partitioned):
         backend.codegen_combo_kernel(combo)
     return found
-
-
-# ---------------------------------------------------------------------- nothing is kept
-
-
-@contextlib.contextmanager
-def _unchanged(nodes: tuple[Any, ...]) -> Generator[None]:
-    """A trial may lay out loops anew: the nodes are put back as they were."""
-    every = {id(item): item for node in nodes for item in (node, *node.get_nodes())}
-    states = [(item, dict(vars(item))) for item in every.values()]
-    try:
-        yield
-    finally:
-        for item, state in states:
-            vars(item).clear()
-            vars(item).update(state)
-
-
-@contextlib.contextmanager
-def unfrozen(scheduler: Any) -> Generator[None]:
-    """Return what code generation left in the scheduler is as it was before fusion, for as long as it is asked."""
-    fused = dict(scheduler.name_to_fused_node)
-    scheduler.name_to_fused_node.update(
-        {node.get_name(): group for group in scheduler.nodes for node in group.get_nodes()}
-    )
-    try:
-        yield
-    finally:
-        scheduler.name_to_fused_node.clear()
-        scheduler.name_to_fused_node.update(fused)

@@ -27,12 +27,7 @@ def active() -> tuple[str, ...]:
 
 
 def resolve(path: str) -> tuple[Any, str, Any]:
-    """(owner, attribute name, value) of `"package.module:Class.method"`.
-
-    Raises:
-        ImportError: there is no such module.
-        AttributeError: it has no such name.
-    """
+    """(owner, attribute name, value) of `"package.module:Class.method"`. Raises ImportError or AttributeError."""
     module, _, names = path.partition(":")
     owner: Any = importlib.import_module(module)
     *parents, name = names.split(".")
@@ -120,14 +115,14 @@ class Hooks:
             return result
 
         value = wrapper if kind is None else kind(wrapper)
-        self._set(owner, name, value, path, on_restore=lambda: state.update(on=False))
+        self.put(owner, name, value, path, on_restore=lambda: state.update(on=False))
         return True
 
     def replace(self, path: str, value: Any) -> bool:
         """Replace a value of torch by another. Returns whether this torch has it."""
         found = self._found(path)
         if found is not None:
-            self._set(*found[:2], value, path)
+            self.put(*found[:2], value, path)
         return found is not None
 
     def _found(self, path: str, purpose: str | None = None) -> tuple[Any, str, Any] | None:
@@ -140,9 +135,7 @@ class Hooks:
             self.problem(f"hook {path}", f"{why}{without}", "see `fxscope doctor`; the rest is recorded")
             return None
 
-    def _set(
-        self, owner: Any, name: str, value: Any, path: str, on_restore: Callable[[], object] | None = None
-    ) -> None:
+    def put(self, owner: Any, name: str, value: Any, path: str, on_restore: Callable[[], object] | None = None) -> None:
         own = vars(owner).get(name, _MISSING)  # an inherited attribute is restored by deleting ours
         setattr(owner, name, value)
         _active.append(path)
@@ -158,13 +151,6 @@ class Hooks:
                     setattr(owner, name, own)
 
         self._undo.append((path, undo))
-
-    def enter(self, label: str, context: Any) -> Any:
-        """Enter a context manager for as long as the hooks are on."""
-        value = context.__enter__()
-        _active.append(label)
-        self._undo.append((label, lambda: context.__exit__(None, None, None)))
-        return value
 
     def at_end(self, label: str, undo: Callable[[], object]) -> None:
         """Have something undone when the hooks come off."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import os
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxscope._torch import kept_facts, profiler
 from fxscope._torch import nodes as live
+from fxscope._torch import profiler
 from fxscope._torch.hooks import Hooks, exists, resolve
+from fxscope.english import failure_text
 from fxscope.errors import one_line
 from fxscope.model import (
     Compile,
@@ -23,6 +22,7 @@ from fxscope.model import (
     Item,
     KernelCall,
     Link,
+    NearMiss,
     Node,
     Problem,
     Rewrite,
@@ -36,6 +36,7 @@ from fxscope.readers import output_code
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
+    from fxscope._torch import numerics
     from fxscope._torch.scheduler_facts import Lines
     from fxscope.model import Direction
 
@@ -69,6 +70,7 @@ class Facts(Item, frozen=True, kw_only=True):
     sources: tuple[SourceText, ...] = ()
     schedules: tuple[Schedule, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
     compiles: tuple[Compile, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -79,42 +81,31 @@ class Facts(Item, frozen=True, kw_only=True):
         return met or "Dynamo skipped every frame"
 
 
-def config_patches(*, bypass_caches: bool = True, remember: bool = False) -> dict[str, dict[str, Any]]:
+def config_patches(*, bypass_caches: bool = True) -> dict[str, dict[str, Any]]:
     """The switches that a capture needs, for each config module.
 
     Level 1 of provenance tracking writes a debug handle beside each call. C++ kernels appear in a trace only with
     `enable_kernel_profile`. Both are part of the generated code, so they are on for the compile, not for the run.
-    With `remember`, Inductor's local cache is used, under keys of fxscope's own.
     """
-    patches: dict[str, dict[str, Any]] = {
-        "torch._inductor.config": {"trace.provenance_tracking_level": 1, "cpp.enable_kernel_profile": True}
+    ours: dict[str, Any] = {"trace.provenance_tracking_level": 1, "cpp.enable_kernel_profile": True}
+    if not bypass_caches:
+        return {"torch._inductor.config": ours}
+    return {
+        "torch._inductor.config": ours | {"fx_graph_remote_cache": False, "fx_graph_cache": False},
+        "torch._functorch.config": {"enable_autograd_cache": False, "enable_remote_autograd_cache": False},
     }
-    if bypass_caches:
-        patches["torch._inductor.config"].update(fx_graph_remote_cache=False)
-        if remember:
-            tag = f"{torch.compiler.config.cache_key_tag} {kept_facts.TAG}"
-            patches["torch.compiler.config"] = {"cache_key_tag": tag}
-        else:
-            patches["torch._inductor.config"]["fx_graph_cache"] = False
-        patches["torch._functorch.config"] = {"enable_autograd_cache": False, "enable_remote_autograd_cache": False}
-    return patches
 
 
 class InductorCapture:
     """Collect every compile of this process while the context is open.
 
-    Args:
-        bypass_caches: lower every graph again although it is in Inductor's cache: a hit skips lowering and leaves no
-            evidence. With False, hits are reported as problems.
-        remember: with `bypass_caches`, keep what a lowering told beside Inductor's cache, and lower a graph again only
-            where nothing is kept of it (`kept_facts`).
+    A hit in Inductor's cache skips lowering and leaves no evidence: with `bypass_caches` there is none, else it is a problem.
     """
 
-    def __init__(self, *, bypass_caches: bool = True, remember: bool = False) -> None:
+    def __init__(self, *, bypass_caches: bool = True) -> None:
         self.bypass_caches = bypass_caches
         self.hooks = Hooks()
         self.has_dynamo = self._imports_dynamo()
-        self.remember = bypass_caches and remember and self.has_dynamo
         self._graphs: dict[str, Graph] = {}
         self._calls: dict[str, tuple[KernelCall, ...]] = {}
         self._links: dict[tuple[Any, ...], Link] = {}
@@ -122,6 +113,7 @@ class InductorCapture:
         self._schedules: dict[str, Schedule] = {}
         self._compiles: dict[str, Compile] = {}
         self._rewrites: list[Rewrite] = []
+        self._near_misses: dict[tuple[str, str], NearMiss] = {}
         self._fx_graphs: dict[int, tuple[str, Any]] = {}  # id(fx.Graph) → (our id, the graph kept alive)
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
         self._metrics_before: set[int] = set()
@@ -134,6 +126,7 @@ class InductorCapture:
         self.num_compiles = 0
         self.num_lowering = 0  # compiles that Inductor is at, in any thread: a backward is compiled as it first runs
         self.while_lowering: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
+        self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
         self._num_hits = 0  # of Inductor's cache, with nothing kept of their lowering
         self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
@@ -177,15 +170,10 @@ class InductorCapture:
         self.hooks.wrap(INNER_COMPILE, around=self._inner_compile)
         self.hooks.wrap(CODEGEN, around=self._codegen)
         self.hooks.wrap(FX_TRACER, after=self._without_stacks)
-        if self.remember:
-            original = resolve(kept_facts.LOAD)[2]
-            self.remember = self.hooks.replace(
-                kept_facts.LOAD, staticmethod(functools.partial(self._from_cache, original))
-            )
         from fxscope._torch.rewrites import Rewrites
         from fxscope._torch.scheduler import Watch
 
-        self.hooks.guard("rewrites", Rewrites, self.hooks, self._rewrites.append, self._passed_graph)
+        self.hooks.guard("rewrites", Rewrites, self.hooks, self._rewrites.append, self._passed_graph, self._near_misses)
         self._watch = self.hooks.guard("scheduler", Watch, self.hooks)
 
     def __exit__(self, *exception: object) -> None:
@@ -208,6 +196,7 @@ class InductorCapture:
                 sources=(*self._sources.values(), *_user_files(self._graphs.values())),
                 schedules=tuple(self._schedules.values()),
                 rewrites=tuple(self._rewrites),
+                near_misses=tuple(self._near_misses.values()),
                 compiles=tuple(self._compiles.values()),
                 problems=tuple(self.hooks.problems),
             )
@@ -249,6 +238,8 @@ class InductorCapture:
         source = None
         if code is not None:
             source = Source(file=code.co_filename, line=code.co_firstlineno, function=code.co_name)
+            if not live.is_user_file(code.co_filename):  # a module of torch's that is compiled itself: who calls it
+                source = live.caller() or source
         self._compile(
             current_compile_id(), guards=tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS]), source=source
         )
@@ -289,12 +280,10 @@ class InductorCapture:
         direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
         compile_id = current_compile_id()
         self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
-        before, started = self._num_lowered, time.perf_counter_ns()
-        told, rewritten = len(self.hooks.problems), len(self._rewrites)
+        before = self._num_lowered
         self._depth.direction = direction
         asked = None if (graphs := kwargs.get("cudagraphs")) is None else bool(graphs)  # torch may clear it on the way
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
-        self._depth.looked = looked = _Looked(compile_id, direction) if self.remember and not packaged else None
         self.num_lowering += 1
         try:
             with (
@@ -304,78 +293,11 @@ class InductorCapture:
                 result = original(module, *args, **kwargs)
         finally:
             self.num_lowering -= 1
-        self._depth.looked = None
         lowered = self._num_lowered > before
-        if looked is not None and looked.kept is not None and not lowered:
-            self.hooks.guard("kept facts", self._restore, compile_id, direction, looked.kept, looked.base)
-        duration_ns = time.perf_counter_ns() - started
-        self.hooks.guard("inner compile", self._compiled, compile_id, direction, asked, result, lowered, duration_ns)
-        if looked is not None and looked.name is not None and lowered and len(self.hooks.problems) == told:
-            self.hooks.guard("kept facts", self._keep, looked, tuple(self._rewrites[rewritten:]))
+        self.hooks.guard("inner compile", self._compiled, compile_id, direction, asked, result, lowered)
+        if self.numerics is not None and lowered:
+            self.hooks.guard("numerics", self.numerics.compiled, result)
         return result
-
-    # ------------------------------------------------------------------ the cache, with what its lowering told
-
-    def _from_cache(
-        self, original: Any, key: str, lines: Any, inputs: Any, local: Any, remote: Any, *args: Any, **more: Any
-    ) -> Any:
-        """Look a graph up in Inductor's cache; where nothing is kept of its lowering, say that it is not there."""
-        looked = getattr(self._depth, "looked", None)
-        if looked is None:  # AOTAutograd asks by itself, or fxscope is not in this compile
-            return original(key, lines, inputs, local, remote, *args, **more)
-        kept = self.hooks.guard("kept facts", self._kept, looked, key, inputs)
-        if kept is None:
-            return original(key, lines, inputs, False, None, *args, **more)
-        graph, information = original(key, lines, inputs, local, None, *args, **more)
-        code = getattr(graph, "source_code", None)
-        looked.kept = self.hooks.guard("kept facts", kept_facts.of_code, kept, code) if graph is not None else None
-        if looked.kept is None:
-            return None, {**information, "cache_state": "miss"}
-        return graph, information
-
-    def _kept(self, looked: _Looked, key: str, inputs: Any) -> kept_facts.Lowered | None:
-        if not kept_facts.is_static(inputs):
-            return None
-        stages = (f"{looked.compile_id}:{stage}" for stage in ("pre_grad", "joint", looked.direction))
-        graphs = [self._graphs[graph_id] for graph_id in stages if graph_id in self._graphs]
-        ids = {graph.id for graph in graphs}
-        links = [link for link in self._links.values() if link.to[0] in ids]
-        looked.base = kept_facts.first_sequence(graphs)
-        looked.name = kept_facts.name_of(key, looked.compile_id, looked.direction, graphs, links)
-        return kept_facts.load(looked.name, looked.compile_id)
-
-    def _keep(self, looked: _Looked, rewrites: tuple[Rewrite, ...]) -> None:
-        compile_id, direction, base = looked.compile_id, looked.direction, looked.base
-        graph_id = f"{compile_id}:{direction}:post_grad"
-        source = self._sources.get(graph_id.replace(":post_grad", ":output_code"))
-        known = self._compiles.get(compile_id)
-        if graph_id not in self._graphs or source is None or graph_id.replace("_grad", "_grad_2") in self._graphs:
-            return
-        lowered = kept_facts.Lowered(
-            graph=kept_facts.shifted(replace(self._graphs[graph_id], cache_key=None), -base),
-            calls=self._calls.get(graph_id, ()),
-            links=tuple(link for link in self._links.values() if link.to[0] == graph_id),
-            source=source,
-            schedule=self._schedules.get(graph_id),
-            rewrites=rewrites,
-            assertions=known.assertions if known is not None and direction != "backward" else (),
-        )
-        kept_facts.save(looked.name or "", compile_id, lowered)
-
-    def _restore(self, compile_id: str, direction: Direction, kept: kept_facts.Lowered, base: int) -> None:
-        graph_id = kept.graph.id
-        with self._lock:
-            if graph_id in self._graphs:
-                raise ValueError(f"{graph_id} is there already")
-            self._graphs[graph_id] = kept_facts.shifted(kept.graph, base)
-            self._calls[graph_id] = kept.calls
-            self._sources[kept.source.id] = kept.source
-            self._rewrites.extend(kept.rewrites)
-            self._links.update({(*link.from_, *link.to): link for link in kept.links})
-            if kept.schedule is not None:
-                self._schedules[graph_id] = kept.schedule
-            if direction != "backward":
-                self._compile(compile_id, assertions=kept.assertions)
 
     def _direction_graph(self, compile_id: str, direction: Direction, module: Any) -> None:
         if direction == "inference" and f"{compile_id}:inference" in self._graphs:
@@ -389,7 +311,7 @@ class InductorCapture:
         # and a CUDA backward is compiled on autograd's own thread.
         with contextlib.ExitStack() as stack:  # what fails on the way takes back what was entered
             # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
-            patches = {} if packaged else config_patches(bypass_caches=self.bypass_caches, remember=self.remember)
+            patches = {} if packaged else config_patches(bypass_caches=self.bypass_caches)
             for module, values in patches.items():
                 stack.enter_context(importlib.import_module(module).patch(values))
             stack.enter_context(self._compiling())
@@ -421,18 +343,18 @@ class InductorCapture:
             tracer.record_stack_traces = False
 
     def _compiled(
-        self, compile_id: str, direction: Direction, cudagraphs: bool | None, result: Any, lowered: bool, duration: int
+        self, compile_id: str, direction: Direction, cudagraphs: bool | None, result: Any, lowered: bool
     ) -> None:
         code = getattr(result, "source_code", None)
+        failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
+        skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or None
         with self._lock:
             self._compile(
                 compile_id,
                 cudagraphs=cudagraphs,
-                cudagraph_skip=_cudagraph_skip(result) if cudagraphs else None,
+                cudagraph_skip=skip if cudagraphs else None,
                 config=_changed_config(),
-                cache=("bypassed" if self.bypass_caches and not self.remember else "miss")
-                if lowered
-                else ("hit" if code else None),
+                cache=("bypassed" if self.bypass_caches else "miss") if lowered else ("hit" if code else None),
             )
             self._name_runs(f"{compile_id}:{direction}:post_grad", result)
             graph_id = f"{compile_id}:{direction}:post_grad"
@@ -449,8 +371,7 @@ class InductorCapture:
         """Tie a compiled graph to its runs in a trace, which carry its cache key, or None where caches are off."""
         if not hasattr(result, "_fx_graph_cache_key"):
             return
-        # A key stands for every graph of the same code: here each has a name of its own, in memory only.
-        if (result._fx_graph_cache_key is None or self.remember) and graph_id in self._graphs:
+        if result._fx_graph_cache_key is None and graph_id in self._graphs:
             result._fx_graph_cache_key = graph_id.removesuffix(":post_grad")
         if graph_id in self._graphs:
             self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
@@ -479,9 +400,11 @@ class InductorCapture:
             text = getattr(result[0] if isinstance(result, tuple) else result, "value", None)
             names = [node.name for node in self._graphs[graph_id].nodes]
             if isinstance(text, str):
-                self.hooks.guard(
-                    "output code", self._add_code, compile_id, direction, graph_id, text, _handles(), names
-                )
+                table = resolve(HANDLES)[2] if exists(HANDLES) else {}
+                handles = {handle: tuple(nodes) for handle, nodes in table.items()}
+                self.hooks.guard("output code", self._add_code, compile_id, direction, graph_id, text, handles, names)
+            if self.numerics is not None:
+                self.hooks.guard("numerics", self.numerics.lowered, graph_id, lowering.module)
             texts = str(text).splitlines()
             self.hooks.guard("scheduler facts", self._scheduled, lowering, graph_id, graph_id, texts)
             called = {call.subgraph for call in self._calls.get(graph_id, ())}
@@ -590,18 +513,19 @@ class InductorCapture:
                     cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
                 )
             if metrics.fail_reason:
-                where = f"compile {compile_id}"
-                self.hooks.problem(where, f"{metrics.fail_type}: {str(metrics.fail_reason).strip().splitlines()[0]}")
+                failure = failure_text(metrics.fail_type, str(metrics.fail_reason))
+                duration_us = float(metrics.duration_us or 0) or None
+                self._compile(compile_id, failure=failure, source=self._failed_at(metrics), duration_us=duration_us)
+                self.hooks.problem(f"compile {compile_id}", failure.partition("\n")[0])
 
-
-class _Looked:
-    """The result of one look-up in Inductor's cache."""
-
-    def __init__(self, compile_id: str, direction: Direction) -> None:
-        self.compile_id, self.direction = compile_id, direction
-        self.base = 0  # the first sequence number of the graphs that it is made of
-        self.name: str | None = None  # under which the lowering is kept
-        self.kept: kept_facts.Lowered | None = None  # taken, with its code
+    def _failed_at(self, metrics: Any) -> Source | None:
+        """The user's line at which a compile failed; where it did not begin, what earlier compiles of the frame compiled."""
+        file = getattr(metrics, "fail_user_frame_filename", None)
+        if file:
+            return Source(file=file, line=metrics.fail_user_frame_lineno, function=metrics.co_name)
+        frame = metrics.compile_id.rpartition("/")[0]
+        same = (item.source for key, item in self._compiles.items() if key.rpartition("/")[0] == frame)
+        return next((source for source in same if source is not None), None)
 
 
 def current_compile_id(default: str = "unknown") -> str:
@@ -648,12 +572,6 @@ def with_lines(
         yield replace(call, lines=tuple(fitting))
 
 
-def _handles() -> dict[str, tuple[str, ...]]:
-    """Debug handle → post-grad nodes of the graph that was just lowered."""
-    table = resolve(HANDLES)[2] if exists(HANDLES) else {}
-    return {handle: tuple(names) for handle, names in table.items()}
-
-
 def _metrics() -> list[Any]:
     return list(getattr(_dynamo_utils(), METRICS.partition(":")[2], list)())
 
@@ -666,12 +584,6 @@ def _autograd_cache_hits() -> int:
 def _dynamo_utils() -> Any:
     """Dynamo's module of counters; None where it was not, or cannot be, imported: it has compiled nothing."""
     return sys.modules.get("torch._dynamo.utils")
-
-
-def _cudagraph_skip(result: Any) -> str | None:
-    """Return why a compiled graph is not replayed as a CUDA graph, as torch says it."""
-    failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
-    return getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or None
 
 
 def _is_packaged() -> bool:

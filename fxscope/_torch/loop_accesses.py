@@ -107,11 +107,7 @@ class LoopAccesses:
 def deps_of(node: Any, name: str, reading: bool, real: Mapping[str, str]) -> tuple[MemoryDep, ...] | None:
     """The places of a buffer that a (fused) node loads from, or stores to; `None` where all of it may be meant.
 
-    Args:
-        node: a scheduler node.
-        name: the buffer's, of one version.
-        reading: also what adds to memory reads it.
-        real: version → the memory, as torch keeps it.
+    `real`: version of a buffer → the memory, as torch keeps it. What adds to memory also reads it.
     """
     memory = real.get(name, name)
     if node.is_extern() and hasattr(node.node, "inputs"):

@@ -75,6 +75,6 @@ def fallback(operation: Any) -> MadeFor:
     if node is not None and node.meta.get(_MARK) == "unsupported":
         return MadeFor(cause="unsupported", node=node.name)
     # `lowering.fallbacks` also has ops whose lowering falls back for some arguments (`cumsum`, torch 2.13).
-    lowered = lowering.lowerings.get(getattr(operation, "op_overload", None))
+    lowered = lowering.lowerings.get(getattr(operation, "op_overload", ""))
     has_lowering = lowered is not None and not getattr(lowered, "_is_fallback_handler", False)
     return MadeFor(cause="declined" if has_lowering else "no_lowering", node=getattr(node, "name", None))

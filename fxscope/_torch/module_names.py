@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from fxscope._torch.hooks import resolve
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fxscope._torch.hooks import Hooks
 
@@ -32,8 +34,6 @@ class ModuleNames:
 
     def start(self, hooks: Hooks) -> None:
         """Note the modules that live now, and have torch tell of those to come."""
-        from fxscope._torch.hooks import resolve
-
         for owner in gc.get_objects():
             if issubclass(type(owner), torch.nn.Module):
                 for name, part in vars(owner).get("_modules", {}).items():
@@ -46,10 +46,11 @@ class ModuleNames:
         for owner in model.modules():
             for name, part in vars(owner).get("_modules", {}).items():
                 self._note(owner, name, part)
-        self._name_tensors([*model.named_parameters(), *model.named_buffers()])
+        self.name_tensors((*model.named_parameters(), *model.named_buffers()))
 
-    def name_tensors(self, named: Mapping[str, torch.Tensor]) -> None:
-        self._name_tensors(list(named.items()))
+    def name_tensors(self, named: Iterable[tuple[str, torch.Tensor]]) -> None:
+        for name, tensor in named:
+            self._tensors.setdefault(tensor._cdata, name)
 
     def of_tensor(self, impl: int) -> str | None:
         return self._tensors.get(impl)
@@ -89,7 +90,3 @@ class ModuleNames:
             address, name = self._parts[address]
             names.append(name)
         return ".".join(reversed(names))
-
-    def _name_tensors(self, named: list[tuple[str, torch.Tensor]]) -> None:
-        for name, tensor in named:
-            self._tensors.setdefault(tensor._cdata, name)

@@ -5,6 +5,7 @@ Graphs are converted while the hook runs: the next pass of the compiler changes 
 
 from __future__ import annotations
 
+import functools
 import linecache
 import re
 import sys
@@ -69,6 +70,16 @@ def target_name(node: Any) -> str:
     if module.startswith("torch._C") or module == "torch.functional":
         module = "torch.nn.functional" if hasattr(torch.nn.functional, name) else "torch"
     return f"{module.removeprefix('_')}.{name}" if module else name
+
+
+@functools.lru_cache(maxsize=4096)
+def overload(name: str, variant: str) -> Any:
+    """The `OpOverload` of "aten::add" and "Tensor", `None` where Python has no view of it."""
+    namespace, _, base = name.partition("::")
+    try:
+        return getattr(getattr(getattr(torch.ops, namespace), base), variant)
+    except (AttributeError, RuntimeError):
+        return None
 
 
 def _arguments(node: Any) -> str:
@@ -183,19 +194,15 @@ def source_of(meta: dict[str, Any]) -> Source | None:
 def source_in(stack_trace: str | None) -> Source | None:
     """The innermost line of a printed stack trace that is the user's, else the innermost one."""
     innermost: Source | None = None
-    lines = (stack_trace or "").splitlines()
-    for position in range(len(lines) - 1, -1, -1):
-        match = _FRAME.match(lines[position])
+    lines = (stack_trace or "").splitlines()[::-1]
+    for text, following in zip(lines, ["", *lines], strict=False):
+        match = _FRAME.match(text)
         if match is None:
             continue
-        code = lines[position + 1].strip() if position + 1 < len(lines) else ""
-        frame = Source(
-            file=match["file"],
-            line=int(match["line"]),
-            code=code or linecache.getline(match["file"], int(match["line"])).strip() or None,
-            function=match["function"].strip(),
-        )
-        if is_user_file(match["file"]):
+        file, line = match["file"], int(match["line"])
+        code = following.strip() or code_line(file, line)
+        frame = Source(file=file, line=line, code=code, function=match["function"].strip())
+        if is_user_file(file):
             return frame
         innermost = innermost or frame
     return innermost
@@ -203,10 +210,8 @@ def source_in(stack_trace: str | None) -> Source | None:
 
 def source_of_frames(frames: Iterable[Any]) -> Source | None:
     """The innermost user line of a sequence of `traceback.FrameSummary`, outermost first."""
-    chosen: Any = None
-    for frame in frames:
-        if chosen is None or is_user_file(frame.filename) or not is_user_file(chosen.filename):
-            chosen = frame
+    every = list(frames)
+    chosen = next((frame for frame in reversed(every) if is_user_file(frame.filename)), every[-1] if every else None)
     if chosen is None:
         return None
     return Source(file=chosen.filename, line=chosen.lineno, code=chosen.line or None, function=chosen.name)

@@ -131,7 +131,7 @@ def _order(body: Sequence[ast.AST]) -> list[tuple[str, int]]:
         if isinstance(node, (ast.BinOp, ast.AugAssign, ast.UnaryOp)):
             found.append((type(node.op).__name__, node.lineno))
         elif isinstance(node, (ast.Call, ast.Compare, ast.Subscript, ast.Attribute)):
-            found.append((type(node).__name__, getattr(node, "end_lineno", node.lineno) and node.lineno))
+            found.append((type(node).__name__, node.lineno))
         if isinstance(node, (ast.If, ast.While, ast.Assert, ast.IfExp)):
             found.append(("Test", node.test.lineno))
 

@@ -46,13 +46,7 @@ class Observed:
 
 
 def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> Observed:
-    """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps.
-
-    Args:
-        path: the exported trace.
-        tree: the session's.
-        names: of the program's modules.
-    """
+    """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps."""
     import msgspec
 
     trace, problems = _decoded(path)
@@ -65,19 +59,32 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     facts = facts_of(tree, concrete_inputs(spans), names)
     observed = Observed(facts, problems=[*problems, *_checked(spans, facts)])
     if options and found.outer:
-        replays = [replay for replay in _replays(events) if not found.is_in_an_op(replay[0])]
-        events.extend(_with_steps(observed, found, replays=replays, **options))
+        events.extend(_with_steps(observed, found, replays=_replays(events, found), **options))
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
     return observed
 
 
-def _replays(events: list[dict[str, Any]]) -> list[tuple[float, str]]:
-    """Return when each CUDA graph was replayed, and the kernels that it ran: equal graphs have equal ones."""
+def _replays(events: list[dict[str, Any]], found: _Spans) -> list[tuple[float, str]]:
+    """Return when each CUDA graph was replayed, and the kernels that it ran: equal graphs have equal ones.
+
+    The replay of a compiled function is a part of its call: one that begins in an op is left out.
+    """
+    outer: defaultdict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for event in found.outer:
+        outer[event["tid"]].append(event)
+
+    def is_in_an_op(replay: dict[str, Any]) -> bool:
+        ops = outer[replay["tid"]]
+        position = bisect_right(ops, replay["ts"], key=lambda event: event["ts"]) - 1
+        return position >= 0 and replay["ts"] < ops[position]["ts"] + ops[position]["dur"]
+
     launched = {
         event["args"]["correlation"]: event["ts"]
         for event in events
-        if event.get("cat") in ("cuda_runtime", "cuda_driver") and REPLAY.match(event["name"])
+        if event.get("cat") in ("cuda_runtime", "cuda_driver")
+        and REPLAY.match(event["name"])
+        and not is_in_an_op(event)
     }
     kernels: defaultdict[int, list[str]] = defaultdict(list)
     for event in events:
@@ -234,11 +241,6 @@ class _Spans:
         """Return when each call of an outermost module began its first op, and which module it was; else compiled regions."""
         found = [(self._outer_of[op]["ts"], f"{module}") for op, module in facts.calls if op in self._outer_of]
         return sorted(found)
-
-    def is_in_an_op(self, start: float) -> bool:
-        """Return whether a call began in an op: the replay of a compiled function is a part of its call."""
-        position = bisect_right(self.outer, start, key=lambda event: event["ts"]) - 1
-        return position >= 0 and start < self.outer[position]["ts"] + self.outer[position]["dur"]
 
     def first_known(self, facts: SessionFacts) -> dict[int, int]:
         """Outermost op → the first op in it that something is known of."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -90,7 +91,6 @@ def torch_version() -> str:
 
 
 def tiny_program() -> Any:
-    """Run one op, to see whether it is seen."""
     return torch.ones(2) + 1
 
 
@@ -112,22 +112,15 @@ def cache_folders() -> list[tuple[str, Path | None, str]]:
 
     A folder is None where torch itself cannot name it: some ask for the name of a user who has none (a container's).
     """
-    inductor_folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or _default_inductor_cache()
+    inductor_folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if not inductor_folder:
+        with contextlib.suppress(Exception):  # of a user without a name
+            inductor_folder = importlib.import_module("torch._inductor.runtime.cache_dir_utils").default_cache_dir()
     triton_folder = os.environ.get("TRITON_CACHE_DIR") or f"{os.environ.get('TRITON_HOME') or '~'}/.triton/cache"
     return [
         ("Inductor cache", Path(inductor_folder) if inductor_folder else None, "TORCHINDUCTOR_CACHE_DIR"),
         ("Triton cache", Path(triton_folder), "TRITON_CACHE_DIR"),
     ]
-
-
-def _default_inductor_cache() -> str | None:
-    """Return what Inductor's own function names."""
-    try:
-        from torch._inductor.runtime.cache_dir_utils import default_cache_dir
-
-        return str(default_cache_dir())
-    except Exception:  # of a user without a name
-        return None
 
 
 def triton_pin() -> tuple[str | None, str | None]:

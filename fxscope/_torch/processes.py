@@ -1,11 +1,11 @@
-"""Count the processes that a program starts while it is observed, leaving out what Inductor starts to compile."""
+"""Count the processes that a program starts while it is observed, leaving out what compilers start."""
 
 from __future__ import annotations
 
 import functools
 import os
 import sys
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import Unobserved
@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 
 START = "multiprocessing.process:BaseProcess.start"
 POPEN = "subprocess:Popen.__init__"
-# Whoever compiles: what they start is theirs.
-_COMPILERS = ("/torch/_inductor/", "/torch/_dynamo/", "/torch/utils/cpp_extension.py", "/triton/", "/fxscope/")
-_LOADER = "/torch/utils/data/dataloader.py"
-_MARKS = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py")  # Python's own helpers
-_RUNS_SCRIPTS = str(Path(__file__).parents[1] / "commands" / "script.py")
-_OWN = (__file__, str(Path(__file__).with_name("hooks.py")))
+_COMPILERS = ("/torch/_inductor/", "/torch/_dynamo/", "/torch/utils/cpp_extension.py", "/triton/")
+_LOADER = "torch.utils.data._utils.worker"
 KINDS = {
     "worker": ("DataLoader worker", "DataLoader workers"),
     "process": ("process of multiprocessing", "processes of multiprocessing"),
@@ -36,7 +32,7 @@ class Processes:
     """Counts what is started."""
 
     def __init__(self) -> None:
-        self.started: dict[str, int] = {}
+        self.started: Counter[str] = Counter()
         self._inside = False  # of one that is being started: what it calls is not another
 
     def start(self, hooks: Hooks) -> None:
@@ -51,41 +47,27 @@ class Processes:
     def unobserved(self) -> list[Unobserved]:
         """Return what was started."""
         parts = [f"{count:,} {KINDS[kind][count != 1]}" for kind, count in self.started.items()]
-        if not parts:
-            return []
-        return [Unobserved(what="children", count=sum(self.started.values()), detail=f"{listed(parts)}, not followed")]
+        detail = f"{listed(parts)}, not followed"
+        return [Unobserved(what="children", count=self.started.total(), detail=detail)] if parts else []
 
     def _start(self, original: Callable[..., Any], process: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._inside:
-            return original(process, *args, **kwargs)
-        self._hooks.guard("child processes", self._count, "process")
-        self._inside = True
+        is_worker = getattr(getattr(process, "_target", None), "__module__", None) == _LOADER
+        self._count("worker" if is_worker else "process")
+        outer, self._inside = self._inside, True
         try:
             return original(process, *args, **kwargs)
         finally:
-            self._inside = False
+            self._inside = outer
 
     def forks(self) -> None:
         self._hooks.guard("child processes", self._count, "fork")
 
     def _count(self, kind: str) -> None:
-        if self._inside:
-            return
-        files = self._callers()
-        if kind == "process" and any(file.endswith(_LOADER) for file in files):
-            kind = "worker"
-        if not any(mark in file for file in files for mark in (*_COMPILERS, *_MARKS)):
-            self.started[kind] = self.started.get(kind, 0) + 1
-
-    def _callers(self) -> list[str]:
-        """The files of the frames that led here, the nearest first, without fxscope's around the program."""
-        files: list[str] = []
-        frame: Any = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename != _RUNS_SCRIPTS:
-            if frame.f_code.co_filename not in _OWN:
-                files.append(frame.f_code.co_filename.replace("\\", "/"))
+        frame: Any = None if self._inside else sys._getframe(1)
+        while frame is not None and not any(mark in frame.f_code.co_filename for mark in _COMPILERS):
             frame = frame.f_back
-        return files
+        if frame is None and not self._inside:
+            self.started[kind] += 1
 
 
 _watching: list[Processes] = []

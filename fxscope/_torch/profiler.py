@@ -25,10 +25,9 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILED_CALL, in_backward, in_main_thread
+from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, in_backward, in_main_thread, in_main_thread_now
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
-from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -43,7 +42,6 @@ OTHERS = (
 FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 COMPILES = "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks"
-COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 _TRACER = "TraceContext"  # of torch's profile function
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
@@ -123,10 +121,6 @@ def _is_library(file: str) -> bool:
     return file.startswith((*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent)))
 
 
-def _around_import(module: Any) -> contextlib.AbstractContextManager[Any]:
-    return without_stacks() if _is_library(module.__spec__.origin or "") else contextlib.nullcontext()
-
-
 def _without_imports(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     """Python's own function that runs a module's code, without recording the calls in that of libraries.
 
@@ -134,7 +128,8 @@ def _without_imports(original: Callable[..., Any], hooks: Hooks) -> Callable[...
     """
 
     def exec_module(loader: Any, module: Any) -> Any:
-        with hooks.guard("imports", _around_import, module) or contextlib.nullcontext():
+        is_library = hooks.guard("imports", lambda: _is_library(module.__spec__.origin or ""))
+        with without_stacks() if is_library else contextlib.nullcontext():
             return original(loader, module)
 
     # Python leaves the frames of this file out of tracebacks and of the levels of warnings.
@@ -176,31 +171,16 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
 
 
 def check_written(path: Path) -> None:
-    """Raise CaptureError where the profiler could not write all of a trace: Kineto itself raises nothing."""
-    limit, why = _largest_file(), "it gave no reason: record fewer steps"
-    if path.exists() and (limit is None or path.stat().st_size < limit):
+    """Raise CaptureError where the profiler could not write a trace: Kineto itself raises nothing."""
+    if path.exists():
         return
     try:
         path.open("ab").close()  # what Kineto met is met again
-        if limit is not None:
-            bound = num_bytes(limit)
-            why = (
-                f"this process may write no file of more than {bound} (`ulimit -f`): raise that, or record fewer steps"
-            )
+        why = "it gave no reason: record fewer steps"
     except OSError as error:
         advice = "close some, or raise `ulimit -n`" if error.errno == errno.EMFILE else "set TMPDIR to another folder"
         why = f"{error.strerror or error}: {advice}"
-    path.unlink(missing_ok=True)
     raise CaptureError(f"the profiler could not write its trace to {path.parent}: {why}.")
-
-
-def _largest_file() -> int | None:
-    try:
-        import resource
-    except ImportError:  # Windows has no such bound
-        return None
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
 
 
 @functools.cache
@@ -316,6 +296,7 @@ class Session:
         self._thread = 0
         self._open = 0  # sessions of the user's that began and did not end
         self._ours: int | None = None  # the thread whose calls are our own session's
+        self._ended = threading.Event()
         self._ending = threading.RLock()  # who ends it waits for another thread that does; a signal's handler does not
 
     def start(self) -> None:
@@ -378,10 +359,7 @@ class Session:
             return original(graph, *args, **kwargs)
 
     def stop(self) -> list[tuple[Path, bool]]:
-        """Stop profiling and return the traces, best first, each with whether it is a session of the user's.
-
-        The last one of the user's comes first; our own, of the time before the first of theirs, comes last.
-        """
+        """Stop profiling; return the traces and whether each is the user's: theirs, the last first, then ours."""
         self.pause()
         if self._open > 0:
             self.hooks.problem(
@@ -402,6 +380,11 @@ class Session:
                 "pass fxscope.on_trace_ready to the profiler to get each",
             )
         return [(copy, True) for copy in reversed(copies)] + ([(self._stopped, False)] if self._stopped else [])
+
+    @property
+    def own_tree(self) -> EventTree | None:
+        """Return what our own session has seen, once it has ended."""
+        return self.trees.get(self._stopped) if self._stopped is not None else None
 
     def is_on(self) -> bool:
         """Return whether this session is profiling, and none of the program's."""
@@ -431,6 +414,8 @@ class Session:
 
     def pause(self) -> None:
         """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
+        if self._own is not None and self._thread == threading.main_thread().ident != threading.get_ident():
+            self.hooks.guard("profiler", in_main_thread_now, self.pause, until=self._ended)
         with self._ending:
             _end_left()
             profile, self._own = self._own, None
@@ -453,6 +438,7 @@ class Session:
             finally:
                 _end(profile)
             self.hooks.guard("profiler", self._keep, profile)
+            self._ended.set()
 
     def _stop(self, profile: Any) -> None:
         if torch.cuda.is_available():
@@ -518,27 +504,16 @@ class Session:
     def _take(self, index: int, profile: Any) -> None:
         """Write the trace of a session that the user did not export, so that they still can."""
         target = self._folder / f"theirs-{index}.json"
-        self._as_ours(functools.partial(profile.export_chrome_trace, str(target)))
+        self._as_ours(functools.partial(shared_export(profile), target))
         self._theirs[index] = (profile, target)
-        kept = target.read_bytes()
-
-        def export(path: Any, *_: Any, **__: Any) -> None:
-            Path(path).write_bytes(kept)
-
-        # Kineto refuses a second export: from here on, this one session's are copies.
-        profile.export_chrome_trace = export
 
 
-@contextlib.contextmanager
-def shared_export(profile: Any) -> Generator[Callable[[Path], None]]:
-    """Let a handler of the user's and fxscope both have a trace that Kineto writes only once.
+def shared_export(profile: Any) -> Callable[..., None]:
+    """Return what exports a trace of an `autograd.profiler.profile`, also the user's: after the first, all are copies.
 
-    Yields:
-        A function that writes the trace to a path: a copy of the user's export, or the one export, of which later ones
-        of the user's are copies.
+    Kineto writes a trace only once.
     """
-    inner = profile.profiler
-    original = inner.export_chrome_trace
+    original = profile.export_chrome_trace
     kept: list[bytes] = []
 
     def export(path: Any, *args: Any, **kwargs: Any) -> None:
@@ -548,5 +523,5 @@ def shared_export(profile: Any) -> Generator[Callable[[Path], None]]:
             original(str(path), *args, **kwargs)
             kept.append(Path(path).read_bytes())
 
-    inner.export_chrome_trace = export
-    yield export
+    profile.export_chrome_trace = export
+    return export

@@ -38,6 +38,8 @@ def quiet() -> Generator[None]:
     item: Any = ("ignore", None, every, None, 0)
     filters, always, level = warnings.filters, torch.is_warn_always_enabled(), log_level()
     before = level.value
+    shown: set[str] = getattr(torch.profiler.profiler, "_WARNINGS_SHOWN", set())
+    told = set(shown)
     filters.insert(0, item)  # type: ignore[attr-defined]
     torch.set_warn_always(True)  # what torch says once is not used up
     level.value = max(before, _ERROR)
@@ -46,6 +48,7 @@ def quiet() -> Generator[None]:
     finally:
         level.value = before
         torch.set_warn_always(always)
+        shown &= told
         if item in filters:
             filters.remove(item)  # type: ignore[attr-defined]
 

@@ -14,7 +14,7 @@ import os
 import random
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,7 @@ class _State:
             self._keep_state("numpy's random numbers", numpy.random.get_state, numpy.random.set_state)
         self.keep("torch's generator", torch.default_generator)
         for name in ("cuda", "xpu"):
-            device = getattr(torch, name, None)
+            device: Any = getattr(torch, name, None)
             if not getattr(device, "is_available", bool)():
                 continue
             self._undo.append(
@@ -151,8 +151,10 @@ class _State:
         found: list[tuple[str, Any]] = [("", function.__defaults__), ("", function.__kwdefaults__)]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             with contextlib.suppress(ValueError):  # not set yet
-                self._keep_state(f"{name} of the closure", *_of_cell(cell))
                 found.append((f" closure {name}", cell.cell_contents))
+                self._undo.append(
+                    (f"{name} of the closure", functools.partial(setattr, cell, "cell_contents", found[-1][1]))
+                )
         names = [name for name in _names_in(function.__code__) if name in function.__globals__]
         live, before = function.__globals__, {name: function.__globals__[name] for name in names}
         self._undo.append((f"{path} globals", lambda: live.update(before)))
@@ -173,22 +175,23 @@ class _State:
                 return [("", value._modules["_orig_mod"])]
             if isinstance(value, torch.jit.ScriptModule):
                 return [(f".{name}", item) for name, item in (*value.named_parameters(), *value.named_buffers())]
-            if isinstance(value, torch.nn.modules.lazy.LazyModuleMixin) and value.has_uninitialized_params():  # pyright: ignore[reportArgumentType]
+            if any(map(torch.nn.parameter.is_lazy, (*value.parameters(False), *value.buffers(False)))):
                 self._undo.append((path, lambda: None if type(value) is kind else "its lazy parameters were made"))
                 return []
         elif _is_foreign(kind.__module__) and not kind.__module__.startswith(_STATEFUL):
             if isinstance(value, Iterator):
-                self._undo.append((path, functools.partial(_iterator_moved, value, length_hint(value, -1))))
+                self._undo.append((path, functools.partial(_is_moved, value, length_hint(value, -1))))
             return []
         live = getattr(value, "__dict__", None)
         slots = [name for base in kind.__mro__ for name in _slots_of(base) if hasattr(value, name)]
-        before = {name: getattr(value, name) for name in slots}
-        if before:
-            self._undo.append((path, functools.partial(_put_slots, value, before)))
-        found = [(f".{name}", item) for name, item in before.items()]
+        found: list[tuple[str, Any]] = []
+        for name in slots:
+            found.append((f".{name}", getattr(value, name)))
+            self._undo.append((path, functools.partial(object.__setattr__, value, name, found[-1][1])))
         if isinstance(live, dict):
             self._undo.append((path, functools.partial(_put_items, live, list(live.items()))))
-            found += [(_attribute(name), item) for name, item in live.items()]
+            unnamed = ("_parameters", "_buffers", "_modules")
+            found += [("" if name in unnamed else f".{name}", item) for name, item in live.items()]
         if isinstance(forward := getattr(kind, "forward", None), types.FunctionType):
             found.append(("", forward))
         return found
@@ -215,7 +218,7 @@ class _State:
         storage = tensor.untyped_storage()
         before = _place(tensor)
         self._undo.append((path, functools.partial(_put_place, tensor, alias, before, storage.nbytes())))
-        begin = tensor.storage_offset() * tensor.element_size()
+        begin = int(tensor.storage_offset()) * tensor.element_size()
         spans = ((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
         length = (1 + sum(spans)) * tensor.element_size() if tensor.numel() else 0
         key = (storage.data_ptr(), begin, length)
@@ -259,14 +262,6 @@ def _slots_of(kind: type) -> list[str]:
     return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
 
 
-def _attribute(name: str) -> str:
-    return "" if name in ("_parameters", "_buffers", "_modules") else f".{name}"
-
-
-def _of_cell(cell: types.CellType) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-    return lambda: cell.cell_contents, lambda value: setattr(cell, "cell_contents", value)
-
-
 def _parts(tensor: torch.Tensor) -> dict[str, torch.Tensor] | None:
     """The tensors that a tensor consists of; None where it has memory of its own."""
     if is_traceable_wrapper_subclass(tensor):
@@ -284,15 +279,9 @@ def _is_written(tensor: torch.Tensor, version: int | None) -> str | None:
     return None if version == tensor._version else f"a {type(tensor).__name__} that was written in place"
 
 
-def _iterator_moved(iterator: Any, length: int) -> str | None:
-    if length >= 0 and length_hint(iterator, -1) == length:
-        return None
-    return f"a {type(iterator).__name__}, which cannot be set back"
-
-
-def _put_slots(value: Any, before: dict[str, Any]) -> None:
-    for name, item in before.items():
-        object.__setattr__(value, name, item)
+def _is_moved(iterator: Any, length: int) -> str | None:
+    kept = length >= 0 and length_hint(iterator, -1) == length
+    return None if kept else f"a {type(iterator).__name__}, which cannot be set back"
 
 
 def _begin_again(device: Any, was_initialized: bool) -> None:
@@ -312,13 +301,10 @@ def _put_array(array: Any, before: Any) -> str | None:
 
 
 def _put_items(container: Any, before: list[Any]) -> None:
-    if isinstance(container, dict):
-        now = list(container.items())
-        same = len(now) == len(before) and all(a is c and b is d for (a, b), (c, d) in zip(now, before, strict=True))
-    else:
-        now = list(container)
-        same = len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
-    if not same:
+    def ids(items: Iterable[Any]) -> list[Any]:
+        return [tuple(map(id, item)) for item in items] if isinstance(container, dict) else list(map(id, items))
+
+    if ids(container.items() if isinstance(container, dict) else container) != ids(before):
         container.clear()
         (container.extend if isinstance(container, (list, collections.deque)) else container.update)(before)
 
@@ -333,14 +319,8 @@ def _put_flags(tensor: torch.Tensor, requires_grad: bool, gradient: torch.Tensor
 
 
 def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
-    return (
-        tensor.untyped_storage()._cdata,
-        tensor.storage_offset(),
-        tensor.shape,
-        tensor.stride(),
-        tensor.dtype,
-        tensor.device,
-    )
+    place = tensor.untyped_storage()._cdata, tensor.storage_offset()
+    return *place, tensor.shape, tensor.stride(), tensor.dtype, tensor.device
 
 
 def _put_place(tensor: torch.Tensor, alias: torch.Tensor, before: tuple[Any, ...], num_bytes: int) -> str | None:

@@ -1,17 +1,22 @@
-"""Rewrites of graphs: which pass or pattern replaced which nodes, from torch's own observer of graph passes."""
+"""Rewrites of graphs: which pass or pattern replaced which nodes, from torch's own observer of graph passes; and of each
+pattern that did not match, the candidate that came closest, from torch's own `FailedMatch`.
+"""
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
 
 from fxscope._torch.nodes import target_name
-from fxscope.model import Rewrite
+from fxscope.model import NearMiss, Rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fxscope._torch.hooks import Hooks
+    from fxscope.model import Stage
 
 OBSERVER = "torch.fx.passes.graph_transform_observer:GraphTransformObserver"
 ENTRIES = "torch._inductor.pattern_matcher:"
@@ -23,7 +28,23 @@ HOOKS = {
     f"{ENTRIES}GraphPatternEntry.apply": "which patterns replaced nodes",
     f"{ENTRIES}LoweringPatternEntry.apply": "which patterns replaced nodes",
 }
-_STAGES = {"pre_grad_passes": "pre_grad", "joint_graph_passes": "joint", "post_grad_passes": "post_grad"}
+MOST_LINES = 30  # of either side of one change
+NO_NEAR_MISSES = "why patterns did not match"
+PASS, CONTEXT = f"{ENTRIES}PatternMatcherPass.apply", f"{ENTRIES}MatchContext.__init__"
+MATCHES = (f"{ENTRIES}PatternExpr.match", f"{ENTRIES}MultiOutputPattern.match")
+_STAGES: dict[str, Stage] = {
+    "pre_grad_passes": "pre_grad",
+    "joint_graph_passes": "joint",
+    "post_grad_passes": "post_grad",
+}
+
+
+def _ops(graph: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Node → its op, and the names of what it takes."""
+    return {node.name: (target_name(node), tuple(item.name for item in node.all_input_nodes)) for node in graph.nodes}
+
+
+_MADE = {"placeholder": "a graph input", "get_attr": "a constant"}  # by no op
 
 
 class _Pass:
@@ -32,7 +53,7 @@ class _Pass:
     def __init__(self, observer: Any) -> None:
         self.observer = observer
         self.told: set[str] = set()  # nodes whose making or removal is told of a pattern, or of a pass inside
-        self.targets = {node.name: target_name(node) for node in observer.gm.graph.nodes}
+        self.before = _ops(observer.gm.graph)
 
     @property
     def created(self) -> set[str]:
@@ -46,16 +67,27 @@ class Rewrites:
         hooks: that hold it.
         tell: called with each change.
         graph_of: the id of the graph that the passes of a stage change now.
+        near: (graph, pattern) → the candidate that came closest, filled here.
     """
 
-    def __init__(self, hooks: Hooks, tell: Callable[[Rewrite], None], graph_of: Callable[[str | None], str]) -> None:
-        self._tell, self._graph_of = tell, graph_of
+    def __init__(
+        self,
+        hooks: Hooks,
+        tell: Callable[[Rewrite], None],
+        graph_of: Callable[[str | None], str],
+        near: dict[tuple[str, str], NearMiss],
+    ) -> None:
+        self._tell, self._graph_of, self._near = tell, graph_of, near
         self._here = threading.local()
         enter, leave, *entries = HOOKS
         hooks.wrap(enter, after=self._enter, purpose=NO_REWRITES)
         hooks.wrap(leave, before=self._leave, purpose=NO_REWRITES)
         for entry in entries:
             hooks.wrap(entry, around=self._apply, purpose=HOOKS[entry])
+        hooks.wrap(PASS, around=self._tried, purpose=NO_NEAR_MISSES)
+        hooks.wrap(CONTEXT, after=self._context, purpose=NO_NEAR_MISSES)
+        for match in MATCHES:
+            hooks.wrap(match, before=self._match_begins, after=self._match_ended, purpose=NO_NEAR_MISSES)
         self._hooks = hooks
 
     @property
@@ -80,6 +112,8 @@ class Rewrites:
     def _apply(self, original: Callable[..., Any], entry: Any, match: Any, *args: Any, **kwargs: Any) -> Any:
         here = self._passes[-1] if self._passes else None
         nodes, before = list(match.nodes), here.created if here is not None else set[str]()
+        if (tries := getattr(self._here, "tries", None)) is not None:
+            tries.pop(entry.pattern, None)
         result = original(entry, match, *args, **kwargs)
         if here is not None:
             self._hooks.guard("rewrites", self._matched, here, entry, nodes, before)
@@ -88,15 +122,68 @@ class Rewrites:
     def _matched(self, here: _Pass, entry: Any, nodes: list[Any], before: set[str]) -> None:
         erased = {node.name for node in nodes if node._erased}
         created = here.created - before
-        handler = getattr(entry, "handler", None)
-        name = getattr(entry, "pattern_name", None) or getattr(handler, "__name__", None)
-        self._changed(here, name, erased, created)
+        self._changed(here, _name_of(entry), erased, created)
         here.told |= erased | created
 
+    # --- patterns that do not match ---
+
+    def _tried(self, original: Callable[..., Any], matcher: Any, *args: Any, **kwargs: Any) -> Any:
+        outer, self._here.tries = getattr(self._here, "tries", None), {}
+        try:
+            result = original(matcher, *args, **kwargs)
+            self._hooks.guard("patterns", self._keep_closest, matcher, self._here.tries)
+            return result
+        finally:
+            self._here.tries = outer
+
+    def _match_begins(self, *_: Any) -> None:
+        self._here.context = None
+
+    def _context(self, _: Any, context: Any, *__: Any, **___: Any) -> None:
+        if getattr(self._here, "context", None) is None:  # others are of parts of the pattern
+            self._here.context = context
+
+    def _match_ended(self, result: Any, pattern: Any, node: Any) -> None:
+        tries, context = getattr(self._here, "tries", None), self._here.context
+        if tries is None or context is None:
+            return
+        # Those on the way to the check that failed are there, too: all but the last of them have matched.
+        count = sum(hasattr(item, "fns") for item in context.pattern_to_node) - (not result)
+        best = tries.get(pattern)
+        if best is not None and best.rank >= (count, True):
+            return  # cannot be better: most tries end here, and words cost
+        why = None if result else _why(result)
+        # A candidate whose operand is another op came closer than one whose operand no op makes.
+        rank = (count, why is None or why[1].get("op") not in _MADE.values())
+        if best is None or best.rank < rank:
+            tries[pattern] = _Try(rank, node.name, why)
+
+    def _keep_closest(self, matcher: Any, tries: dict[Any, _Try]) -> None:
+        names = {entry.pattern: _name_of(entry) for entries in matcher.patterns.values() for entry in entries}
+        subsystem, by = getattr(matcher, "subsystem", None), getattr(matcher, "pass_name", None)
+        graph = self._graph_of(_STAGES.get(subsystem or ""))
+        for pattern, ((matched, is_op), node, why) in tries.items():
+            if (name := names.get(pattern)) is None:
+                continue
+            code, arguments = why or ("check", {})
+            total = len(_calls_in(pattern, set()))
+            found = NearMiss(
+                graph=graph,
+                by=by or "pattern_matcher",
+                pattern=name,
+                node=node,
+                matched=min(matched, total) if why else total,
+                total=total,
+                code=code,
+                arguments=arguments,
+            )
+            known = self._near.get((graph, name))
+            if known is None or known.matched < matched or (known.matched == matched and is_op):
+                self._near[graph, name] = found
+
     def _changed(self, here: _Pass, pattern: str | None, removed: Iterable[str], added: Iterable[str]) -> None:
-        graph = here.observer.gm.graph
-        now = {node.name: target_name(node) for node in graph.nodes}
-        gone, made = [name for name in here.targets if name in removed], [name for name in now if name in added]
+        now = _ops(here.observer.gm.graph)
+        gone, made = [name for name in here.before if name in removed], [name for name in now if name in added]
         if gone or made:
             subsystems = [item.observer.subsystem for item in (*self._passes, here) if item.observer.subsystem]
             stage = _STAGES.get(subsystems[0]) if subsystems else None
@@ -108,9 +195,75 @@ class Rewrites:
                     by=outer.observer.passname,
                     pattern=pattern,
                     removed=tuple(gone),
-                    removed_ops=tuple(here.targets[name] for name in gone),
+                    removed_ops=tuple(here.before[name][0] for name in gone),
+                    removed_inputs=tuple(here.before[name][1] for name in gone[:MOST_LINES]),
                     added=tuple(made),
-                    added_ops=tuple(now[name] for name in made),
+                    added_ops=tuple(now[name][0] for name in made),
+                    added_inputs=tuple(now[name][1] for name in made[:MOST_LINES]),
                 )
             )
-        here.targets.update((name, now[name]) for name in made)
+        here.before.update((name, now[name]) for name in made)
+
+
+class _Try(NamedTuple):
+    """How far a pattern came: (its ops that matched, whether an op is where the check failed), where, what failed."""
+
+    rank: tuple[int, bool]
+    node: str
+    why: tuple[Any, dict[str, Any]] | None
+
+
+def _name_of(entry: Any) -> str | None:
+    handler = getattr(entry, "handler", None)
+    return getattr(entry, "pattern_name", None) or getattr(handler, "__name__", None)
+
+
+def _why(failed: Any) -> tuple[str, dict[str, Any]]:
+    """The first check that failed, as a code and its arguments; torch wraps that of a list's item."""
+    while failed.args and isinstance(failed.args[-1], type(failed)):
+        failed = failed.args[-1]
+    kind = failed.format_string.partition(":")[0].split(" ")[0]
+    node = next((item for item in failed.args if isinstance(item, torch.fx.Node)), None)
+    place = {"node": node.name, "op": _MADE.get(node.op) or target_name(node)} if node is not None else {}
+    if kind == "function_mismatch":
+        wanted = getattr(failed.args[-1], "fns", ()) if failed.args else ()
+        found = {} if place else {"op": repr(failed.args[0])[:80] if failed.args else ""}
+        return "op", {**found, **place, "wanted": _op_names(wanted)}
+    if kind == "multiple_users":
+        return "users", {"wanted": _op_names(getattr(failed.args[0], "fns", ()))}
+    if kind == "constant_args":
+        value, wanted = failed.args[-1], failed.kwargs.get("pattern")
+        return "value", {**place, "value": str(value)[:80], "wanted": [str(wanted)[:80]]}
+    return "other", {**place, "text": str(failed)[:200]}
+
+
+def _op_names(functions: Iterable[Any]) -> list[str]:
+    """The names of at most four ops; an op stands for its overloads."""
+    names: list[str] = []
+    for name in map(_op_name, functions):
+        if not any(name.startswith(f"{known}.") for known in names):
+            names.append(name)
+    return names[:4]
+
+
+def _op_name(function: Any) -> str:
+    return (
+        str(function)
+        if hasattr(function, "overloads") or hasattr(function, "_schema")
+        else str(getattr(function, "__name__", function))
+    )
+
+
+def _calls_in(pattern: Any, seen: set[Any]) -> set[Any]:
+    """The patterns of single ops in a pattern, each once."""
+    waiting = [pattern]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            waiting += here.values()
+        elif isinstance(here, list | tuple):
+            waiting += here
+        elif type(here).__module__.endswith("pattern_matcher") and here not in seen:
+            seen.add(here)
+            waiting += [getattr(here, name, None) for name in ("args", "kwargs", "outputs", "pattern", "inner_pattern")]
+    return {item for item in seen if hasattr(item, "fns")}

@@ -165,8 +165,8 @@ def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Mo
         bound = {f"input_{index}": value for index, value in enumerate(inputs)}
     for name, value in bound.items():
         tensors = _tensors(value)
-        for index, tensor in enumerate(tensors):
-            names.name_tensors({name if len(tensors) == 1 else f"{name}_{index}": tensor})
+        several = len(tensors) > 1
+        names.name_tensors((f"{name}_{index}" if several else name, tensor) for index, tensor in enumerate(tensors))
     return names
 
 

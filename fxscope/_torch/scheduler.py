@@ -50,11 +50,10 @@ class Watch:
         self._graphs: dict[int, scheduler_facts.ObservedGraph] = {}
         self._reasons: list[str] | None = None  # of the `can_fuse` now running
         can_fuse, fuse_two_nodes, cycle, extern_call, why, *_ = HOOKS
-        hooks.wrap(can_fuse, around=self._can_fuse, purpose=HOOKS[can_fuse])
-        hooks.wrap(fuse_two_nodes, around=self._fuse_two_nodes, purpose=HOOKS[fuse_two_nodes])
-        hooks.wrap(cycle, after=self._cycle, purpose=HOOKS[cycle])
-        hooks.wrap(extern_call, after=self._extern_call, purpose=HOOKS[extern_call])
-        hooks.wrap(why, after=self._why, purpose=HOOKS[why])
+        for path, around in ((can_fuse, self._can_fuse), (fuse_two_nodes, self._fuse_two_nodes)):
+            hooks.wrap(path, around=around, purpose=HOOKS[path])
+        for path, after in ((cycle, self._cycle), (extern_call, self._extern_call), (why, self._why)):
+            hooks.wrap(path, after=after, purpose=HOOKS[path])
         if exists(COMBO):
             hooks.wrap(COMBO, after=self._combo)
         # Backends that this build lacks are not a problem: they cannot write kernels here.
@@ -62,12 +61,7 @@ class Watch:
             hooks.wrap(path, after=self._define)
 
     def collect(self, graph_lowering: Any, *, graph: str = "") -> tuple[Schedule | None, scheduler_facts.Lines]:
-        """The schedule of a graph whose `codegen()` has returned, `None` where it has no scheduler; its kernels' lines.
-
-        Args:
-            graph_lowering: torch's `GraphLowering`.
-            graph: id of the post-grad graph in the recording.
-        """
+        """The schedule of a `GraphLowering` whose code is written, `None` if it has no scheduler; its kernels' lines."""
         observed = self._graphs.pop(id(graph_lowering), None) or scheduler_facts.ObservedGraph()
         schedule = self.hooks.guard(
             "the scheduler's nodes",

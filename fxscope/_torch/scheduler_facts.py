@@ -175,41 +175,36 @@ def schedule_of(
     """The schedule of a graph whose code has been generated."""
     from torch._inductor.virtualized import V
 
-    with V.set_graph_handler(graph):
-        return _schedule(graph, observed, graph_id=graph_id, tap=tap, problems=problems)
-
-
-def _schedule(
-    graph: Any, observed: ObservedGraph, *, graph_id: str, tap: Tap, problems: list[Problem]
-) -> Schedule | None:
     scheduler = getattr(graph, "scheduler", None)
     if scheduler is None:
         return None
-    order = {node: position for position, node in enumerate(_fx_nodes(graph))}
-    nodes: list[SchedulerNode] = []
-    groups: list[ScheduledGroup] = []
-    group_of: dict[str, int] = {}
-    executed = _executed(scheduler, graph.module.graph, tap)
-    for position, group in enumerate(scheduler.nodes):
-        members: list[Any] = list(group.get_nodes())
-        reads, writes = _accesses(group, graph, problems)
-        groups.append(ScheduledGroup(members=members_of(group), type=type_of(group), reads=reads, writes=writes))
-        for member in members:
-            group_of[member.get_name()] = position
-            nodes.append(_node(member, position, order, scheduler, graph, executed, problems))
-    renames = {str(new): str(old) for new, old in _versions(scheduler).items()}
-    return Schedule(
-        graph=graph_id,
-        nodes=tuple(_by_version(nodes, renames)),
-        groups=tuple(groups),
-        attempts=_attempts(scheduler, observed, group_of, problems),
-        kernels=tuple(observed.kernels),
-        renames=renames,
-        outputs=tuple(dict.fromkeys(str(name) for name in graph.get_output_names())),
-        peak_memory=_told("peak memory", problems, peak_memory, graph),
-        saved=_told("saved tensors", problems, _saved, graph) or (),
-        limits=limits(),
-    )
+    with V.set_graph_handler(graph):
+        module = getattr(graph, "orig_gm", None) or graph.module
+        order = {node: position for position, node in enumerate(module.graph.nodes)}
+        nodes: list[SchedulerNode] = []
+        groups: list[ScheduledGroup] = []
+        group_of: dict[str, int] = {}
+        executed = _executed(scheduler, graph.module.graph, tap)
+        for position, group in enumerate(scheduler.nodes):
+            members: list[Any] = list(group.get_nodes())
+            reads, writes = _accesses(group, graph, problems)
+            groups.append(ScheduledGroup(members=members_of(group), type=type_of(group), reads=reads, writes=writes))
+            for member in members:
+                group_of[member.get_name()] = position
+                nodes.append(_node(member, position, order, scheduler, graph, executed, problems))
+        renames = {str(new): str(old) for new, old in _versions(scheduler).items()}
+        return Schedule(
+            graph=graph_id,
+            nodes=tuple(_by_version(nodes, renames)),
+            groups=tuple(groups),
+            attempts=_attempts(scheduler, observed, group_of, problems),
+            kernels=tuple(observed.kernels),
+            renames=renames,
+            outputs=tuple(dict.fromkeys(str(name) for name in graph.get_output_names())),
+            peak_memory=_told("peak memory", problems, peak_memory, graph),
+            saved=_told("saved tensors", problems, _saved, graph) or (),
+            limits=limits(),
+        )
 
 
 def _saved(graph: Any) -> tuple[str, ...]:
@@ -241,11 +236,6 @@ def _by_version(nodes: Iterable[SchedulerNode], renames: Mapping[str, str]) -> I
         latest |= {renames[access.buffer]: access.buffer for access in node.writes if access.buffer in renames}
 
 
-def _fx_nodes(graph: Any) -> Iterable[Any]:
-    module = getattr(graph, "orig_gm", None) or getattr(graph, "module", None)
-    return module.graph.nodes if module is not None else ()
-
-
 def _node(
     node: Any,
     group: int,
@@ -273,7 +263,7 @@ def _node(
         parts=_names(parts, order),
         reads=reads,
         writes=writes,
-        ranges=_told("ranges", problems, _ranges, node),
+        ranges=_told("ranges", problems, lambda: str(node.group[1]) if getattr(node, "group", None) else None),
         device=str(device) if device is not None else None,
         stream=getattr(scheduler, "node_to_stream", {}).get(node),
         computes=computes,
@@ -308,11 +298,6 @@ def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
     return result
 
 
-def _ranges(node: Any) -> str | None:
-    group = getattr(node, "group", None)
-    return str(group[1]) if group else None
-
-
 def _told(what: str, problems: list[Problem], function: Any, *arguments: Any) -> Any:
     """Return what torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
     try:
@@ -320,14 +305,10 @@ def _told(what: str, problems: list[Problem], function: Any, *arguments: Any) ->
     except NotImplementedError:
         return None
     except Exception as error:
-        _problem(what, error, problems)
+        problem = Problem(where=f"scheduler: {what}", message=f"{type(error).__name__}: {error}")
+        if problem not in problems:
+            problems.append(problem)
         return None
-
-
-def _problem(what: str, error: Exception, problems: list[Problem]) -> None:
-    problem = Problem(where=f"scheduler: {what}", message=f"{type(error).__name__}: {error}")
-    if problem not in problems:
-        problems.append(problem)
 
 
 def _accesses(

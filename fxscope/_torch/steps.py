@@ -3,22 +3,27 @@
 A step ends where the first optimizer's `step` returns; a program without one has no steps that can be known while it
 runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. The observation ends
 after a number of steps, of calls of a compiled graph, or of seconds. From there on each step of an optimizer, or each of
-`MOST_TIMED` calls of the graph, costs one time stamp, counted in a histogram of constant size.
+`MOST_TIMED` calls of the graph or of the one model, costs one time stamp.
 """
 
 from __future__ import annotations
 
 import _thread
+import array
 import collections
 import ctypes
+import faulthandler
 import functools
-import heapq
+import gc
 import math
+import os
+import signal
 import threading
 import time
 import weakref
 from bisect import bisect_left
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -34,12 +39,14 @@ DEFAULT_STEPS = 3
 STEP_ENDS = "fxscope: step ends"  # events in the trace
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
+COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
-_PER_E = 100  # buckets per factor e: each is 1 % wide
+_MOST_KEPT = 1_000_000  # durations
 _SLOWEST = 8
 _SAMPLES = 64
 _LOOK_S = 0.05
+_WAIT_S = 10.0  # for another thread to end its session
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 
@@ -51,35 +58,17 @@ def mark(name: str) -> None:
 
 
 class Durations:
-    """Durations in nanoseconds, counted in buckets 1 % wide; the slowest ones by their number. Memory is bounded."""
+    """Durations in nanoseconds. Memory is bounded: the statistics are of the first `_MOST_KEPT`."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self.total = 0
-        self._buckets: dict[int, int] = {}
-        self._slowest: list[tuple[int, int]] = []
-        self._samples: list[float] = []  # the first of them, in µs
+        self.count = self.total = 0
+        self._kept = array.array("q")
 
     def add(self, duration: int) -> None:
         self.count += 1
         self.total += duration
-        if len(self._samples) < _SAMPLES:
-            self._samples.append(duration / 1e3)
-        bucket = int(math.log(duration or 1) * _PER_E)
-        self._buckets[bucket] = self._buckets.get(bucket, 0) + 1
-        if len(self._slowest) < _SLOWEST:
-            heapq.heappush(self._slowest, (duration, self.count))
-        elif duration > self._slowest[0][0]:
-            heapq.heapreplace(self._slowest, (duration, self.count))
-
-    def quantile(self, share: float) -> float:
-        """A duration that this share lies below, in µs, to half a per cent; there must be one."""
-        wanted, passed = share * self.count, 0
-        for bucket in sorted(self._buckets):
-            passed += self._buckets[bucket]
-            if passed >= wanted:
-                return math.exp((bucket + 0.5) / _PER_E) / 1e3
-        raise ValueError("nothing was counted")
+        if len(self._kept) < _MOST_KEPT:
+            self._kept.append(duration)
 
     def summary(self, first: int, *, when: Any = "after", calls: int = 1) -> StepTimes | None:
         """The statistics, `None` of nothing.
@@ -91,17 +80,19 @@ class Durations:
         """
         if not self.count:
             return None
-        slowest = sorted(self._slowest, reverse=True)
+        ordered = sorted((duration / 1e3, -number) for number, duration in enumerate(self._kept))
+        median, p5, p95 = (ordered[math.ceil(share * len(ordered)) - 1][0] for share in (0.5, 0.05, 0.95))
+        slowest = ordered[-_SLOWEST:][::-1] if calls == 1 else []
         return StepTimes(
             count=self.count * calls,
             when=when,
-            samples_us=tuple(self._samples),
+            samples_us=tuple(duration / 1e3 for duration in self._kept[:_SAMPLES]),
             total_us=self.total * calls / 1e3,
-            median_us=self.quantile(0.5),
-            p5_us=self.quantile(0.05),
-            p95_us=self.quantile(0.95),
-            max_us=slowest[0][0] / 1e3,
-            slowest=tuple((first + number - 1, duration / 1e3) for duration, number in slowest) if calls == 1 else (),
+            median_us=median,
+            p5_us=p5,
+            p95_us=p95,
+            max_us=ordered[-1][0],
+            slowest=tuple((first - number, duration) for duration, number in slowest),
         )
 
 
@@ -186,16 +177,33 @@ class StepWatch:
         elif self._thread == threading.main_thread().ident:
             in_main_thread(functools.partial(self._reached, bound))
 
-    def end_observation(self, hooks: Hooks) -> None:
-        """Say that from here on steps are only timed: without an optimizer, the calls of a compiled graph."""
-        if self.ended_at is None:
-            self.ended_at, self._last = time.perf_counter_ns(), 0
-            self.num_observed = self.num_steps
-            if self._calls and not self.num_steps:
-                self._marker = max(self._calls, key=lambda graph: self._calls[graph])
-                self._timing.problems = hooks.problems
-                self._timing.wrap(COMPILED_CALL, before=self._called_again)
-                hooks.at_end("times of calls", self._timing.close)
+    def end_observation(self, hooks: Hooks, root: int | None, num_calls: int) -> None:
+        """Say that from here on steps are only timed: without an optimizer, calls of a compiled graph or of the model.
+
+        Args:
+            hooks: whose end ends the timing.
+            root: address of the one module that no other module called.
+            num_calls: of it.
+        """
+        if self.ended_at is not None:
+            return
+        self.ended_at, self._last = time.perf_counter_ns(), 0
+        self.num_observed = self.num_steps
+        self._timing.problems = hooks.problems
+        hooks.at_end("times of calls", self._timing.close)
+        if self.num_steps:
+            return
+        if self._calls:
+            self._marker = max(self._calls, key=lambda graph: self._calls[graph])
+            self._timing.wrap(COMPILED_CALL, before=self._called_again)
+        elif root is not None and num_calls >= REPEATS:
+            module = next((item for item in gc.get_objects() if id(item) == root), None)
+            if isinstance(module, torch.nn.Module) and type(module).__call__ is torch.nn.Module.__call__:
+                self._marker, self._calls = root, {root: num_calls}
+                self._timing.put(
+                    type(module), "__call__", _Calls(weakref.ref(module), self._called_again), "calls of the model"
+                )
+                self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
 
     def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
         if id(graph) == self._marker and threading.get_ident() == self._thread:
@@ -240,6 +248,21 @@ class StepWatch:
         return self.between_calls.summary(observed + 1)
 
 
+class _Calls:
+    """`nn.Module.__call__` of one class, which says when its lookup for a call finds the model.
+
+    The lookup returns torch's own: there is no frame of fxscope's around the model's code.
+    """
+
+    def __init__(self, model: weakref.ref[Any], called: Callable[[Any], None]) -> None:
+        self._model, self._called = model, called
+
+    def __get__(self, module: Any, kind: type) -> Any:
+        if module is not None and module is self._model():
+            self._called(module)
+        return torch.nn.Module.__call__.__get__(module, kind)
+
+
 def in_backward() -> bool:
     """Return whether a backward pass runs in this thread: at its end it would put back a profiler that was ended in it."""
     return torch._C._current_graph_task_id() >= 0
@@ -267,6 +290,23 @@ def in_main_thread(function: Callable[[], object]) -> None:
     else:
         _soon.append(function)
         ctypes.pythonapi.Py_AddPendingCall(_call_soon, None)
+
+
+def in_main_thread_now(function: Callable[[], object], until: threading.Event) -> None:
+    """Have the main thread call a function, also if it waits for a lock; wait, but not for long."""
+    in_main_thread(function)
+    number = getattr(signal, "SIGURG", None)
+    if until.wait(_LOOK_S) or number is None or signal.getsignal(number) is not signal.SIG_DFL:
+        return
+    with Path(os.devnull).open(
+        "w"
+    ) as nowhere:  # a handler in C, which Python lets any thread install: it ends the wait
+        faulthandler.register(number, file=nowhere, all_threads=False, chain=True)
+        try:
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+            until.wait(_WAIT_S)
+        finally:
+            faulthandler.unregister(number)
 
 
 # ---------------------------------------------------------------------- which stretches of a program are steps
@@ -300,6 +340,7 @@ def plan(
     warmup: int | None = None,
     keep: int = DEFAULT_STEPS,
     skip_start: bool = False,
+    is_cut: bool = False,
 ) -> StepPlan:
     """The steps of a program: between the ends of `optimizer.step`, else by the calls of its one model.
 
@@ -314,6 +355,7 @@ def plan(
         warmup: steps to leave out at first; by default one, where an optimizer makes at least three.
         keep: steps to keep of each kind (steps of the same ops are of a kind).
         skip_start: whether start-up is left out of a program without steps, too.
+        is_cut: the observation ended before the program, perhaps within the last step, which is then not kept.
     """
     num_calls = None
     captured = max([*(start for start, _ in calls), *step_ends], default=begins)
@@ -327,6 +369,8 @@ def plan(
         # it; reading the loss is none.
         if calls and calls[-1][0] > step_ends[-1]:
             edges.append(ends)
+        else:
+            is_cut = False
         warmup = (1 if len(step_ends) >= REPEATS else 0) if warmup is None else warmup
     elif len(calls) >= REPEATS and len({name for _, name in calls}) == 1:
         edges = [*(start for start, _ in calls), ends]
@@ -338,8 +382,9 @@ def plan(
     spans = [Span(index, start, end) for index, (start, end) in enumerate(pairwise(edges))]
     start_up = Span(-1, begins, edges[0]) if edges[0] > begins else None
     warmup = min(warmup or 0, len(spans) - 1)
-    kept, others = _chosen(spans[warmup:], ops, keep)
-    return StepPlan(tuple(kept), (*spans[:warmup], *others), start_up, num_calls)
+    last = len(spans) - (is_cut and len(spans) > warmup + 1)
+    kept, others = _chosen(spans[warmup:last], ops, keep)
+    return StepPlan(tuple(kept), (*spans[:warmup], *others, *spans[last:]), start_up, num_calls)
 
 
 def _first_of_each_round(replayed: list[tuple[float, str]]) -> list[float]:

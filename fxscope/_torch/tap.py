@@ -175,23 +175,18 @@ class Tap:
             self._here.blocks[-1].update(getattr(block, _RAN, {}))
 
     def _created(self, node: Any, *_: Any, **__: Any) -> None:
-        replayed = _interpreted()
         tag = self._here.tags[-1] if self._here.tags else None
-        if tag is None and replayed is not None:  # a loop body that is traced again
-            tag = replayed.meta.get(_TAG)
+        tag = tag or _interpreted_tag()  # a loop body that is traced again
         if tag is not None:
             node.meta[_TAG] = tag
 
     def _generated(self, variable: Any, _: Any, __: Any, expression: Any, *___: Any, **____: Any) -> None:
-        current = _interpreted()
-        tag = current.meta.get(_TAG) if current is not None else None
+        tag = _interpreted_tag()
         if tag is not None and isinstance(expression, str):
             self._here.texts[f"{variable} = {expression}"].add(tag)
 
     def _named(self, variable: Any, *_: Any, **__: Any) -> None:
-        current = _interpreted()
-        tag = current.meta.get(_TAG) if current is not None else None
-        if tag is not None:
+        if (tag := _interpreted_tag()) is not None:
             self._here.variables[str(variable)].add(tag)
 
 
@@ -220,9 +215,9 @@ def being_lowered() -> torch.fx.Node | None:
     return max(outer, key=lambda item: order.get(item, 0), default=node)
 
 
-def _interpreted() -> torch.fx.Node | None:
-    """The node of the loop body that is being executed."""
+def _interpreted_tag() -> torch.fx.Node | None:
+    """The tag of the node of a loop body that is being executed."""
     from torch._inductor.virtualized import V
 
     current = getattr(V.interpreter, "current_node", None)
-    return current if isinstance(current, torch.fx.Node) else None
+    return current.meta.get(_TAG) if isinstance(current, torch.fx.Node) else None

@@ -2,16 +2,19 @@
 
     fit({"rows": [...]}, 4096, more="fxscope why r.fxscope --json --budget 0")
 
-Lists are taken to be sorted, the most important first. An answer that fits is not changed, but for what says nothing
-(null, empty lists) and digits beyond the fourth of a fraction.
+Lists, and the parts of the answer, are taken to be sorted, the most important first. An answer that fits is not changed,
+but for what says nothing (null, empty lists) and digits beyond the fourth of a fraction.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 DEFAULT_BYTES = 4096
+_ESCAPED = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u03ff\u2010-\u2027\u2190-\u22ff\u2500-\u257f]")
+_FEW = 5  # rows below which a whole part goes instead
 _INNER_ROWS = 3  # of a list inside a row: ids, evidence
 _LONGEST = 240  # characters of a text, where not everything fits
 _SHAPES = [(rows, _LONGEST) for rows in (100, 64, 40, 30, 24, 20, 16, 13, 10, 8, 6, 5, 4, 3, 2, 1)] + [(2, 80), (1, 60)]
@@ -25,15 +28,22 @@ def fit(answer: Any, limit: int, *, more: str) -> str:
     whole = _clean(answer if isinstance(answer, dict) else {"rows": answer})
     if limit <= 0 or _size(whole) <= limit:
         return _text(whole)
-    for rows, longest in _SHAPES:
-        left_out: dict[str, int] = {}
-        shown = {key: _cut(value, key, rows, longest, left_out) for key, value in whole.items()}
-        shown |= {"left_out": left_out, "more": more}
-        if _size(shown) <= limit:
-            return _text(shown)
-    left_out = {}
-    shown = {key: _cut(value, key, 1, 60, left_out) for key, value in whole.items()}
-    left_out.clear()  # whole parts go now: their names say enough
+    dropped: dict[str, int] = {}
+    while True:  # the last parts go before the first rows of the others
+        parts = [key for key in whole if isinstance(whole[key], (list, dict))]
+        for rows, longest in _SHAPES:
+            if rows < _FEW and len(parts) > 1:
+                break
+            left_out: dict[str, int] = {}
+            shown = {key: _cut(value, key, rows, longest, left_out) for key, value in whole.items()}
+            shown |= {"left_out": left_out | dropped, "more": more}
+            if _size(shown) <= limit:
+                return _text(shown)
+        if len(parts) < 2:
+            break
+        dropped[parts[-1]] = len(whole.pop(parts[-1]))
+    shown = {key: _cut(value, key, 1, 60, {}) for key, value in whole.items()}
+    left_out = dropped  # whole parts go now: their names say enough
     while shown and _size({**shown, "left_out": left_out, "more": more}) > limit:
         largest = max(shown, key=lambda key: _size(shown[key]))
         left_out[largest] = len(whole[largest]) if isinstance(whole[largest], (list, dict)) else 1
@@ -42,7 +52,9 @@ def fit(answer: Any, limit: int, *, more: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """The value as JSON. What no terminal is to obey, and letters of other scripts, are escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ESCAPED.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _size(value: Any) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fxscope.analysis.select import ops_in, ran_backward
 from fxscope.columns import column, picked, uncollected
-from fxscope.index import grouped, index_of, kept
+from fxscope.index import grouped, index_of, kept, per_step
 from fxscope.model import Item, replace
 from fxscope.op_names import (
     OPTIMIZER_STEP,
@@ -37,7 +37,9 @@ Phase = Literal["forward", "backward", "optimizer"]
 
 MAX_OPS = 4  # ops of a label
 _NUMBER = re.compile(r"(?<=_)\d+$|^\d+$")  # "3", and "Linear_12" as torch's profiler counts the instances of a class
-_FAMILIAR = re.compile(r"^(native)?_(?=[a-z])|^native_|(?<=sdpa)_for_cpu$")  # native_layer_norm, _softmax
+_FAMILIAR = re.compile(
+    r"^_?native_|^_(?=[a-z])|_legit(_functional|_no_training|_no_stats)?$|(?<=sdpa)_for_cpu$"
+)  # native_layer_norm, _softmax
 
 
 class KernelGroup(Item, frozen=True, kw_only=True):
@@ -49,7 +51,7 @@ class KernelGroup(Item, frozen=True, kw_only=True):
     phase: Phase | None = None  # None: inference, or not known
     module: str | None = None  # "layers.[0..11].fc1"; None where no module is known
     modules: tuple[str, ...] = ()
-    count: int = 1  # places in a step
+    count: int = 1  # places in a step that has any
     order: int = 0  # place in the step, by the first launch
     launches: float = 0  # per step
     time_us: float | None = None
@@ -251,19 +253,36 @@ class _Total:
         self.facts = facts
         self.by_step: dict[int, int] = defaultdict(int)
         self.launches: dict[int, int] = defaultdict(int)
-        self.places: set[Any] = set()
+        self.places: dict[int, set[Any]] = defaultdict(set)
         self.modules: dict[str, None] = dict.fromkeys(facts.modules)
         self.kernels: dict[str, None] = {}
         self.calls: dict[str, None] = {}
         self.nodes: dict[tuple[str, str], None] = {}
         self.roofed_ns, self.roof = 0, 0.0
-        self.start_ns: int | None = None  # in the first step
+        self.start_ns: int | None = None  # in the typical step
 
     def add_place(self, facts: PlaceFacts) -> None:
         self.modules.update(dict.fromkeys(facts.modules))
         self.nodes.update(dict.fromkeys(facts.nodes))
         if facts.call is not None:
             self.calls[facts.call.id] = None
+
+    def join(self, other: _Total) -> None:
+        """Add the launches of another group."""
+        for step in other.by_step:
+            self.by_step[step] += other.by_step[step]
+            self.launches[step] += other.launches[step]
+            self.places[step] |= other.places[step]
+        for mine, theirs in (
+            (self.modules, other.modules),
+            (self.kernels, other.kernels),
+            (self.calls, other.calls),
+            (self.nodes, other.nodes),
+        ):
+            mine.update(theirs)
+        self.roofed_ns, self.roof = self.roofed_ns + other.roofed_ns, self.roof + other.roof
+        starts = [start for start in (self.start_ns, other.start_ns) if start is not None]
+        self.start_ns = min(starts, default=None)
 
 
 @uncollected()
@@ -282,8 +301,8 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
     """The groups of what ran, from the columns of the launches."""
     index = index_of(recording)
     facts_of = _facts_of_launches(recording, places)
-    steps = set(index.steps)
-    first = index.first_step
+    steps = index.step_set
+    typical = index.typical_step
     totals: dict[object, _Total] = {}
     by_facts: dict[int, _Total] = {}
     fields = ("step", "duration_ns", "start_ns", "name", "call", "op_id", "id")
@@ -299,25 +318,43 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
             by_facts[id(facts)] = total
         total.by_step[step] += duration
         total.launches[step] += 1
-        if step == first:
-            total.places.add(call or (number if op_id is None else op_id))
+        total.places[step].add(call or (number if op_id is None else op_id))
+        if step == typical:
             total.start_ns = start if total.start_ns is None else min(start, total.start_ns)
         total.kernels[name] = None
         if facts.roof is not None:
             total.roof += facts.roof * duration
             total.roofed_ns += duration
-    in_order = sorted(totals.values(), key=lambda total: (total.start_ns is None, total.start_ns or 0))
-    medians = [median(total.by_step.get(step, 0) for step in index.steps) for total in in_order]
+    in_order = sorted(
+        _of_any_shape(totals.values(), index.num_steps), key=lambda total: (total.start_ns is None, total.start_ns or 0)
+    )
+    times = [per_step(total.by_step.values(), index.num_steps) for total in in_order]
     # Medians do not add up to the step's median: their shares of it do.
-    shares = [time / (sum(medians) or 1) for time in medians]
+    shares = [time / (sum(times) or 1) for time in times]
     device_us = index.device_us or 0.0
     return [
-        _group(total, index.steps, share, share * device_us, order)
+        _group(total, index.num_steps, share, share * device_us, order)
         for order, (total, share) in enumerate(zip(in_order, shares, strict=True))
     ]
 
 
-def _group(total: _Total, steps: Sequence[int], share: float, time_us: float, order: int) -> KernelGroup:
+def _of_any_shape(totals: Iterable[_Total], num_steps: int) -> list[_Total]:
+    """Join what differs in shape only and runs in some steps only: one place, whose shape varies from step to step."""
+    out: list[_Total] = []
+    for same in grouped(totals, lambda total: total.facts.key[:-1]).values():
+        every_step = [total for total in same if len(total.by_step) == num_steps]
+        varying = [total for total in same if len(total.by_step) < num_steps]
+        if len(varying) > 1:
+            place, *others = varying
+            place.facts = place.facts._replace(shape="shapes vary")
+            for total in others:
+                place.join(total)
+            varying = [place]
+        out += varying + every_step
+    return out
+
+
+def _group(total: _Total, steps: int, share: float, time_us: float, order: int) -> KernelGroup:
     facts = total.facts
     everything = sum(total.by_step.values())
     module = pattern(total.modules)
@@ -328,9 +365,9 @@ def _group(total: _Total, steps: Sequence[int], share: float, time_us: float, or
         phase=facts.phase,
         module=module,
         modules=tuple(total.modules),
-        count=max(1, len(total.places)),
+        count=round(median(len(places) for places in total.places.values())),
         order=order,
-        launches=median(total.launches.get(step, 0) for step in steps),
+        launches=per_step(total.launches.values(), steps),
         time_us=time_us,
         share=share if time_us else None,
         roof=total.roof / everything if everything and total.roofed_ns == everything else None,
@@ -346,10 +383,16 @@ def _id(facts: PlaceFacts, module: str | None) -> str:
     return "/".join(part for part in (facts.phase, module, facts.label) if part)
 
 
+def modules_of_launches(recording: Recording) -> list[str]:
+    """The module path of each launch, "" where none or several are known."""
+    facts = _facts_of_launches(recording, kept(recording, "places", Places))
+    return [item.modules[0] if len(item.modules) == 1 else "" for item in facts]
+
+
 def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]:
     """The facts of each launch; equal ones are one object. Of equal launches one is looked at: chains and shapes cost most."""
     index, launches = index_of(recording), recording.launches
-    rows_of_ops = {op_id: row for row, op_id in enumerate(column(recording.ops, "id"))}
+    rows_of_ops: dict[int | None, int] = {op_id: row for row, op_id in enumerate(column(recording.ops, "id"))}
     keys: list[tuple[Any, ...]] = []
     for call, graph, nodes, op_id, name in zip(
         *(column(launches, field) for field in ("call", "graph", "nodes", "op_id", "name")), strict=True
@@ -371,21 +414,21 @@ def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]
 
 
 def _first_facts(
-    recording: Recording, places: Places, first: Mapping[tuple[Any, ...], int], rows_of_ops: Mapping[int, int]
+    recording: Recording, places: Places, first: Mapping[tuple[Any, ...], int], rows_of_ops: Mapping[int | None, int]
 ) -> dict[tuple[Any, ...], PlaceFacts]:
     """The facts of each key, from the first launch that has it."""
     rows = [row for key, row in first.items() if key[0] in ("nodes", "op")]
     seen = dict(zip(rows, picked(recording.launches, rows, ("chain", "op_id")), strict=True))
-    op_rows = [rows_of_ops[launch.op_id] for launch in seen.values() if launch.op_id in rows_of_ops]
+    op_rows = [place for launch in seen.values() if (place := rows_of_ops.get(launch.op_id)) is not None]
     fields = ("id", "name", "shapes", "dtypes", "source", "graph")
-    ops = {op.id: op for op in picked(recording.ops, op_rows, fields)}
+    ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, op_rows, fields)}
     made: dict[tuple[Any, ...], PlaceFacts] = {}
     same: dict[Any, PlaceFacts] = {}
     for key, row in first.items():
         if key[0] == "call":
             made[key] = places.of_call(index_of(recording).calls[key[1]])
         elif key[0] == "nodes":
-            made[key] = places.of_nodes(*key[1:], seen[row].chain, ops.get(seen[row].op_id))
+            made[key] = places.of_nodes(key[1], key[2], seen[row].chain, ops.get(seen[row].op_id))
         elif key[0] == "op":
             facts = places.of_op(ops[key[1]], key[2], seen[row].chain)
             made[key] = same.setdefault((facts.label, facts.phase, facts.modules, facts.shape), facts)

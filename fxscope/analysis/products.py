@@ -150,9 +150,9 @@ def _notes(first: Sequence[Launch], names: set[str], sizes: Sizes) -> Iterable[s
         words = {"kernel": "kernel", "cpu_kernel": "kernel", "gpu_memset": "memset", "gpu_memcpy": "memory copy"}
         counts = Counter(words[launch.category] for launch in first)
         launched = listed([counted(counts[word], word) for word in dict.fromkeys(words.values()) if counts[word]])
-        yield f"the time is of all that it launches, {launched}"
+        yield f"the time includes all launches: {launched}"
     if sizes.flops and sizes.certain and sizes.certain < sizes.flops:
-        yield f"under its causal mask {flop(sizes.certain)}, of which its rate and its share are"
+        yield f"rate and share count the FLOPs under its causal mask, {flop(sizes.certain)}"
 
 
 def _product(nodes: Sequence[Node]) -> Node | None:

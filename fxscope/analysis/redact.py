@@ -1,11 +1,10 @@
-"""A recording without what belongs to the program's author: for a bug report, or a vendor.
+"""A copy of a recording without the program's text and names, for a bug report or a vendor.
 
-Removed: every source text (the user's lines, generated code, PTX), source lines, the arguments of ops, guards, reasons of
-breaks and recompiles, values of scalars, switches that are text, messages of problems, the platform. Replaced, the same by the
-same everywhere: files, functions, modules, the title, annotations; in what is left, every word that is neither PyTorch's nor
-fxscope's own (a parameter's name in a graph, a kernel of the user's), and every number that is not one of torch's counters
-(`mul_3`): one above the count of nodes may be a telephone number. Kept: graphs, shapes, dtypes, launches, times, decisions,
-versions and the device's name.
+Removed: source text (the program's lines, generated code, PTX), line numbers, arguments of ops, guards, reasons of breaks and
+recompiles, scalar values, switches with text values, messages of problems, the platform. Replaced, each name by the same one
+everywhere: files, functions, modules, title, annotations, every word that is not PyTorch's or fxscope's (parameters,
+user-written kernels), and every number that is not a counter of torch (`mul_3`). Kept: graphs, shapes, dtypes, launches,
+times, decisions, versions and the device's name.
 """
 
 from __future__ import annotations

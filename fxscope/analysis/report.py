@@ -7,34 +7,40 @@ nothing. Times are µs per step, medians over the steps that count (`fxscope.ind
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from fxscope.analysis import select, traced_regions
 from fxscope.analysis.groups import KernelGroup, Phase, ends_of, groups, pattern
+from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.rewrites import RewriteRow, rewrite_rows
+from fxscope.analysis.serving import Serving, serving
 from fxscope.columns import column
 from fxscope.english import cudagraph_text, reason_text
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import WHOLE, Item, Printed, encoded, replace
 from fxscope.passes import bound
-from fxscope.passes.predicted import runs_a_step
+from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import is_library
-from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent
+from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, of_roof, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from fxscope.model import Decision, Recording
+    from fxscope.model import Decision, Recording, Source
 
 SCHEMA = "fxscope-report/1"
 LOW_ROOF = 0.6  # kernels below this share of their roof are worth a look
 NO_GAIN = ("record_fusion_log", "record_compile_log")  # hints that save no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
+IMPOSSIBLE = ("fallback", "extern_attention", "extern_convolution", "epilogue_not_pointwise", "prologue_not_pointwise")
+WHOLE_RUN = "the whole run: no steps were recorded"
 NO_PLACE = "place not recorded"
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
+MAX_NAMES = 50  # characters of the names in a command
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
 HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
 
@@ -43,12 +49,14 @@ class StepRow(Item, frozen=True, kw_only=True):
     """The length of a step, and which side limits it."""
 
     wall_us: float | None = None
-    basis: str = ""  # "median of 23 steps after the observed ones"
+    basis: str = ""  # "median of 23 steps after the profiled ones"
     busy_us: float | None = None  # some stream of the device runs something
     busy_share: float | None = None
     idle_us: float | None = None
     device_us: float | None = None  # sum of the kernels
-    launches: float = 0
+    launches: float = 0  # kernels, copies and fills that ran
+    launch_calls: float = 0  # of the CPU: a graph's replay is one
+    launches_range: tuple[int, int] | None = None  # of the steps, where they differ
     ops: float = 0  # dispatched
     on_cpu: bool = False
     predicted: bool = False
@@ -56,6 +64,11 @@ class StepRow(Item, frozen=True, kw_only=True):
     verdict: str = ""
     steps: int = 0  # that count
     left_out: int = 0  # observed steps that do not
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether no steps were recorded."""
+        return self.basis == WHOLE_RUN
 
 
 class KernelRow(Item, frozen=True, kw_only=True):
@@ -96,8 +109,9 @@ class MissedRow(Item, frozen=True, kw_only=True):
 
     @property
     def is_possible(self) -> bool:
-        """Nothing fuses two library kernels."""
-        return self.reason_code != "both_extern"
+        """Nothing fuses two library kernels; of other pairs a hint says what would, or the reason does not rule it out."""
+        ruled_out = self.reason_code in IMPOSSIBLE and self.hint_code is None
+        return self.reason_code != "both_extern" and not ruled_out
 
 
 class Bracket(Item, frozen=True, kw_only=True):
@@ -109,7 +123,7 @@ class Bracket(Item, frozen=True, kw_only=True):
 
 
 class CompileRow(Item, frozen=True, kw_only=True):
-    """A graph break or a recompile: where, how often, what it costs."""
+    """A graph break, a recompile or a compile that failed: where, how often, what it costs."""
 
     id: str
     where: str
@@ -124,7 +138,7 @@ class CudaGraphs(Item, frozen=True, kw_only=True):
 
     state: Literal["on", "off", "skipped", "unknown"]
     reason: str = ""
-    share: float | None = None  # of the launches that are replayed
+    share: float | None = None  # of the kernels, copies and fills
 
 
 class GraphMemory(Item, frozen=True, kw_only=True):
@@ -153,24 +167,27 @@ class Report(Printed, frozen=True, kw_only=True):
     torch: str | None = None
     contents: str = ""  # "1 compiled graph (forward + backward), eager AdamW"
     step: StepRow
+    advice: tuple[Advice, ...] = ()
+    next: tuple[str, ...] = ()  # commands; RECORDING stands for the input
     compile_us: float | None = None
     num_compiles: int = 0
     cold: bool | None = None  # nothing came from a cache
-    kernels: tuple[KernelRow, ...] = ()
-    groups: tuple[KernelGroup, ...] = ()
-    purposes: tuple[PurposeRow, ...] = ()
-    rewrites: tuple[RewriteRow, ...] = ()
-    missed: tuple[MissedRow, ...] = ()
-    brackets: tuple[Bracket, ...] = ()
-    breaks: tuple[CompileRow, ...] = ()
-    recompiles: tuple[CompileRow, ...] = ()
     cuda_graphs: CudaGraphs
     memory_peak_bytes: int | None = None
-    graph_memory: tuple[GraphMemory, ...] = ()
-    advice: tuple[Advice, ...] = ()
+    kernels: tuple[KernelRow, ...] = ()
+    missed: tuple[MissedRow, ...] = ()
+    brackets: tuple[Bracket, ...] = ()
+    failures: tuple[CompileRow, ...] = ()  # compiles that made no graph
+    breaks: tuple[CompileRow, ...] = ()
+    recompiles: tuple[CompileRow, ...] = ()
     unknown: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    next: tuple[str, ...] = ()  # commands; RECORDING stands for the input
+    serving: Serving | None = None
+    purposes: tuple[PurposeRow, ...] = ()
+    graph_memory: tuple[GraphMemory, ...] = ()
+    numerics: NumericsReport | None = None
+    rewrites: tuple[RewriteRow, ...] = ()
+    groups: tuple[KernelGroup, ...] = ()
 
     def to_json(self) -> str:
         return encoded(self).decode()
@@ -187,7 +204,6 @@ def _report(recording: Recording) -> Report:
     rows = kernel_rows(found, step.device_us)
     missed, brackets = missed_rows(recording)
     environment = recording.environment
-    breaks, recompiles = break_rows(recording), recompile_rows(recording)
     made = Report(
         title=recording.title or "recording",
         device=f"plan for {environment.target}" if environment.target else environment.device,
@@ -195,19 +211,22 @@ def _report(recording: Recording) -> Report:
         contents=contents(recording),
         step=step,
         compile_us=compile_us(recording),
-        num_compiles=len(recording.compiles),
+        num_compiles=sum(item.failure is None for item in recording.compiles),
         cold=is_cold(recording),
         kernels=rows,
         groups=found,
+        serving=serving(recording),
         purposes=purpose_rows(recording, found),
         rewrites=rewrite_rows(recording),
         missed=missed,
         brackets=brackets,
-        breaks=breaks,
-        recompiles=recompiles,
+        failures=failure_rows(recording),
+        breaks=break_rows(recording),
+        recompiles=recompile_rows(recording),
         cuda_graphs=cuda_graphs(recording),
         memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
         graph_memory=graph_memory(recording),
+        numerics=numerics(recording),
         unknown=tuple(unknown(recording)),
         problems=tuple(problem.message for problem in recording.problems),
     )
@@ -216,13 +235,16 @@ def _report(recording: Recording) -> Report:
 
 
 def is_compiled(recording: Recording) -> bool:
-    """Return whether compiled code ran, or was planned."""
-    return bool(recording.calls) or bool(traced_regions.regions_of(recording))
+    """Return whether a recorded or planned step runs compiled code."""
+    compiled = {call.graph.partition(":")[0] for call in recording.calls}
+    runs = {item.compile_id: item.runs for item in recording.compiles}
+    return any(runs.get(item) != 0 for item in compiled) or bool(traced_regions.regions_of(recording))
 
 
 def contents(recording: Recording) -> str:
     """Return what ran, in a few words."""
     compiled = {call.graph.partition(":")[0] for call in recording.calls}
+    failures = failure_rows(recording)
     directions = {graph.direction for graph in recording.graphs if graph.stage == "post_grad"}
     parts: list[str] = []
     if compiled:
@@ -231,6 +253,12 @@ def contents(recording: Recording) -> str:
     elif traced_regions.regions_of(recording):
         regions = {region.compile_id for region in traced_regions.regions_of(recording)}
         parts.append(counted(len(regions), "compiled region"))
+    if compiled and not is_compiled(recording):
+        if failures:
+            return f"{parts[0]}, none ran: {failures[0].reason} at {failures[0].where}"
+        return f"{parts[0]}, none ran in the recorded steps"
+    if failures and not parts:
+        return "eager: torch.compile made no graph"
     optimizers = list(dict.fromkeys(group.label for group in groups(recording) if group.phase == "optimizer"))
     eager = any(graph.stage == "eager" for graph in recording.graphs)
     parts += [f"eager {listed(optimizers, 2)}"] if optimizers and parts else [] if parts or not eager else ["eager"]
@@ -251,12 +279,14 @@ def step_row(recording: Recording) -> StepRow:
     ops = [index.dispatched.get(step, 0) for step in index.steps]
     return StepRow(
         wall_us=wall,
-        basis="the whole run: no steps were recorded" if whole else step_basis(recording),
+        basis=WHOLE_RUN if whole else step_basis(recording),
         busy_us=busy,
         busy_share=limit.busy if limit else None,
         idle_us=max(0.0, limit.wall_us - busy) if limit is not None and busy is not None else None,
         device_us=index.device_us if recording.launches else total_us(recording),
         launches=index.num_launches if recording.launches else 0,
+        launches_range=index.launches_range if recording.launches else None,
+        launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(ops),
         on_cpu=on_cpu,
         bound=limit.side if limit else None,
@@ -292,12 +322,12 @@ def _planned_step(recording: Recording) -> StepRow:
 
 
 def step_basis(recording: Recording) -> str:
-    """ "median of 23 steps after the observed ones"."""
+    """ "median of 23 steps after the profiled ones"."""
     times, number = recording.step_times, len(index_of(recording).wall_us)
     if times is None or times.while_recording:
         when = " while recording" if times is not None else ""
         return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}{when}"
-    after = {"before": "before the observed ones", "after": "after the observed ones", "calls": "without a profiler"}
+    after = {"before": "before the profiled ones", "after": "after the profiled ones", "calls": "without a profiler"}
     median_of = "median of " if times.count > 1 else ""
     return f"{median_of}{counted(times.count, 'step')} {after.get(times.when, '')}".rstrip()
 
@@ -328,13 +358,19 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
                 attributed=all(group.attributed for group in same),
             )
         )
-    return tuple(sorted(rows, key=lambda row: (-(row.time_us or 0.0), row.label)))
+    return tuple(sorted(rows, key=lambda row: (-(row.time_us or 0.0), -row.launches, row.label)))
+
+
+def first_rows(rows: Sequence[KernelRow], most: int) -> Sequence[KernelRow]:
+    """The first rows of a table that ran. A single row is not summed up as the rest."""
+    ran = [row for row in rows if row.launches or row.time_us]
+    return ran if len(ran) <= most + 1 else ran[:most]
 
 
 def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | None:
     """The row of all rows but the first `shown`: what is left of the step's device time."""
     rest = rows[shown:]
-    if not rest:
+    if not any(row.launches or row.time_us for row in rest):
         return None
     times = [row.time_us for row in rest if row.time_us is not None]
     time_us = sum(times) if times else None
@@ -342,7 +378,7 @@ def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | 
         id="others",
         label=f"others ({counted(len(rest), 'row')})",
         count=sum(row.count for row in rest),
-        launches=max(0.0, step.launches - sum(row.launches for row in rows[:shown])),
+        launches=sum(row.launches for row in rest),
         time_us=time_us,
         share=time_us / step.device_us if time_us is not None and step.device_us else None,
         groups=tuple(group for row in rest for group in row.groups),
@@ -365,11 +401,16 @@ def common_reason(decisions: Iterable[Decision]) -> str:
 def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
     """Return the pairs that were not fused, most time saved first, equal ones as one row; and which exclude each other."""
     ends = ends_of(recording)
+    times: dict[tuple[str, str | None], float] = {}
+    for group in groups(recording):
+        times[group.label, group.phase] = times.get((group.label, group.phase), 0.0) + (group.time_us or 0.0)
     found: dict[object, list[tuple[int, Decision, float]]] = {}
     for position, decision in enumerate(recording.decisions):
         if decision.verdict != "fused" and decision.saved_bytes != 0:
             a, b = ends(decision)
-            runs = runs_a_step(recording, decision.b_call or decision.a_call)
+            runs = pair_runs(recording, decision)
+            if runs == 0:
+                continue
             old = short_reason(decision) if decision.reason_code == "recorded" else ""
             key = (a.label, a.phase, b.label, b.phase, decision.reason_code, old, decision.hint_code)
             found.setdefault(key, []).append((position, decision, runs))
@@ -378,6 +419,9 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
         first = same[0][1]
         a, b = ends(first)
         time_us, is_least = saved_us(recording, same)
+        spent = [times.get(side) for side in {(a.label, a.phase), (b.label, b.phase)}]
+        if time_us is not None and all(spent):
+            time_us = min(time_us, sum(time or 0.0 for time in spent))
         modules = [module for _, decision, _ in same for end in ends(decision) for module in end.modules]
         sizes = [None if item.saved_bytes is None else item.saved_bytes * runs for _, item, runs in same]
         row = MissedRow(
@@ -385,8 +429,8 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
             producer=_with_phase(a.label, a.phase if a.phase != b.phase else None),
             consumer=_with_phase(b.label, b.phase),
             module=pattern(modules),
-            names=(a.ops[0], b.ops[0]) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
-            count=len(same),
+            names=(a.label, b.label) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
+            count=max(1, round(sum(min(1.0, runs) for _, _, runs in same))),
             time_us=time_us,
             is_least=is_least,
             bytes=None if None in sizes else sum(size for size in sizes if size is not None),
@@ -463,21 +507,26 @@ def _bracketed(
             if joins_library(recording, decision):
                 for side in _sides(decision):
                     parent[root(place)] = root(home.setdefault(side, place))
-    members = grouped(range(len(rows)), root)
+    members = list(grouped(range(len(rows)), root).values())
+    together: list[float | None] = []
+    for same in members:
+        pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
+        known = [time for item in same if (time := rows[item][0].time_us) is not None]
+        total = saved_us(recording, pairs)[0]
+        together.append(min(total, sum(known)) if total is not None and known else total)
     out: list[MissedRow] = []
     brackets: list[Bracket] = []
-    done: set[int] = set()
-    for place in range(len(rows)):
-        if (top := root(place)) in done:
-            continue
-        done.add(top)
-        same = members[top]
+    # The rows of a bracket can save more together than a row before them alone.
+    order = [
+        (-(time or rows[same[0]][0].time_us or 0.0), place)
+        for place, (same, time) in enumerate(zip(members, together, strict=True))
+    ]
+    for _, place in sorted(order):
+        same = members[place]
         number = len(brackets) + 1 if len(same) > 1 else None
         out += [replace(rows[item][0], bracket=number) for item in same]
         if number is not None:
-            pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
-            time_us, _ = saved_us(recording, pairs)
-            brackets.append(Bracket(number=number, time_us=time_us))
+            brackets.append(Bracket(number=number, time_us=together[place]))
     return tuple(out), tuple(brackets)
 
 
@@ -495,43 +544,60 @@ def is_cold(recording: Recording) -> bool | None:
 
 def break_rows(recording: Recording) -> tuple[CompileRow, ...]:
     """The graph breaks by place and reason."""
-    found = [item for item in recording.compiles if item.break_reason]
-    rows: list[CompileRow] = []
-    for (where, reason), same in grouped(
-        found, lambda item: (select.place(item.break_source or item.source) or NO_PLACE, _lines(item.break_reason)[0])
-    ).items():
-        hints = [line.removeprefix("Hint: ") for line in _lines(same[0].break_reason) if line.startswith("Hint: ")]
-        rows.append(CompileRow(id=f"break/{where}", where=where, reason=reason, count=len(same), hints=tuple(hints)))
-    return tuple(sorted(rows, key=lambda row: -row.count))
+    found = [
+        (item.break_source or item.source, item.break_reason, None) for item in recording.compiles if item.break_reason
+    ]
+    return _compile_rows("break", found, lambda text: _lines(text)[0])
+
+
+def failure_rows(recording: Recording) -> tuple[CompileRow, ...]:
+    """The compiles that made no graph, by place and reason: what they compile runs eagerly."""
+    found = [(item.source, item.failure, item.duration_us) for item in recording.compiles if item.failure]
+    return _compile_rows("failure", found, lambda text: re.sub("^Unsupported: (Dynamo )?", "", _lines(text)[0]))
 
 
 def recompile_rows(recording: Recording) -> tuple[CompileRow, ...]:
     """The recompiles by the function and the guard that failed, the longest compile time first."""
-    found = [item for item in recording.compiles if item.recompile_reason]
+    found = [
+        (item.source, item.recompile_reason, item.duration_us)
+        for item in recording.compiles
+        if item.recompile_reason and not item.failure
+    ]
+    return _compile_rows("recompile", found, guard_of)
+
+
+def _compile_rows(
+    kind: str, found: Iterable[tuple[Source | None, str, float | None]], reason_of: Callable[[str], str]
+) -> tuple[CompileRow, ...]:
+    """One row for each place and reason; reasons that differ only in numbers are one."""
     rows: list[CompileRow] = []
-    for (where, reason), same in grouped(
-        found,
-        lambda item: (
-            select.place(item.source) or NO_PLACE,
-            re.sub(r"^\d+/\d+: ", "", _lines(item.recompile_reason)[0]),
-        ),
+    for (where, _), same in grouped(
+        found, lambda item: (select.place(item[0]) or NO_PLACE, re.sub(r"\d+", "#", reason_of(item[1])))
     ).items():
-        costs = [item.duration_us for item in same]
-        known = [cost for cost in costs if cost is not None]
+        text, costs = same[0][1], [cost for _, _, cost in same]
         rows.append(
             CompileRow(
-                id=f"recompile/{where}",
+                id=f"{kind}/{where}",
                 where=where,
-                reason=reason,
+                reason=reason_of(text),
                 count=len(same),
-                cost_us=sum(known) if len(known) == len(costs) else None,
+                cost_us=None if None in costs else sum(cost for cost in costs if cost is not None),
+                hints=tuple(line.removeprefix("Hint: ") for line in _lines(text) if line.startswith("Hint: ")),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-(row.cost_us or 0.0), -row.count)))
 
 
-def _lines(text: str | None) -> list[str]:
-    return [line.strip() for line in (text or "").splitlines() if line.strip()] or ["reason not recorded"]
+def guard_of(reason: str) -> str:
+    """The guard that failed and its line, "s.flag == 2 (train.py:9)", of Dynamo's words."""
+    words = re.sub(r"^\d+/\d+: ", "", _lines(reason)[0])
+    guard, _, comment = words.partition("  # ")
+    at = re.search(r"([\w.-]+\.py:\d+)", comment)
+    return f"{guard.strip()} ({at[1]})" if at else guard.strip()
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()] or ["reason not recorded"]
 
 
 def replays(recording: Recording) -> int:
@@ -554,11 +620,16 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
     if replayed:
         return CudaGraphs(state="on", share=replayed / len(recording.launches))
     asked = {item.cudagraphs for item in recording.compiles} - {None}
-    if told := next((item.cudagraph_skip for item in recording.compiles if item.cudagraph_skip), None):
+    told = next((item.cudagraph_skip for item in recording.compiles if item.cudagraph_skip), None)
+    if told and asked != {False}:
         return CudaGraphs(state="skipped", reason=cudagraph_text(told))
+    if recording.environment.target and True in asked:
+        return CudaGraphs(state="on", reason="predicted: torch's checks find nothing that forbids a replay")
     skipped = next((item.message for item in recording.problems if "cudagraph" in item.message.lower()), None)
     if skipped or True in asked:
         return CudaGraphs(state="skipped", reason=skipped or "asked for, and nothing was replayed")
+    if True in column(recording.ops, "captured"):
+        return CudaGraphs(state="off", reason="captured here, not replayed")
     if not is_compiled(recording) and recording.launches:
         return CudaGraphs(state="off", reason="eager")
     if asked == {False}:
@@ -595,8 +666,9 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     """Return what to try, by what it can gain at most; nothing that cannot be done here."""
     step = made.step
     idle = _idle_advice(recording, made)
-    first = _eager_advice(made, idle) if recording.launches and not is_compiled(recording) else []
-    found = [*_optimizer_advice(made), *_compile_advice(made), *([] if first else idle)]
+    failed, is_eager = _failure_advice(made), bool(recording.launches) and not is_compiled(recording)
+    first = (failed or _eager_advice(made, idle)) if is_eager else []
+    found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
     library = next(
         (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, *NO_GAIN)), None
     )
@@ -613,14 +685,27 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     if step.bound == "gpu" and low is not None and low.roof is not None and low.time_us is not None:
         found.append(
             Advice(
-                text=f"`fxscope why RECORDING {low.label.split('·')[0]}`: it runs at {percent(low.roof)} of its roof",
+                text=f"`fxscope why RECORDING {quoted(low.label)}`: it runs at {percent(low.roof)} of its roof",
                 why=f"{microseconds(low.time_us)} per step",
                 gain_us=low.time_us * (1 - low.roof),
             )
         )
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
-    return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))]
+    return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))] or _no_advice(recording, made)
+
+
+def _no_advice(recording: Recording, made: Report) -> list[Advice]:
+    """Say why there is nothing to try: no kernel was observed, or the largest one leaves little to gain."""
+    if not recording.launches and recording.step_times is not None:
+        problem = f": {made.problems[0]}" if made.problems else ""
+        return [Advice(text="Record again", why=f"no kernel was observed{problem}")]
+    top = next((row for row in made.kernels if row.share), None)
+    if top is None or made.step.wall_us is None:
+        return []
+    roof = f" at {of_roof(top.roof, 'its roof')}" if top.roof is not None else ""
+    what = "kernels' time" if made.step.on_cpu else "device time"
+    return [Advice(text="Nothing stands out", why=f"{top.label} takes {percent(top.share)} of the {what}{roof}")]
 
 
 def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
@@ -630,14 +715,12 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
         return []
     whole = [item.name for item in recording.steps] == [WHOLE]
     idle = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if whole else 'each step'}"
-    mine = [gap for gap in recording.summary.gaps if gap.step in index_of(recording).steps] if recording.summary else []
-    long = [gap for gap in mine if gap.duration_ns >= LONG_IDLE_NS]
-    long_us = sum(gap.duration_ns for gap in long) / 1e3 / max(1, step.steps)
+    long_us, after = _long_idle(recording, step)
     replayed = (made.cuda_graphs.share or 0.0) >= 0.5 or (made.cuda_graphs.state == "on" and is_compiled(recording))
     if long_us > step.idle_us / 2:
-        place = f"before {kernel_name(long[0].after, 40)}" if long[0].after else "after the last kernel"
-        text = f"Look at what the CPU does in the {microseconds(long[0].duration_ns / 1e3)} {place}"
-        why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time, in gaps ≥ 1 ms"
+        label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
+        text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
+        why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms, the longest there"
     elif replayed:
         text, why = "Look at what the CPU does between replays", idle
     elif made.breaks and is_compiled(recording):
@@ -648,8 +731,26 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
             if is_compiled(recording)
             else 'torch.compile(mode="reduce-overhead")'
         )
-        why = f"{idle} while the CPU makes {counted(round(step.launches), 'launch', 'launches')}"
+        why = f"{idle} while the CPU makes {counted(round(step.launch_calls), 'launch', 'launches')}"
     return [Advice(text=text, why=why, gain_us=step.idle_us)]
+
+
+def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
+    """Return the idle time in long gaps of the median step in µs, and the kernel after the longest of them.
+
+    Gaps of profiled steps are put to the scale of the steps that nobody watched.
+    """
+    index = index_of(recording)
+    if recording.summary is None or not index.steps:
+        return 0.0, None
+    scale = step.wall_us / median(index.wall_us) if step.wall_us and index.wall_us else 1.0
+    long = {number: [] for number in index.steps}
+    for gap in recording.summary.gaps:
+        if gap.step in long and gap.duration_ns * scale >= LONG_IDLE_NS:
+            long[gap.step].append(gap)
+    gaps = sorted(long.values(), key=lambda same: sum(gap.duration_ns for gap in same))[len(long) // 2]
+    longest = max(gaps, key=lambda gap: gap.duration_ns, default=None)
+    return sum(gap.duration_ns for gap in gaps) * scale / 1e3, longest.after if longest else None
 
 
 def _eager_advice(made: Report, idle: list[Advice]) -> list[Advice]:
@@ -686,12 +787,22 @@ def _compile_advice(made: Report) -> list[Advice]:
     """Graph breaks and recompiles to remove."""
     found: list[Advice] = []
     for row in made.breaks[:1]:
-        hint = f": {row.hints[0]}" if row.hints else ""
-        found.append(Advice(text=f"Remove the graph break at {row.where}{hint}", why=row.reason))
-    for row in made.recompiles[:1]:
+        found.append(Advice(text=f"Remove the graph break at {row.where}", why=row.reason))
+    failed = {row.where for row in made.failures[:1]}
+    for row in [row for row in made.recompiles if row.where not in failed][:1]:
         cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
         found.append(Advice(text=f"Stop the recompiles of {row.where}", why=f"{row.reason}; ×{row.count}{cost}"))
     return found
+
+
+def _failure_advice(made: Report) -> list[Advice]:
+    """Advice for the first compile that made no graph: to stop recompiles that reached the limit, else torch's hint."""
+    for row in made.failures[:1]:
+        guard = next((item.reason for item in made.recompiles if item.where == row.where), None)
+        text = f"Stop the recompiles of {row.where}" if guard else f"Let torch.compile compile {row.where}"
+        after = guard or " ".join(row.hints[:1])
+        return [Advice(text=text, why=f"it runs eagerly: {row.reason}{'. ' if after else ''}{after}")]
+    return []
 
 
 def unknown(recording: Recording) -> list[str]:
@@ -729,13 +840,17 @@ def buffers_unknown(recording: Recording) -> str:
     return f"the buffers of {left} of {counted(len(recording.calls), 'kernel call')} were not read" if left > 1 else ""
 
 
+def quoted(name: str) -> str:
+    """A name for a shell."""
+    return name if re.fullmatch(r"[\w.,:/@·…-]+", name) else shlex.quote(name)
+
+
 def next_commands(recording: Recording, made: Report) -> list[str]:
     """Commands that go on from here; RECORDING stands for the input."""
     found: list[str] = []
-    possible = [row.names for row in made.missed if row.names and row.is_possible]
-    pair = next((names for names in possible if len(" ".join(names)) < 40), None)
-    if pair is not None:
-        found.append(f"fxscope why RECORDING {' '.join(pair)}")
+    pairs = [" ".join(map(quoted, row.names)) for row in made.missed if row.names and row.is_possible]
+    if short := [pair for pair in pairs if len(pair) < MAX_NAMES]:
+        found.append(f"fxscope why RECORDING {short[0]}")
     found.append("fxscope view RECORDING --all")
     found.append("fxscope view RECORDING -o page.html")
     return found

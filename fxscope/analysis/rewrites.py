@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from fxscope.english import rewrite_text
+from fxscope.english import near_miss_text, rewrite_text
+from fxscope.errors import PassError
 from fxscope.index import grouped, index_of
 from fxscope.model import Item
 from fxscope.op_names import expected_nature, is_called, op_name
@@ -50,14 +52,7 @@ def life(recording: Recording, name: str) -> list[str]:
 
     Empty where nothing is called so, or no pass replaced it.
     """
-    starts = [
-        (graph.id, node.name)
-        for graph in recording.graphs
-        if graph.stage in ("pre_grad", "joint", "forward", "backward")
-        for node in graph.nodes
-        if node.op.startswith("call_") and (node.name == name or is_called(node.target, name))
-    ]
-    changes, ends = followed(recording, lowered(recording, starts))
+    changes, ends = followed(recording, lowered(recording, _starts(recording, name)))
     lines: list[str] = []
     for key, same in grouped(changes, lambda item: (item.stage, item.by, item.pattern)).items():
         made = list(dict.fromkeys(op for item in same for op in _working(item.added_ops)))
@@ -66,6 +61,63 @@ def life(recording: Recording, name: str) -> list[str]:
     more = len(lines) - MAX_CHANGES
     lines = [*lines[:MAX_CHANGES], f"… {counted(more, 'more change')}"] if more > 0 else lines
     return [*lines, *_ran(recording, ends)] if lines else []
+
+
+def _starts(recording: Recording, name: str) -> list[Key]:
+    """The nodes of the graphs before Inductor's passes that are called so, or are that op."""
+    return [
+        (graph.id, node.name)
+        for graph in recording.graphs
+        if graph.stage in ("pre_grad", "joint", "forward", "backward")
+        for node in graph.nodes
+        if node.op.startswith("call_") and (node.name == name or is_called(node.target, name))
+    ]
+
+
+def pattern_story(recording: Recording, pattern: str, name: str | None = None) -> str:
+    """Say what a registered pattern did: what it replaced, or the closest candidate and the first check that failed.
+
+    Args:
+        pattern: its name in torch, or the beginning of it: torch registers variants ("_sfdp_pattern_14_half_inference").
+        name: of a node or op that it should have replaced: only candidates in that node's graph count.
+
+    Raises:
+        PassError: no pattern of that name was tried.
+    """
+    graphs = {graph for graph, _ in _starts(recording, name)} if name else None
+
+    def is_meant(graph: str, known: str | None) -> bool:
+        exact = known is not None and (known == pattern or known.startswith(f"{pattern}_"))
+        return exact and (graphs is None or graph in graphs)
+
+    used = [item for item in recording.rewrites if is_meant(item.graph, item.pattern)]
+    if used:
+        return "\n".join(line for item in used[:MAX_CHANGES] for line in before_and_after(item))
+    missed = [item for item in recording.near_misses if is_meant(item.graph, item.pattern)]
+    missed.sort(key=lambda item: (item.matched / max(item.total, 1), item.matched), reverse=True)
+    if not missed:
+        known = sorted({item.pattern for item in recording.near_misses})
+        near = get_close_matches(pattern, known, n=3, cutoff=0.4) or known
+        hint = f"Tried: {listed(near, 3)}." if near else "The recording has none: record with `fxscope run`."
+        raise PassError(f"{pattern} was not tried: no such pattern, or no op in the graph ends it. {hint}")
+    return "\n".join(
+        near_miss_text(item.pattern, item.node, item.matched, item.total, item.code, item.arguments)
+        for item in missed[:3]
+    )
+
+
+def before_and_after(item: Rewrite) -> list[str]:
+    """List the nodes of a graph that a pass or a pattern took away, and those that it put there."""
+    lines = [rewrite_text(listed(item.removed, 4), item.added, item.stage, item.by, item.pattern)]
+    sides = (
+        ("-", item.removed, item.removed_ops, item.removed_inputs),
+        ("+", item.added, item.added_ops, item.added_inputs),
+    )
+    for sign, names, ops, inputs in sides:
+        nodes = zip(names, ops, inputs, strict=False)
+        lines += [f"  {sign} {name} = {op}({', '.join(taken)})" for name, op, taken in nodes]
+        lines += [f"  {sign} … {counted(more, 'more node')}"] if (more := len(names) - len(inputs)) > 0 else []
+    return lines
 
 
 def lowered(recording: Recording, starts: Iterable[Key]) -> dict[Key, None]:

@@ -196,7 +196,7 @@ def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float
             for row, name in zip(rows, order, strict=True):
                 seen[name] += 1
                 found.setdefault((name, seen[name]), []).append(row)
-        same = list(found.values())
+        same = [rows for rows in found.values() if 2 * len(rows) >= len(steps)]  # as medians over the steps count
     firsts = picked(recording.launches, [rows[0] for rows in same])
     return [(first, tuple(durations[row] / 1e3 for row in rows)) for first, rows in zip(firsts, same, strict=True)]
 
@@ -376,7 +376,7 @@ def pick(found: list[T], selector: Selector, what: str) -> list[T]:
 def ops_named(recording: Recording, text: str) -> list[Op]:
     """The CPU ops of the first step by this name, in order. Raises PassError where it is nowhere."""
     selector = parse_selector(text)
-    first = index_of(recording).first_step
+    first = index_of(recording).typical_step
     found = [op for op in recording.ops if op.step == first and op_named(op, text)]
     found.sort(key=lambda op: (op.start_ns, op.id))
     if not found:
@@ -517,7 +517,11 @@ def _name_variables(recording: Recording, add: Callable[[str, str, Place], None]
             continue
         for node in graph.nodes:
             # A node that torch named after its function says of that one call only, so it answers for no function.
-            for name in [n for n in node.from_node if (graph.id, n) not in index.by_key and not _is_function(n)]:
+            for name in [
+                n
+                for n in node.from_node
+                if (graph.id, n) not in index.by_key and re.sub(r"_\d+$", "", n) not in table()
+            ]:
                 for call in index.calls_of_node.get((graph.id, node.name), ()):
                     lowered.setdefault(("", name), {}).setdefault((graph.id, call.id), []).append(node.name)
     for source, by_call in lowered.items():
@@ -528,10 +532,6 @@ def _name_variables(recording: Recording, add: Callable[[str, str, Place], None]
         for item in [item for item in places if not _all_views(item, recording)] or places:
             for name in dict.fromkeys((source[1], function) if is_function else (source[1],)):
                 add("variable", name, item)
-
-
-def _is_function(name: str) -> bool:
-    return re.sub(r"_\d+$", "", name) in table()
 
 
 def _all_views(item: Place, recording: Recording) -> bool:

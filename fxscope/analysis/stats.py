@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RUN_TO_RUN = 0.05
 # A GPU's clock ticks every 32 ns in all H200 traces of tests/data: what differs by three ticks is not told apart.
 RESOLUTION_US = 0.1
-MORE = "give a folder of several recordings for each side"
+MORE = "give a folder of recordings for each side"
 
 # Student's t, two-sided 95 %, by degrees of freedom; above the last the normal value serves.
 _T = dict(
@@ -66,7 +66,7 @@ def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, 
     time = compare_times(a[0] if a else (), b[0] if b else ())
     if not on_cpu or time.ratio is None:
         return time
-    reason = f"one process each, and what a CPU takes differs between processes: {MORE}"
+    reason = f"one process each, and CPU times differ between processes; {MORE}"
     return replace(time, ratio_low=None, ratio_high=None, verdict="cannot tell", reason=reason)
 
 
@@ -75,11 +75,28 @@ def is_on_cpu(recording: Recording) -> bool:
 
 
 def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparison | None:
-    """Return what the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy."""
-    walls = [[index_of(recording).wall_us for recording in side] for side in (a, b)]
-    limits = [bound.of_recording(recording) for recording in (*a, *b)]
+    """Return what the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy.
+
+    Steps that no profiler watched, where every recording has such; their medians are those that a report prints.
+    """
+    every = (*a, *b)
+    unwatched = all(item.step_times is not None and not item.step_times.while_recording for item in every)
+    walls = [[_step_samples(recording, unwatched=unwatched) for recording in side] for side in (a, b)]
+    limits = [bound.of_recording(recording) for recording in every]
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
-    return compare_runs(*walls, on_cpu=on_cpu) if walls[0][0] and walls[1][0] else None
+    if not walls[0][0] or not walls[1][0]:
+        return None
+    time = compare_runs(*walls, on_cpu=on_cpu)
+    if unwatched and len(a) == len(b) == 1 and a[0].step_times and b[0].step_times:
+        return replace(time, a_us=a[0].step_times.median_us, b_us=b[0].step_times.median_us)
+    return time
+
+
+def _step_samples(recording: Recording, *, unwatched: bool) -> tuple[float, ...]:
+    times = recording.step_times
+    if not unwatched or times is None:
+        return index_of(recording).wall_us
+    return times.samples_us or (times.median_us,)
 
 
 def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeats") -> TimeComparison:

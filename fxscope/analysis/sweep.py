@@ -52,7 +52,7 @@ def sentences(sweep: Sweep) -> list[str]:
             if rows:
                 found.append(f"{words}: {sentence(sweep, setup, setups[0], rows)}")
     found += [line for setup in setups[1:] for line in paid_for(sweep, setup, setups[0])]
-    return [*found, f"the times are {REPEATS}: in another one they may differ by more than these show"] if found else []
+    return [*found, f"the times are {REPEATS}; other processes may differ by more"] if found else []
 
 
 def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:
@@ -65,7 +65,7 @@ def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:
         extra_us, gain_us = (b.first_call_s - a.first_call_s) * 1e6, (time.a_us or 0) - (time.b_us or 0)
         if extra_us > 0 and gain_us > 0:
             found.append(f"{extra_us / gain_us:,.0f} calls at {sweep.vary} {value}")
-    return [f"the first call of {setup} is paid for after {', '.join(found)}"] if found else []
+    return [f"the first call of {setup} pays off after {', '.join(found)}"] if found else []
 
 
 def sentence(sweep: Sweep, setup: str, base: str, rows: list[tuple[object, TimeComparison]]) -> str:
@@ -78,11 +78,11 @@ def sentence(sweep: Sweep, setup: str, base: str, rows: list[tuple[object, TimeC
         return f"no difference between {setup} and {base} is shown at any {name}"
     if first_faster is None:
         slower = [str(value) for (value, _), v in zip(rows, verdicts, strict=True) if v == "slower"]
-        return f"{setup} is slower than {base} at {name} {', '.join(slower)}, and nowhere shown to be faster"
+        return f"{setup} is slower than {base} at {name} {', '.join(slower)}, and not shown to be faster elsewhere"
     if last_slower is None:
         faster = [str(value) for (value, _), v in zip(rows, verdicts, strict=True) if v == "faster"]
         where = "everywhere" if len(faster) == len(rows) else f"at {name} {', '.join(faster)}"
-        return f"{setup} is faster than {base} {where}, and nowhere shown to be slower"
+        return f"{setup} is faster than {base} {where}, and not shown to be slower elsewhere"
     if last_slower < first_faster:
         low, high = rows[last_slower][0], rows[first_faster][0]
         return f"{setup} is slower than {base} up to {name} {low}, faster from {high} on: the crossover lies between"

@@ -44,7 +44,7 @@ def _regions(recording: Recording) -> dict[TracedRegion, list[str]]:
     found: dict[TracedRegion, list[str]] = {}
     if not any(_REGION.match(name) or _CALL.match(name) for name in set(column(recording.ops, "name"))):
         return found
-    first = index_of(recording).first_step
+    first = index_of(recording).typical_step
     rows = [position for position, step in enumerate(column(recording.launches, "step")) if step == first]
     for launch in picked(recording.launches, rows, ("chain", "op")):
         if (region := _region_of(launch)) is not None:

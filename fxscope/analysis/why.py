@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 from fxscope.analysis import select
-from fxscope.analysis.groups import NamedEnd, Places, call_ops, ends_of, groups, pattern
+from fxscope.analysis.groups import Places, call_ops, ends_of, groups, pattern
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
 from fxscope.errors import PassError
-from fxscope.index import grouped, index_of, kept
+from fxscope.index import by_each, grouped, index_of, kept
 from fxscope.model import Item
+from fxscope.text import counted, microseconds, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fxscope.analysis.groups import KernelGroup
     from fxscope.model import Decision, Recording
 
 
@@ -65,12 +70,12 @@ def unfused(recording: Recording) -> list[Decision]:
 
 def _about(recording: Recording, name: str) -> WhyAnswer:
     try:
-        places = select.find(recording, name).places
+        places = places_of(recording, name)
     except select.UnknownNameError:
-        if lines := life(recording, name):
-            return WhyAnswer(names=(name,), same=(Same(note="\n".join(lines)),))
-        if not (places := labelled(recording, name)):
+        lines = life(recording, name) or [_unplaced(group) for group in labelled(recording, name)]
+        if not lines:
             raise
+        return WhyAnswer(names=(name,), same=(Same(note="\n".join(lines)),))
     found: list[Same] = []
     every: dict[int, Decision] = {}
     for same in grouped(places, lambda place: _key(recording, place)).values():
@@ -94,26 +99,70 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
     return WhyAnswer(names=(name,), same=_largest_first(found), decisions=tuple(every.values()))
 
 
-def labelled(recording: Recording, label: str) -> list[Place]:
-    """The places of the rows that a report calls so: "gelu·mul", "AdamW"."""
-    found = [group for group in groups(recording) if group.label.casefold() == label.casefold()]
-    calls = [index_of(recording).calls[call] for group in found for call in group.calls]
-    inside = {(call.graph, name) for call in calls for name in call.nodes}
-    apart = [key for group in found for key in group.nodes if key not in inside]
-    return [
-        *(Place(call.graph, call.nodes, call.id) for call in calls),
-        *(Place(graph, (node,), None) for graph, node in apart),
+def places_of(recording: Recording, name: str) -> tuple[Place, ...]:
+    """The places that a name means. Where nothing of that name ran, those of a report's rows. Raises UnknownNameError."""
+    try:
+        places, unknown = select.find(recording, name).places, None
+    except select.UnknownNameError as error:
+        places, unknown = (), error
+    index = index_of(recording)
+    nodes = [index.by_key[place.graph, node] for place in places for node in place.nodes]
+    if any(place.call for place in places) or any(
+        node.kind == "kernel" and node.nature != "composite"
+        for node in nodes  # what a composite calls ran, under its name
+    ):
+        return places
+    found = labelled(recording, name)
+    calls = [index.calls[call] for group in found for call in group.calls]
+    inside = {(call.graph, node) for call in calls for node in call.nodes}
+    rows = [Place(call.graph, call.nodes, call.id) for call in calls]
+    rows += [
+        Place(graph, (node,), None) for group in found for graph, node in group.nodes if (graph, node) not in inside
     ]
+    if not rows:  # a part of a kernel, as a decision names it
+        ends, wanted = ends_of(recording), pattern_of(name)
+        for decision in recording.decisions:
+            named = zip(ends(decision), decision.ends, strict=True)
+            rows += [Place(end.graph, end.nodes, end.call) for one, end in named if wanted.fullmatch(one.label)]
+    if unknown is not None and not rows:
+        raise unknown
+    return tuple(dict.fromkeys(rows)) or places
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    """The pattern of a name as a table prints it, cut where it has "…"."""
+    return re.compile(".*".join(map(re.escape, text.split("…"))), re.IGNORECASE)
+
+
+def labelled(recording: Recording, text: str) -> list[KernelGroup]:
+    """The groups that a report's table calls so: "gelu·mul", "mm (backward)", "layer_norm_…ckward", "layers.[0..11]"."""
+    wanted = pattern_of(text)
+
+    def is_called(group: KernelGroup) -> bool:
+        names = (group.label, f"{group.label} ({group.phase})", group.module or "")
+        return any(map(wanted.fullmatch, names))
+
+    return list(filter(is_called, groups(recording)))
+
+
+def _unplaced(group: KernelGroup) -> str:
+    """Describe kernels that no node of a graph explains."""
+    what = "no graph holds the op" if group.attributed else "the op that launched it is not known"
+    time = f", {microseconds(group.time_us)} per step ({percent(group.share)} of the device time)"
+    launches = counted(round(group.launches), "launch", "launches")
+    return f"{group.label}: {what}; {launches}{time if group.time_us is not None else ''}"
 
 
 def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
-    a_found, b_found = select.find(recording, first), select.find(recording, second)
-    pairs = [(a, b) for a in a_found.places for b in b_found.places if a != b]
-    decided = [(a, b, found) for a, b in pairs if (found := decide(recording, a, b))]
+    a_found, b_found = places_of(recording, first), places_of(recording, second)
+    decided = _decided(recording, a_found, b_found)
     ends = ends_of(recording)
 
     def key(item: tuple[Place, Place, list[Decision]]) -> object:
-        return tuple((*map(_side, ends(one)), one.verdict, one.reason_code, one.hint_code) for one in item[2])
+        return tuple(
+            (*((end.label, end.phase) for end in ends(one)), one.verdict, one.reason_code, one.hint_code)
+            for one in item[2]
+        )
 
     found = [
         Same(
@@ -128,18 +177,21 @@ def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
     ]
     every = {id(item): item for _, _, items in decided for item in items}
     if not found:
-        a, b = (places[0] for places in (a_found.places, b_found.places))
+        a, b = a_found[0], b_found[0]
         note = not_neighbours(recording, a, b, first, second)
         found = [Same(nodes=tuple((a.graph, node) for node in a.nodes), graph=a.graph, note=note)]
     return WhyAnswer(names=(first, second), same=_largest_first(found), decisions=tuple(every.values()))
 
 
+def _decided(
+    recording: Recording, ones: Iterable[Place], others: Sequence[Place]
+) -> list[tuple[Place, Place, list[Decision]]]:
+    pairs = ((a, b) for a in ones for b in others if a != b)
+    return [(a, b, found) for a, b in pairs if (found := decide(recording, a, b))]
+
+
 def _largest_first(found: list[Same]) -> tuple[Same, ...]:
     return tuple(sorted(found, key=lambda item: -item.count))
-
-
-def _side(end: NamedEnd) -> object:
-    return end.label, end.phase
 
 
 def _key(recording: Recording, place: Place) -> object:
@@ -166,6 +218,16 @@ def touches(decision: Decision, place: Place) -> bool:
     return bool({*decision.a, *decision.b} & set(place.nodes)) or not place.nodes
 
 
+def _by_place(recording: Recording) -> dict[object, list[Decision]]:
+    """Kernel call, and (graph, node) → the decisions about it."""
+    return by_each(
+        recording.decisions,
+        lambda item: {
+            key for end in item.ends for key in (end.call, *((end.graph, node) for node in end.nodes)) if key
+        },
+    )
+
+
 def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
     """The decisions about two places: of two that ran in one call, the nearest of each node of the smaller one."""
     if a.call is not None and a.call == b.call:
@@ -180,10 +242,12 @@ def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
             across += [item for item in met[:1] if item not in across]
         together = [item for item in inside if all({*nodes} & {*item.a, *item.b} for nodes in (ones, others))]
         return across or together[:1] or inside[:1]
+    known = kept(recording, "decisions of places", _by_place)
     if a.call is not None and b.call is not None:
-        return [item for item in recording.decisions if {item.a_call, item.b_call} == {a.call, b.call}]
+        return [item for item in known.get(a.call, ()) if {item.a_call, item.b_call} == {a.call, b.call}]
     found: list[Decision] = []
-    for item in recording.decisions:
+    of_a = {id(item): item for node in a.nodes for item in known.get((a.graph, node), ())}
+    for item in of_a.values():
         for one, other in (item.ends, item.ends[::-1]):
             if (
                 (one.graph, other.graph) == (a.graph, b.graph)
@@ -208,6 +272,8 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
     calls = index_of(recording).calls
     if any(place.call in calls and calls[place.call].reads is None for place in (a, b)):
         return f"{first} and {second}: unknown. The buffers of their kernel calls were not read."
+    if a.call is None or b.call is None:
+        return f"{first} and {second}: never considered. No tensor is known to pass between them."
     way = path(recording, a, b)
     text = f"{first} and {second}: never considered, no shared buffer."
     if way:

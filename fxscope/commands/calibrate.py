@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-o", "--output", metavar="FILE", required=True, help="the GPU's file, for `--target FILE`")
-    add("--from", dest="source", metavar="FILE", help="fit to measurements that were made before (FILE.measured.json)")
+    add("-o", "--output", metavar="FILE", required=True, help="write the GPU's file, for `--target FILE`")
+    add("--from", dest="source", metavar="FILE", help="fit earlier measurements (FILE.measured.json), measure nothing")
     add("--force", action="store_true", help="overwrite files that exist")
 
 

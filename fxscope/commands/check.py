@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 EPILOG = """A file of expectations:
 
-  kernels = 4                       # kinds at the top are held against every recording
+  kernels = 4                       # at the top: for every recording
   [[expect]]
-  claim = "the activation is fused"   # your words
+  claim = "the activation is fused"   # any text
   in = "compiled"                     # which recording (its file's name, or NAME=FILE on the command line)
   fused = ["gelu", "mul"]
 
 Numbers: 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (2 % either way), ">= 50 MB". Places: "compiled:aten::mm#1" is the
-first aten::mm of a step of that recording. `fxscope check --kinds` lists what can be expected."""
+first aten::mm of a step of that recording. `fxscope check --kinds` lists the kinds."""
 
 
 SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
@@ -37,14 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="recordings, traces, folders with a trace, sweeps (NAME=FILE gives one a name), and last the .toml file",
+        help="recordings, traces, folders with a trace, sweeps (NAME=FILE names one); the last is the .toml file",
     )
-    parser.add_argument("--learn", action="store_true", help="write expectations that the recording meets, as TOML")
-    parser.add_argument("--kinds", action="store_true", help="list what can be expected")
+    parser.add_argument("--learn", action="store_true", help="write what the recording does as expectations (TOML)")
+    parser.add_argument("--kinds", action="store_true", help="list the kinds of expectations")
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
     common.add_trace_options(parser)
     common.add_text_options(
-        parser, "write FILE instead: .txt .md .json .xml .sarif (.toml with --learn)", (*SUFFIXES.values(), "github")
+        parser, "write to FILE: .txt .md .json .xml .sarif (.toml with --learn)", (*SUFFIXES.values(), "github")
     )
 
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     show: dict[str, Callable[[CheckReport], str]] = {
         "terminal": lambda report: findings.check_text(report, width=common.width()),
         "md": findings.check_markdown,
-        "json": lambda item: item.to_json() + "\n",
+        "json": lambda item: failed_first(item).to_json() + "\n",
         "junit": reports.junit,
         "github": lambda item: reports.github(item, where=expectations[0]),
         "sarif": lambda item: reports.sarif(item, where=expectations[0]),
@@ -85,6 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
         store.write(arguments.junit, reports.junit(report), force=arguments.force)
         print(f"wrote {arguments.junit}", file=sys.stderr)
     return 0 if report.passed else 1
+
+
+def failed_first(report: CheckReport) -> CheckReport:
+    from fxscope.model import replace
+
+    return replace(report, outcomes=tuple(sorted(report.outcomes, key=lambda item: item.status == "met")))
 
 
 def learn(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.analysis import select
+from fxscope.analysis import why
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
     parser.add_argument("name", nargs="?", metavar="NAME", help="only the call of this kernel, op, variable or node")
-    parser.add_argument("--full", action="store_true", help="the whole file, also lines that belong to no call")
-    parser.add_argument("--graph", metavar="ID", help="only this graph's code, such as 0/0:inference")
-    common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
+    parser.add_argument("--full", action="store_true", help="print the whole file, also lines that belong to no call")
+    parser.add_argument("--graph", metavar="ID", help="print only this graph's code, such as 0/0:inference")
+    common.add_text_options(parser, "write to FILE: .txt, .md or .json")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     texts = chosen(recording, arguments.graph)
     call = None
     if arguments.name is not None:
-        places = [place for place in select.find(recording, arguments.name).places if place.call is not None]
+        places = [place for place in why.places_of(recording, arguments.name) if place.call is not None]
         if not places:
             raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
         call = places[0].call
@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
             {"source": source.id, **line._asdict()}
             for source in texts
             for line in code.annotate(recording, source)
-            if call is None or line.call == call
+            if (line.call == call if call is not None else line.call is not None or arguments.full)
         ]
-        common.write_text(encoded(lines).decode() + "\n", arguments.output, arguments)
+        common.write_text(encoded({"lines": lines}).decode() + "\n", arguments.output, arguments)
         return 0
     parts: list[str] = []
     for source in texts:

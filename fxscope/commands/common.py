@@ -173,16 +173,21 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     """Return how traces among the inputs are read."""
     group = parser.add_argument_group("traces")
     group.add_argument(
-        "--steps", type=step_range, metavar="A:B", help="keep active steps A up to, not including, B; or N"
+        "--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3"
     )
     group.add_argument("--debug-dir", metavar="FOLDER", help="the compile's folder, from TORCH_COMPILE_DEBUG=1")
     group.add_argument(
         "--compile-log", metavar="LOG", help="the compile's log or folder of logs, from TORCH_TRACE=FOLDER"
     )
     group.add_argument("--capture", metavar="TRACE", help="the trace in which the CUDA or HIP graphs were captured")
-    group.add_argument("--strict", action="store_true", help="a damaged trace is an error, not a problem to report")
     group.add_argument(
-        "--max-size", type=size, metavar="SIZE", help="largest size unpacked (16G; 50 times a packed file)"
+        "--strict", action="store_true", help="fail on a damaged trace (default: read the undamaged events)"
+    )
+    group.add_argument(
+        "--max-size",
+        type=size,
+        metavar="SIZE",
+        help="refuse traces that are larger when unpacked (default: 16G, or 50 × the packed size)",
     )
 
 
@@ -396,13 +401,13 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=None,
-        help="write FILE, its suffix gives the format: .fxscope .json .svg .dot .md .html .txt; repeatable",
+        help="write FILE; its suffix is the format: .fxscope .json .svg .dot .md .html .txt; repeatable",
     )
-    group.add_argument("--format", metavar="NAME", help="format, whatever the suffix; without -o it goes to stdout")
+    group.add_argument("--format", metavar="NAME", help="use this format, whatever the suffix; to stdout without -o")
     group.add_argument("--json", action="store_const", const="report", dest="format", help="the report as JSON")
     add_budget_option(group)
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
-    group.add_argument("--all", action="store_true", help="everything, not one screen")
+    group.add_argument("--all", action="store_true", help="print all rows, not one screen")
     group.add_argument(
         "--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad, kernel_calls…"
     )
@@ -416,7 +421,7 @@ def add_text_options(parser: argparse.ArgumentParser, output: str, formats: Sequ
     group.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
     add_budget_option(group)
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
-    group.add_argument("--all", action="store_true", help="everything, not one screen")
+    group.add_argument("--all", action="store_true", help="print all rows, not one screen")
 
 
 def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Mapping[str, str] = TEXT_SUFFIXES) -> str:
@@ -434,30 +439,33 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
 
 
 def add_budget_option(parser: Any) -> None:
-    help = "with --json: at most N bytes, the most important first, and the command for the rest"
-    parser.add_argument("--budget", type=int, default=0, metavar="N", help=help)
+    from fxscope.analysis.budget import DEFAULT_BYTES
+
+    help = "limit of --json in bytes (default: %(default)s; 0: none); the most important rows come first"
+    parser.add_argument("--budget", dest="json_bytes", type=int, default=DEFAULT_BYTES, metavar="N", help=help)
 
 
 def budgeted(text: str, arguments: argparse.Namespace) -> str:
-    """The text of an answer, within `--budget` where it is JSON."""
+    """A JSON answer for stdout, within `--budget`."""
     import json
     import shlex
 
     from fxscope.analysis.budget import fit
 
-    budget = getattr(arguments, "budget", 0)
-    if budget <= 0 or not text.startswith(("{", "[")):
+    limit = getattr(arguments, "json_bytes", 0)
+    if limit <= 0 or getattr(arguments, "all", False):
         return text
     words = list(arguments.words)
     at = words.index("--budget") if "--budget" in words else len(words)
-    return fit(json.loads(text), budget, more=shlex.join(["fxscope", *words[:at], *words[at + 2 :]])) + "\n"
+    more = ["fxscope", *words[:at], *words[at + 2 :], "--budget", "0"]
+    return fit(json.loads(text), limit, more=shlex.join(more)) + "\n"
 
 
 def write_text(text: str | bytes, output: str | Path | None, arguments: argparse.Namespace) -> None:
     from fxscope import store
 
     if not output:
-        sys.stdout.write(budgeted(str(text), arguments))
+        sys.stdout.write(budgeted(str(text), arguments) if getattr(arguments, "format", None) == "json" else str(text))
     else:
         print(f"wrote {store.write(output, text, force=arguments.force)}", file=sys.stderr)
 
@@ -591,7 +599,8 @@ def write_stdout(recording: Recording, arguments: argparse.Namespace, *, keep: b
     from fxscope.store import rescue
 
     try:
-        data = render(recording, arguments.format, **{key: value for key, value in options.items() if key != "name"})
+        kept = {key: value for key, value in options.items() if key != "name" or arguments.format == "report"}
+        data = render(recording, arguments.format, **kept)
         if isinstance(data, str):
             data = budgeted(data, arguments) if arguments.format == "report" else data
             data = data.encode("utf-8", errors="replace")

@@ -29,9 +29,9 @@ HEADINGS = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="where the pictures go")
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="for recordings and pictures")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
-    parser.add_argument("--no-target", action="store_true", help="leave out the plan for an H200 (about 15 s)")
+    parser.add_argument("--no-target", action="store_true", help="do not plan for an H200 (saves about 15 s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,11 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"=== {HEADINGS['h200_compiled']}\n")
     compiled = str(folder / "h200_compiled.fxscope")
     print(report.render(recordings["h200_compiled"], width=common.width(), name=compiled))
-    print("=== Eager, compiled, with Liger's kernel; on an H200 and on this machine\n")
+    print("=== All recordings, on an H200 and on this machine (here)\n")
     print("\n".join(report.summary(list(recordings.values()), width=common.width())))
     for line in failed:
         print(f"\nnot recorded: {line}")
-    print("\n=== Guess first, then look: the kernel calls of the compiled MLP, in order\n")
+    print("\n=== Kernel calls of the compiled MLP, in order\n")
     print(three_ways(recordings))
     print(f"\n{folder}/ has {len(recordings)} recordings, a picture of each, and a page: {written[-1]}")
     print(f"Next: fxscope diff {folder / 'h200_eager.fxscope'} {compiled}")

@@ -18,11 +18,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "a",
         metavar="A",
         help="a recording, a trace, a folder with a trace and its compile's files, or a folder of recordings of one "
-        "program, each made by a process of its own",
+        "program, each from a separate process",
     )
-    parser.add_argument("b", metavar="B", help="the other one")
+    parser.add_argument("b", metavar="B", help="the recording to compare A with")
     common.add_trace_options(parser)
-    common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
+    common.add_text_options(parser, "write to FILE: .txt, .md or .json")
     parser.add_argument(
         "--resources", action="store_true", help="also list registers, spills, occupancy and launch configurations"
     )
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.compare import compare
-    from fxscope.render.diff import diff_markdown, diff_text
+    from fxscope.render.diff import diff_json, diff_markdown, diff_text
 
     format = common.text_format(arguments.output, arguments)
     names = (arguments.a, arguments.b)
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     show: dict[str, Callable[[Comparison], str]] = {
         "terminal": lambda item: diff_text(item, width=common.width(), every=arguments.all),
         "md": lambda item: diff_markdown(item, every=arguments.all),
-        "json": lambda item: item.to_json() + "\n",
+        "json": diff_json,
     }
     output = show[format](comparison)
     if arguments.resources and format != "json":  # the JSON form holds them anyway

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
+from fxscope.analysis import select
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.text import listed
@@ -12,6 +15,8 @@ from fxscope.text import listed
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
+
+    from fxscope.model import Recording
 
 CALLS = ("call_function", "dispatch")
 FORMS = ("all", "table", "tree", "prose")
@@ -21,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "op",
         metavar="OP",
-        help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; with --recording, a node of it; or "
-        "FILE.py:FUNCTION of yours, a factory or with a --shape for each tensor that it takes",
+        help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; with --recording, one of its nodes; "
+        "FILE.py:FACTORY; or FILE.py:FUNCTION with one --shape per tensor",
     )
     parser.add_argument(
         "--device", metavar="DEVICE", help="where the tensors are: cpu, cuda, meta (default: cuda where there is a GPU)"
@@ -30,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-grad", action="store_true", help="no input requires grad")
     parser.add_argument("--autocast", action="store_true", help="inside torch.autocast")
     parser.add_argument(
-        "--trace", action="store_true", help="run it on tensors of --shape and show what it really called"
+        "--trace", action="store_true", help="run it on tensors of --shape and show the ops that it called"
     )
     parser.add_argument(
         "--shape", action="append", metavar="8x16", help="shape of the next tensor, with --trace; repeatable"
@@ -39,8 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recording", metavar="RECORDING", help="take OP's target, shapes and dtype from this recording"
     )
-    parser.add_argument("--format", choices=FORMS, default="all", help="one form only (default: all)")
+    parser.add_argument("--format", choices=FORMS, default="all", help="print one form (default: all)")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
+    common.add_budget_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -80,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         import msgspec
 
-        print(msgspec.json.encode(found).decode())
+        sys.stdout.write(common.budgeted(msgspec.json.encode(found).decode(), arguments))
     else:
         print(text.render(found, form=arguments.format, width=common.width()))
     return 0
@@ -110,8 +116,31 @@ def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, a
     except (Exception, SystemExit) as error:
         raise factories.raised(program, error) from None
     with legible_streams():
-        print(recording.to_json() if arguments.json else str(render(recording, "terminal", stage="eager")).rstrip())
+        if not arguments.json:
+            print(str(render(recording, "terminal", stage="eager")).rstrip())
+        elif arguments.json_bytes > 0:
+            print(common.budgeted(json.dumps({"title": program, "chain": chain(recording)}), arguments))
+        else:
+            print(recording.to_json())
     return 0
+
+
+def chain(recording: Recording) -> list[dict[str, Any]]:
+    """Return the dispatched ops in order, each with the op that called it, what it is, and its line."""
+    return [
+        {
+            "name": node.name,
+            "op": node.target,
+            "called_by": node.parent,
+            "kind": node.kind,
+            "reason": node.reason,
+            "inputs": list(node.inputs),
+            "line": select.place(node.source),
+        }
+        for graph in recording.graphs
+        for node in graph.nodes
+        if node.op == "dispatch"
+    ]
 
 
 def _shapes(words: list[str] | None) -> tuple[tuple[int, ...], ...]:

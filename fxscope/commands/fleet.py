@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from fxscope.fleet.model import Digest, Fleet
     from fxscope.fleet.sources import Source
 
-SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html"}
+SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".svg": "svg", ".png": "png"}
 MAX_LISTED = 6  # folders
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout
 
-EPILOG = """One trace a rank, as torch.profiler exports them (rank0.json.gz, …; two steps at least). By default the traces are
-read by processes of this machine, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray.
+EPILOG = """One trace per rank, as torch.profiler exports them (rank0.json.gz, …; two steps or more). By default
+processes of this machine read the traces, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray.
 
-Expectations for CI (--check FILE.toml; exit code 1 where one is not met):
+Expectations for CI (--check FILE.toml; exit code 1 if one is not met):
   same_plan = true            # every rank launches the same kernels
   even = true                 # no rank stands out
-  lateness = "<= 5 %"         # of a step, what the latest rank costs; or "<= 200 us"
-  exposed = "<= 20 %"         # of a step, communication with nothing else running
-  ranks = 8                   # so many could be compared"""
+  lateness = "<= 5 %"         # of a step: cost of the latest rank; or "<= 200 us"
+  exposed = "<= 20 %"         # of a step: communication while nothing else runs
+  ranks = 8                   # number of ranks that could be compared"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,22 +37,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    places = "a folder of traces, one a rank; an address (s3://, gs://, hf://, …); or traces"
+    places = "a folder with one trace per rank, an address (s3://, gs://, hf://, …), or traces"
     add("traces", nargs="+", metavar="FOLDER-OR-URL", help=places)
-    add("--pattern", metavar="REGEX", help="only files whose path in the folder this finds")
+    add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
-    add("--jobs", type=positive, metavar="N", help="processes at once (default: one a core, as memory allows)")
-    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)")
-    add("--check", metavar="FILE.toml", help="hold the job against expectations; exit code 1 where one is not met")
-    outputs = (
-        "write FILE instead: .html, .md, .json, .txt; may be given again. Digests are kept beside it and used again"
-    )
+    add("--jobs", type=positive, metavar="N", help="processes at once (default: one per core, as memory allows)")
+    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default 2G)")
+    add("--check", metavar="FILE.toml", help="check the job against expectations; exit code 1 if one is not met")
+    outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable. Digests are stored beside it and reused"
     add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
     add("--format", choices=FORMATS, help="format, whatever the suffix")
     add("--json", action="store_const", const="json", dest="format", help="short for --format json")
     common.add_budget_option(parser)
     add("--force", action="store_true", help="overwrite a file that exists")
-    add("--all", action="store_true", help="every finding with its evidence, and the rule")
+    add("--all", action="store_true", help="print every finding with its evidence, and the rule")
 
 
 def positive(text: str) -> int:
@@ -173,6 +171,11 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
         from fxscope.render import fleet_page
 
         output = fleet_page.render(fleet, digests)
+    elif format in ("svg", "png"):
+        from fxscope.render import fleet_strip, strip
+
+        output = fleet_strip.render(fleet, dark=None if format == "svg" else False)
+        output = strip.rasterised(output) if format == "png" else output
     elif format == "json":
         output = fleet.to_json() + "\n"
     elif format == "md":

@@ -1,4 +1,4 @@
-"""`fxscope guess FILE.py:FACTORY`: say what you expect, then see what happens."""
+"""`fxscope guess FILE.py:FACTORY`: compare a guess with a recording."""
 
 from __future__ import annotations
 
@@ -58,13 +58,11 @@ QUESTIONS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("factory", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
-    parser.add_argument(
-        "--target", metavar="GPU", help="guess what Inductor writes for this GPU (h200, …); no eager part"
-    )
+    parser.add_argument("--target", metavar="GPU", help="guess only what Inductor writes for this GPU (h200, …)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Load the factory, ask, record, confront. A wrong guess is no error: that is what it is for."""
+    """Load the factory, ask, record, compare. A wrong guess is not an error."""
     from fxscope.analysis.findings import CheckReport
     from fxscope.assertions import plan
     from fxscope.factories import load_factory

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="kernel names; none: read them from stdin, one a line")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line, with `name`, `role` and `decoded`")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="kernel names (default: stdin, one per line)")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line: `name`, `role`, `decoded`")
 
 
 def run(arguments: argparse.Namespace) -> int:

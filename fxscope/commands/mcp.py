@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.description = __doc__
     parser.add_argument(
-        "folders", nargs="+", metavar="FOLDER", help="what tools may read and write; paths start at the first"
+        "folders", nargs="+", metavar="FOLDER", help="tools read and write here only; relative paths start at the first"
     )
     parser.add_argument(
         "--budget", type=int, default=DEFAULT_BYTES, metavar="N", help="bytes of an answer (default %(default)s)"
@@ -122,9 +122,7 @@ class Tools:
     def diff(self, a: str, b: str) -> str:
         """Return what changed from recording A to B: times with their noise, kernels, fusions, recompiles."""
         words = ("diff", self._path(a), self._path(b))
-        answer = self._json(*words)
-        answer["kernels"].sort(key=lambda match: match["kind"] == "same")  # what changed comes first
-        return self._fit(answer, words)
+        return self._fit(self._json(*words), words)
 
     def check(self, recordings: list[str], expectations: str) -> str:
         """Hold recordings against a .toml file of expectations."""
@@ -145,7 +143,7 @@ class Tools:
         return self._fit({**first, **{key: answer.get(key) for key in keys or answer}}, words)
 
     def _json(self, *words: str) -> dict[str, Any]:
-        answer = json.loads(self._output(*words, "--json"))
+        answer = json.loads(self._output(*words, "--json", "--budget", "0"))
         return answer if isinstance(answer, dict) else {"rows": answer}
 
     def _output(self, *words: str) -> str:
@@ -159,7 +157,7 @@ class Tools:
     def _fit(self, answer: dict[str, Any], words: Sequence[str]) -> str:
         from fxscope.analysis.budget import fit
 
-        return fit(answer, self.budget, more=f"fxscope {shlex.join(words)} --json")
+        return fit(answer, self.budget, more=f"fxscope {shlex.join(words)} --json --budget 0")
 
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
         """Run a verb in a process of its own: stdout is the protocol's here."""

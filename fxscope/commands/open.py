@@ -27,9 +27,9 @@ PIECE_BYTES = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", help="a Kineto trace, .json or .json.gz")
+    parser.add_argument("trace", metavar="TRACE", help="a Kineto trace, .json or .json.gz")
     parser.add_argument(
-        "--annotated", action="store_true", help="each kernel carries its nodes, source line and fusion group"
+        "--annotated", action="store_true", help="add nodes, source line and fusion group to each kernel"
     )
     parser.add_argument(
         "--debug-dir", metavar="FOLDER", help="with --annotated: the compile's TORCH_COMPILE_DEBUG folder"
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
-    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="give up if no one fetches it (120)")
+    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="stop if no browser fetches it (120)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`fxscope redact FILE -o FILE`: a recording that can be given away."""
+"""`fxscope redact FILE -o FILE`: a copy of a recording that can be shared."""
 
 from __future__ import annotations
 

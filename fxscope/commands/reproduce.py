@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.analysis import select
+from fxscope.analysis import why
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.index import index_of
@@ -18,8 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
     parser.add_argument("name", metavar="CALL", help="a kernel, op or node that ran in one call: call:0/0:inference:3")
     group = parser.add_argument_group("output")
-    group.add_argument("-o", "--output", metavar="FILE", help="write FILE instead of printing it")
-    common.add_budget_option(group)
+    group.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of stdout")
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
 
 
@@ -27,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render import reproduce
 
     recording = common.read(arguments.recordings, arguments)
-    calls = [place.call for place in select.find(recording, arguments.name).places if place.call is not None]
+    calls = [place.call for place in why.places_of(recording, arguments.name) if place.call is not None]
     if not calls:
         raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
     if len(calls) > 1:

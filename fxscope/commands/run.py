@@ -4,12 +4,12 @@
     fxscope run [options] -m package.module [its arguments]
     fxscope run [options] FILE.py:FACTORY [options]
 
-A script runs unchanged, as `python SCRIPT.py …` would: what comes after its name is its own. At the very end, `-o`,
-`--format`, `--json`, `--force` and `--stage` are fxscope's, unless the script itself has an option of that name or its
-arguments begin with `--` (`fxscope run SCRIPT.py -- …`). Where the script ends by an exception, `sys.exit(3)`, `os._exit` or
-ctrl-C, what ran until then is recorded, and the exit code is the script's. A signal without a handler ends it at once.
+A script runs unchanged, as with `python SCRIPT.py …`: arguments after its name are passed to it. The last arguments may be
+fxscope's `-o`, `--format`, `--json`, `--force` and `--stage`, unless the script has an option of that name or `--` comes
+before its arguments (`fxscope run SCRIPT.py -- …`). A script that ends by an exception, `sys.exit(3)`, `os._exit` or ctrl-C
+is recorded up to there; the exit code is the script's. A signal without a handler ends it at once.
 
-A factory is a function of no arguments that returns `(module, inputs)`; a dictionary at the end holds keyword inputs.
+A factory is a function of no arguments that returns `(module, inputs)`; a dictionary as last input has keyword arguments.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="an Inductor switch, such as epilogue_fusion=false; repeatable; implies --compile",
     )
     group.add_argument("--backward", action="store_true", help="run the backward pass as well")
+    group.add_argument(
+        "--numerics",
+        action="store_true",
+        help="run once more and compare each kernel's values with eager, fp64 as judge; implies --compile",
+    )
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
     group.add_argument(
         "--keep",
@@ -60,38 +65,36 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=("ptx", "sass"),
-        help="with --target: keep ptx or sass of each Triton kernel among the recording's sources; repeatable",
+        help="with --target: record the ptx or sass of each Triton kernel; repeatable",
     )
     both = parser.add_argument_group("recording")
-    both.add_argument("--title", metavar="TEXT", help="what to call the recording")
+    both.add_argument("--title", metavar="TEXT", help="title of the recording")
     both.add_argument(
         "--steps",
         type=int,
         metavar="N",
-        help="profiled calls of a factory (default 3); steps of each kind that are kept of a script (default 3)",
+        help="profiled calls of a factory, or profiled steps of each kind of a script (default 3)",
     )
     both.add_argument(
-        "--warmup", type=int, metavar="N", help="calls, or steps of a script, before them (default 2; of a script 1)"
+        "--warmup", type=int, metavar="N", help="unprofiled calls or steps before (default: 2 calls, 1 step)"
     )
     both.add_argument(
         "--skip-init",
         action="store_true",
-        help="of a script: leave out the chapter about what runs before the first step (weights, data sets, compiling)",
+        help="do not record what a script runs before its first step (weights, data sets, compiling)",
     )
     both.add_argument(
         "--sigterm",
         action="store_true",
-        help="record a script that SIGTERM ends, too; the signal then waits for the C function that runs",
+        help="also record a script that SIGTERM ends; the signal then waits until the running C function returns",
     )
     both.add_argument(
         "--keep-caches",
         action="store_true",
-        help="let Inductor use its caches; what comes out of one leaves no evidence, and fxscope says so",
+        help="let Inductor use its caches; a graph from a cache has no fusion decisions",
     )
     both.add_argument(
-        "--whole-sources",
-        action="store_true",
-        help="embed the program's files as a whole, not only the lines that ops stem from",
+        "--whole-sources", action="store_true", help="record the program's whole files, not only the lines of its ops"
     )
     add_output_options(parser)
 
@@ -119,7 +122,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 def _run_factory(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for scripts", "skip_init", "sigterm")
     if arguments.target:
-        refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches")
+        refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches", "numerics")
     else:
         refuse(arguments, "it is for a plan: give --target GPU as well", "keep")
     title = arguments.title or arguments.program.rpartition(":")[2]
@@ -166,6 +169,7 @@ def _record(
             **({} if arguments.warmup is None else {"warmup": arguments.warmup}),
             title=title,
             bypass_caches=not arguments.keep_caches,
+            numerics=arguments.numerics,
             progress=say,
         )
     except FxscopeError:
@@ -176,7 +180,7 @@ def _record(
 
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
     """The keyword arguments of `torch.compile` that the options ask for; None where they ask for none."""
-    if not (arguments.compile or arguments.mode or arguments.dynamic or arguments.set):
+    if not (arguments.compile or arguments.mode or arguments.dynamic or arguments.set or arguments.numerics):
         return None
     options: dict[str, Any] = {}
     if arguments.mode:

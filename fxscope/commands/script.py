@@ -178,7 +178,6 @@ class _Run:
             warn=False,
             skip_start=True,
             skip_init=arguments.skip_init,
-            remember=True,
             steps=arguments.steps,
             warmup=arguments.warmup,
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.findings import Sweep, SweepPoint
     from fxscope.model import Recording
 
-SUFFIXES = (".json", ".svg", ".html")
+SUFFIXES = (".json", ".svg")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,11 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--repeats", type=int, default=10, metavar="N", help="samples of each wall time (default 10)")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
-    parser.add_argument("--from", dest="source", metavar="FILE", help="show a sweep that was measured before (.json)")
+    parser.add_argument("--from", dest="source", metavar="FILE", help="show an earlier sweep (.json)")
     parser.add_argument(
         "-o", "--output", metavar="FILE", action="append", help=f"write FILE: {' '.join(SUFFIXES)}; repeatable"
     )
     parser.add_argument("--json", action="store_true", help="print the sweep as JSON")
+    common.add_budget_option(parser)
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
 
@@ -59,11 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
         sweep = measure(arguments)
     for name in arguments.output or ():
-        make = {".json": sweep.to_json, ".svg": lambda: chart.svg(sweep), ".html": lambda: sweeps.html(sweep)}
-        store.write(Path(name), make[Path(name).suffix](), force=arguments.force)
+        text = chart.svg(sweep) if Path(name).suffix == ".svg" else sweep.to_json()
+        store.write(Path(name), text, force=arguments.force)
         print(f"wrote {name}", file=sys.stderr)
     if arguments.json or not arguments.output:
-        sys.stdout.write(sweep.to_json() if arguments.json else sweeps.text(sweep))
+        sys.stdout.write(common.budgeted(sweep.to_json(), arguments) if arguments.json else sweeps.text(sweep))
     failed = [point for point in sweep.points if point.problem is not None]
     if failed:
         where = f"{failed[0].setup} at {sweep.vary}={failed[0].vary.get(sweep.vary)}"

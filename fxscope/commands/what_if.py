@@ -23,16 +23,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         dest="settings",
-        help="an Inductor switch to change; repeatable: all are changed at once",
+        help="an Inductor switch to change; repeatable, all at once",
     )
-    parser.add_argument("--mode", metavar="MODE", help="a mode of torch.compile to change to, instead of switches")
+    parser.add_argument("--mode", metavar="MODE", help="change the mode of torch.compile instead of switches")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
     parser.add_argument("--dynamic", action="store_true", help="compile with dynamic shapes")
     parser.add_argument("--target", metavar="GPU", help="plan for this GPU instead of running")
     parser.add_argument("--steps", type=int, default=10, metavar="N", help="profiled calls of each (default 10)")
     parser.add_argument("--save", nargs=2, metavar=("BEFORE", "AFTER"), help="also write the two recordings")
-    parser.add_argument("--all", action="store_true", help="every change, and what did not change")
+    parser.add_argument("--all", action="store_true", help="print all rows, not one screen")
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
+    common.add_budget_option(parser)
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
 
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.compare import compare
     from fxscope.factories import load_factory, parse_setting
     from fxscope.render import check_target
-    from fxscope.render.diff import SAME, diff_text, is_same
+    from fxscope.render.diff import SAME, diff_json, diff_text, is_same
 
     changed = dict(parse_setting(text) for text in arguments.settings)
     check(arguments, changed)
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name, recording in zip(arguments.save or (), (before, after), strict=False):
         store.write(name, store.encode(recording), force=arguments.force)
     if arguments.json:
-        print(comparison.to_json())
+        sys.stdout.write(common.budgeted(diff_json(comparison), arguments))
         return 0
     notes = [
         f"{name} is {value!r} already: nothing is changed by it"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     import argparse
+
+    from fxscope.analysis.why import WhyAnswer
+    from fxscope.model import Recording
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +20,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="none: all missed fusions; one: its kernel and its neighbours; two: that pair. A variable, op, FX node, "
+        help="no name: all missed fusions; one: its kernel and its neighbours; two: that pair. A variable, op, FX node, "
         "buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
     )
-    common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
+    parser.add_argument(
+        "--pattern",
+        metavar="PATTERN",
+        help="what a pattern of the compiler replaced, else the closest candidate and the first check that failed: "
+        "_sfdp_pattern_14, addmm, …; a NAME restricts it to that node's graph",
+    )
+    common.add_text_options(parser, "write to FILE: .txt, .md or .json")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,17 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.names) > 2:
         raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
     recording = common.read(arguments.recordings, arguments)
+    if arguments.pattern:
+        from fxscope.analysis.rewrites import pattern_story
+
+        story = pattern_story(recording, arguments.pattern, *arguments.names[:1])
+        common.write_text(common.fenced(story + "\n", format), arguments.output, arguments)
+        return 0
     answer = why(recording, *arguments.names)
     if format == "json":
-        import msgspec
-
         from fxscope.model import encoded
 
-        # With the words beside their codes.
-        found = [
-            {**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint} for item in answer.decisions
-        ]
-        found += [{"note": item.note} for item in answer.same if item.note]
+        found = missed(recording) if not arguments.names else decided(answer)
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0
     text = words(recording, answer, width=common.width(), everything=arguments.all)
@@ -49,3 +58,20 @@ def run(arguments: argparse.Namespace) -> int:
         common.fenced(common.clipped(text, everything=arguments.all), format), arguments.output, arguments
     )
     return 0
+
+
+def missed(recording: Recording) -> dict[str, Any]:
+    """The missed fusions of the report, most time saved first."""
+    from fxscope.analysis.report import report
+
+    made = report(recording)
+    return {"missed": made.missed, "brackets": made.brackets}
+
+
+def decided(answer: WhyAnswer) -> dict[str, Any]:
+    """The decisions about names, most time saved first, with the words beside their codes."""
+    import msgspec
+
+    ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or item.saved_us or 0.0))
+    found = [{**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint} for item in ordered]
+    return {"decisions": found, "notes": [item.note for item in answer.same if item.note]}

@@ -53,7 +53,8 @@ def digest(path: str | Path) -> Digest:
     Raises:
         TraceError: no such file, not a trace, too large, or no events. What is merely damaged is a problem in the digest.
     """
-    trace = columns.read(Path(path), args_of=_tells_of_communication)
+    # The kernel itself, or what launched it, says which collective ran.
+    trace = columns.read(Path(path), args_of=lambda name: name == "record_param_comms" or collective(name) is not None)
     return _Reading(trace).digest()
 
 
@@ -230,7 +231,9 @@ class _Reading:
                 groups[name] = Group(name=name, ranks=_ranks(_first("group_ranks", *args)))
             step = self.numbers[int(self.launch_step[row])]
             group = list(groups).index(name) if name is not None else -1
-            kind = _text(_first("collective", *args)) or _kind_of(trace.name_of(row))
+            name = trace.name_of(row)
+            by_name = (collective(name) or {}).get("operation") or name.split("(")[0]
+            kind = _text(_first("collective", *args)) or str(by_name)
             found.append((step, group, kind, whole(_first("sequence", *args)), order[step, name]))
             order[step, name] += 1
         names = ("step", "group", "kind", "sequence", "place")
@@ -304,7 +307,11 @@ class _Reading:
             ops = self.trace.op[rows]
             for row in np.unique(ops[ops >= 0]).tolist():
                 name, args = self.trace.name_of(row), details.get(row)
-                if args is None or not isinstance(args.shapes, list) or not _any_shape(args.shapes):
+                if (
+                    args is None
+                    or not isinstance(args.shapes, list)
+                    or not any(isinstance(item, list) and item for item in args.shapes)
+                ):
                     continue
                 key = (name, str(args.shapes).replace(" ", ""))
                 counts.setdefault(key, [0] * len(rows_of))[place] += 1
@@ -384,11 +391,6 @@ def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:
     return end[start > end], start[start > end]
 
 
-def _tells_of_communication(name: str) -> bool:
-    """Return whether an event's arguments say which collective ran: the kernel itself, or what launched it."""
-    return name == "record_param_comms" or collective(name) is not None
-
-
 def _first(field: str, *args: Args | None) -> Any:
     return next((value for item in args if item is not None and (value := getattr(item, field)) is not None), None)
 
@@ -406,10 +408,6 @@ def _dims(value: Any) -> str | None:
     return ",".join(map(str, value)) if isinstance(value, list) and value else None
 
 
-def _any_shape(shapes: list[Any]) -> bool:
-    return any(isinstance(item, list) and item for item in shapes)
-
-
 def _ranks(value: Any) -> tuple[int, ...] | None:
     """The ranks of a group: a list, or text such as "[0, 1, 2]"; `None` where the text was cut ("[0, 1, ...]")."""
     if isinstance(value, str):
@@ -417,8 +415,3 @@ def _ranks(value: Any) -> tuple[int, ...] | None:
             return None
         value = [int(number) for number in re.findall(r"\d+", value)]
     return tuple(value) if isinstance(value, list) and value and all(isinstance(item, int) for item in value) else None
-
-
-def _kind_of(name: str) -> str:
-    """Return what kind of collective a kernel's name says: "AllReduce" of ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)."""
-    return str((collective(name) or {}).get("operation") or name.split("(")[0])

@@ -68,7 +68,8 @@ def digests(
                 done[source.key] = decode(store.contents(path, what="a digest"), str(path))
     missing = [source for source in found if source.key not in done]
     if on == "local":
-        tasks = _local(missing, jobs or usable_cores(), memory_bytes)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        tasks = _local(missing, jobs or cores, memory_bytes)
     else:
         from fxscope.fleet import cluster
 
@@ -82,10 +83,6 @@ def digests(
             if progress is not None:
                 progress(count, len(found), source.name)
     return [done[source.key] for source in found]
-
-
-def usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def decode(data: bytes, where: str) -> Digest:

@@ -161,15 +161,13 @@ def _may_be_trace(head: bytes) -> bool:
             return True
     if b'"fxscope' in head[:200]:
         return False  # a digest, a recording, the output of this very command
-    return b'"traceEvents"' in head or b'"schemaVersion"' in head or len(head) >= _HEAD_BYTES or not _is_json(head)
-
-
-def _is_json(text: bytes) -> bool:
+    if b'"traceEvents"' in head or b'"schemaVersion"' in head or len(head) >= _HEAD_BYTES:
+        return True
     try:
-        msgspec.json.decode(unmarked(text, ""))
+        msgspec.json.decode(unmarked(head, ""))
     except (*NOT_JSON, FxscopeError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:

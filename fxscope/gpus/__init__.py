@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from fxscope.errors import FxscopeError
-from fxscope.gpus.prediction import Calibration, ChoiceFit  # noqa: TC001 - msgspec reads it
+from fxscope.gpus.prediction import Calibration  # noqa: TC001 - msgspec reads it
 from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
 from fxscope.store import NOT_JSON, unmarked
 
@@ -40,6 +40,10 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     source: str  # key in `Gpu.sources`
 
 
+def _is_datasheet(rate: Rate) -> bool:
+    return rate.kind == "datasheet"
+
+
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU. `properties` uses the names of `torch.cuda.get_device_properties`, and a few more of the CUDA guide."""
 
@@ -54,7 +58,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     vector: dict[str, tuple[Rate, ...]] = {}
     times: Times | None = None  # calibrated: see fxscope.gpus.timing
     calibration: Calibration | None = None  # … of every family of kernels: see fxscope.gpus.prediction
-    choices: ChoiceFit | None = None  # what benchmarks on it decide
     sources: dict[str, str]
     notes: tuple[str, ...] = ()
 
@@ -74,25 +77,17 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     def bandwidth(self) -> Rate | None:
         """The rate of the device's memory, in bytes per second: measured, else the datasheet's."""
-        return _best(self.bandwidths)
+        return min(self.bandwidths, key=_is_datasheet, default=None)
 
     def matrix_rate(self, dtype: str) -> Rate | None:
         """The dense matrix rate for operands of a dtype ("bfloat16", "tfloat32"), `None` where not known.
 
         "float32" is the rate without TF32, as torch multiplies by default.
         """
-        return _best(self.matrix.get(dtype, ()))
+        return min(self.matrix.get(dtype, ()), key=_is_datasheet, default=None)
 
     def basis(self, rate: Rate) -> str:
         return f"{rate.kind}, {self.sources.get(rate.source, rate.source)}"
-
-
-def _best(rates: tuple[Rate, ...]) -> Rate | None:
-    for kind in ("measured", "datasheet"):
-        for rate in rates:
-            if rate.kind == kind:
-                return rate
-    return None
 
 
 class Occupancy(msgspec.Struct, frozen=True, kw_only=True):

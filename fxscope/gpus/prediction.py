@@ -10,7 +10,6 @@ A GPU that nothing was measured on takes those of the nearest that was, scaled b
 
 from __future__ import annotations
 
-import re
 from importlib import resources
 from math import ceil, isfinite, log
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,28 +78,6 @@ class CpuFit(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """The share of right predictions of a choice, over choices that were not fitted."""
-
-    right: int
-    count: int
-
-
-class ChoiceFit(msgspec.Struct, frozen=True, kw_only=True):
-    """Decisions of Inductor's own benchmarks on a GPU.
-
-    They are not device times: each candidate starts with a cold cache, and of a library's kernel they hold some of what
-    Python takes to launch it, which is why a template often wins small products.
-    """
-
-    library_us: float  # on top of a library's kernel
-    template: FamilyFit  # of `template`, fitted to benchmarks; intervals from products left out
-    kind: Held  # library or template
-    best_template: Held  # … and which configuration
-    padding: Held  # whether a product is padded (`pad_mm`)
-    source: str  # a key of `Gpu.sources`
-
-
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """All that is predicted with; `source` is a key of `Gpu.sources`."""
 
@@ -127,7 +104,6 @@ _TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (6
 _SPLITS = (1, 2, 4, 8, 16)
 _SHARPNESS = 4
 _MISS = 3
-COLD = ((1e4, 1.0),)  # `Workload.reuse` of a benchmark that empties the cache before each launch
 
 
 def memory(p: Mapping[str, float], work: Workload) -> float:
@@ -256,32 +232,6 @@ def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> f
     return p["floor"] + busy
 
 
-_TILE = re.compile(r"(\d+)x(\d+)x(\d+) w(\d+) s(\d+)")
-_REGISTERS, _SHARED_BYTES = 65536, 232448  # of a multiprocessor since sm_80 / sm_90, CUDA C++ Programming Guide
-
-
-def template(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    """A GEMM of Inductor's Triton template: whole waves of tiles, as many side by side as registers and memory hold."""
-    found = _TILE.fullmatch(work.variant)
-    if found is None:
-        return float("nan")
-    rows, columns, depth, warps, stages = (int(word) for word in found.groups())
-    registers = min(255, rows * columns / (32 * warps) + 56) * 32 * warps
-    shared = stages * (rows + columns) * depth * (4 if "float32" in (work.dtype or "") else 2)
-    beside = max(1, int(min(_REGISTERS // registers, _SHARED_BYTES // max(1, shared), 64 // warps)))
-    tiles = ceil(work.m / rows) * ceil(work.n / columns) * work.batch
-    steps = ceil(work.k / depth)
-    rate = p["sm"] * 1e6 * min(1.0, (rows * columns / 16384) ** p["small_tile"])
-    each = 2 * rows * columns * depth / rate
-    latency = p["k_step"] * (depth / 64) ** p["depth"] * (4 / warps) ** p["few_warps"] + p["wait"] / stages
-    waves, left = divmod(tiles, multiprocessors * beside)
-    busy = waves * steps * slower_of(beside * each, latency)
-    if left:
-        busy += steps * slower_of(ceil(left / multiprocessors) * each, latency)
-    loads = tiles * (rows + columns) * work.k * 2 / (p["l2_tiles"] * 1e6)
-    return p["floor"] + slower_of(busy, memory(p, work), loads, sharpness=3)
-
-
 def function(p: Mapping[str, float], work: Workload, _: int) -> float:
     """Time of a library's function of which only the traffic is known; each function has parameters of its own."""
     return p["floor"] + memory(p, work) * p["passes"]
@@ -294,7 +244,7 @@ def anything(p: Mapping[str, float], work: Workload, multiprocessors: int) -> fl
 
 
 def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
-    known = (pointwise, reduction, gemm, convolution, attention, template, function, anything)
+    known = (pointwise, reduction, gemm, convolution, attention, function, anything)
     by_name: dict[str, Formula] = {formula.__name__: formula for formula in known}
     data = resources.files("fxscope").joinpath("data/time_model.json").read_bytes()
     found: dict[str, dict[str, Any]] = msgspec.json.decode(data)
@@ -331,7 +281,7 @@ def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: in
 
 def traits_of(work: Workload) -> str:
     """Return what a call has beside its sizes that its time depends on, as one word to compare."""
-    if work.m and work.family != "template":
+    if work.m:
         aligned = not (unaligned(work.k) or unaligned(work.n))
         return f"{work.variant} {work.layout} {'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
     return f"{work.strided} {work.atomic} {work.gathers > 0} {work.loops > 0} {work.dtype == 'float64'}"
@@ -359,38 +309,14 @@ def measured_of(works: Sequence[Workload]) -> Measured:
 # ---------------------------------------------------------------------- predicting
 
 
-def benchmarked(gpu: Gpu, work: Workload) -> float | None:
-    """Return what Inductor's benchmark would say a product takes, in µs: by a library, or by a template with a tile."""
-    known = choices_of(gpu)
-    found = predict(gpu, msgspec.structs.replace(work, reuse=COLD)) if known is not None else None
-    if known is None or found is None:
-        return None
-    return found.us if work.family == "template" else found.us + known[0].library_us
-
-
-def choices_of(gpu: Gpu) -> tuple[ChoiceFit, Gpu] | None:
-    """The measured choices that those of a GPU are predicted from, and whose they are."""
-    source, _ = _calibrated(gpu, choices=True)
-    return (source.choices, source) if source is not None and source.choices is not None else None
-
-
-def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
-    """Predict one call on a GPU; `None` where the call or the GPU is not known well enough.
+def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
+    """The prediction of one call on a GPU, or why there is none.
 
     A GPU without a calibration, whose data sheet is known, takes that of the nearest calibrated one, scaled.
     """
-    found = predict_or_say(gpu, work)
-    return found if isinstance(found, Prediction) else None
-
-
-def predict_or_say(gpu: Gpu, work: Workload | None) -> Prediction | str:
-    """The prediction of one call on a GPU, or why there is none; see `predict`."""
     if work is None:
         return "the generated code does not give its sizes"
-    is_template = work.family == "template"
-    if is_template and work.dtype not in ("bfloat16", "float16"):
-        return f"no template in {work.dtype} was measured"
-    source, scaled = _calibrated(gpu, choices=is_template)
+    source, scaled = _calibrated(gpu)
     multiprocessors = source.limit("multi_processor_count") if source is not None else None
     if source is None or source.calibration is None or not multiprocessors:
         return f"nothing was measured on the {gpu.name}, and no data sheet says how it compares with a GPU that was"
@@ -405,8 +331,7 @@ def predict_or_say(gpu: Gpu, work: Workload | None) -> Prediction | str:
         return f"no {family_of(work)} of its shape was measured"
     low, high = us * spread.low, us * spread.high
     if basis is None:
-        of = "benchmarks by Inductor" if is_template else "measured calls"
-        count = f"{fit.count} {of}" if fit.count else "that of a like GPU"
+        count = f"{fit.count} measured calls" if fit.count else "that of a like GPU"
         basis = f"{family_of(work)} model of the {source.name}, {count}"
         if is_outside(fit.measured, work):
             basis += ", outside what was measured"
@@ -427,8 +352,6 @@ def smallest_us(gpu: Gpu) -> tuple[float, str] | None:
 
 def _fit_of(source: Gpu, work: Workload) -> tuple[FamilyFit | None, str | None]:
     """The fit to use, and what it stands on where nothing of the call's own family was measured."""
-    if work.family == "template":
-        return (source.choices.template if source.choices is not None else None), None
     families = source.calibration.families if source.calibration is not None else {}
     own = families.get(family_of(work))
     if own is not None:
@@ -456,16 +379,15 @@ def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Wo
     return {name: value * factors.get(name, 1.0) for name, value in parameters.items()}
 
 
-def _calibrated(gpu: Gpu, *, choices: bool = False) -> tuple[Gpu | None, dict[str, float] | None]:
+def _calibrated(gpu: Gpu) -> tuple[Gpu | None, dict[str, float] | None]:
     """The GPU whose fit is used, and the ratios to scale by where it is another one."""
     from fxscope import gpus
 
-    if gpu.calibration is not None and (gpu.choices is not None or not choices):
+    if gpu.calibration is not None:
         return gpu, None
     if gpu.vendor != "nvidia" or gpu.bandwidth() is None or not gpu.limit("multi_processor_count"):
         return None, None
     measured = [other for name in gpus.names() if (other := gpus.load(name)).calibration is not None]
-    measured = [other for other in measured if other.choices is not None or not choices]
     if not measured:
         return None, None
     nearest = min(measured, key=lambda other: abs(log(other.datasheet_bandwidth / gpu.datasheet_bandwidth)))

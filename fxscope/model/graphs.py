@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from fxscope.model.base import Direction, Evidence, Item, Kind, Nature, Relation, Source, Stage, TensorMeta, Timing
 from fxscope.model.calls import Roof
@@ -88,5 +88,20 @@ class Rewrite(Item, frozen=True, kw_only=True):
     pattern: str | None = None  # of its pattern matcher
     removed: tuple[str, ...] = ()
     removed_ops: tuple[str, ...] = ()
+    removed_inputs: tuple[tuple[str, ...], ...] = ()  # of the first of them
     added: tuple[str, ...] = ()
     added_ops: tuple[str, ...] = ()
+    added_inputs: tuple[tuple[str, ...], ...] = ()
+
+
+class NearMiss(Item, frozen=True, kw_only=True):
+    """The candidate of a graph that came closest to a pattern which did not match it, and the first check that failed."""
+
+    graph: str  # as in `Rewrite`
+    by: str  # the pass
+    pattern: str
+    node: str  # where the pattern was tried: its last op
+    matched: int  # ops of the pattern
+    total: int
+    code: Literal["op", "users", "value", "check", "other"]
+    arguments: dict[str, Any] = {}

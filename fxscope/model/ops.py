@@ -151,8 +151,8 @@ class StartUp(Item, frozen=True, kw_only=True):
 class StepTimes(Item, frozen=True, kw_only=True):
     """Wall time of a step as the program runs it: no profiler was on, unless `when` is "recording".
 
-    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles are read
-    from buckets 1 % wide.
+    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles and the slowest
+    are those of the first million.
     """
 
     count: int

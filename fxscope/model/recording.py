@@ -9,7 +9,7 @@ import msgspec
 from fxscope.model.base import CONTROLS, SCHEMA, Item, Source, encoded
 from fxscope.model.calls import KernelCall, Launch
 from fxscope.model.decisions import Decision, Schedule
-from fxscope.model.graphs import Graph, Link, Rewrite
+from fxscope.model.graphs import Graph, Link, NearMiss, Rewrite
 from fxscope.model.ops import Coverage, Memory, Op, StartUp, Step, StepTimes, Summary
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Compile(Item, frozen=True, kw_only=True):
     phases: dict[str, float] = {}  # µs of each phase that torch timed, phases inside others too
     dynamic: bool | None = None
     duration_us: float | None = None
-    runs: int | None = None  # of a plan: how often its graph runs in a step; in a loop over like modules more than once
+    runs: int | None = None  # of a plan: how often a step runs its graph; 0 also where no recorded step ran it
     assertions: tuple[InputAssertion, ...] = ()
     config: dict[str, Any] = {}  # Inductor's switches that differ from their default
 
@@ -107,9 +107,9 @@ class Choice(Item, frozen=True, kw_only=True):
     """A choice that a benchmark on the device makes, predicted in a plan."""
 
     kind: Literal["algorithm", "padding", "configuration"]
-    subject: str  # "mm 2048 × 1024 × 4096 bfloat16", a kernel's name
+    subject: str  # "mm (mm_1)", a kernel's name
     calls: tuple[str, ...] = ()  # ids of the calls that it decides about, where it is a kernel's
-    candidates: tuple[Candidate, ...]  # shortest predicted time first
+    candidates: tuple[Candidate, ...]  # where times are predicted, the shortest first
     predicted: str  # the name of one
     confidence: float | None = None  # share of measured choices in which such a prediction was right
     basis: str  # what prediction and confidence stand on
@@ -121,6 +121,34 @@ class Problem(Item, frozen=True, kw_only=True):
     where: str  # the part of fxscope, the file or the node
     message: str
     remedy: str | None = None
+
+
+class NumericsRow(Item, frozen=True, kw_only=True):
+    """One kernel call's result against its ops run one by one, both against fp64: the value nearest to its tolerance."""
+
+    call: str  # id of a call
+    node: str | None = None  # of the call's graph, whose value the kernel wrote
+    dtype: str | None = None
+    state: Literal["within", "outside", "random", "unknown"]  # unknown: not compared, `cause` says why
+    error: float | None = None  # largest, None where it is not finite; of integers and booleans: elements that differ
+    eager_error: float | None = None  # of the ops run one by one from the values that the kernel read
+    tolerance: float | None = None
+    scale: float | None = None  # largest value
+    cause: str | None = None  # `fxscope.english.NUMERICS` has the words; None: not known
+
+    @property
+    def share(self) -> float | None:
+        """Return the error as a share of the tolerance."""
+        if self.error is None or self.tolerance is None:
+            return None
+        return self.error / self.tolerance if self.tolerance else float(self.error > 0)
+
+
+class Numerics(Item, frozen=True, kw_only=True):
+    """Eager against compiled, kernel by kernel, with fp64 as judge."""
+
+    rows: tuple[NumericsRow, ...] = ()  # one for each kernel call, in the order of the calls
+    seconds: float  # that the comparison took
 
 
 class Environment(Item, frozen=True, kw_only=True):
@@ -152,6 +180,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     sources: tuple[SourceText, ...] = ()
     decisions: tuple[Decision, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()  # what passes changed in the graphs, in order
+    near_misses: tuple[NearMiss, ...] = ()  # of each pattern that was tried in a graph and did not match
     schedules: tuple[Schedule, ...] = ()  # what the scheduler did, from which decisions are drawn
     compiles: tuple[Compile, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -162,6 +191,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     unobserved: tuple[Unobserved, ...] = ()
     start_up: StartUp | None = None  # None where no steps were found, or it was to be left out
     step_times: StepTimes | None = None
+    numerics: Numerics | None = None  # None where it was not asked for
     predicted: PredictedStep | None = None  # of a plan
     assumptions: tuple[Assumption, ...] = ()
     choices: tuple[Choice, ...] = ()  # of a plan: what a benchmark on the device would decide

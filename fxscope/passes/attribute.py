@@ -14,12 +14,12 @@ from fxscope.columns import column, with_columns
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, LaunchEvidence, Recording, Timing, replace
-from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of
+from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Evidence, Graph, KernelCall, Launch
+    from fxscope.model import Evidence, KernelCall, Launch
 
 
 def attribute(recording: Recording) -> Recording:
@@ -131,8 +131,8 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
     result: dict[int, str] = {}
     if any(call.conditional for call in calls):
         return by_only_name(region, calls)
-    if region.replayed:
-        for launch, call in match_replay(region.replayed, calls):
+    for replay in replays_in(region.replayed):
+        for launch, call in match_replay(replay, calls):
             result[launch.id] = call.id
     pairs = match_sequence([group.name for group in region.groups], calls)
     for position, call in [*pairs, *between_neighbours(pairs, calls)]:
@@ -208,7 +208,7 @@ def coverage_of(
 
 def with_timing(recording: Recording) -> Recording:
     """Fill the times of calls and of eager nodes: one value per execution, the sum of its device events."""
-    call, step, invocation, duration, graph, nodes = (
+    call, step, invocation, duration, graph_of, nodes_of = (
         column(recording.launches, field) for field in ("call", "step", "invocation", "duration_ns", "graph", "nodes")
     )
     executions: dict[str, dict[tuple[int, int | None], int]] = {}
@@ -218,19 +218,24 @@ def with_timing(recording: Recording) -> Recording:
             mine = executions.setdefault(name, {})
             key = (step[position], invocation[position])
             mine[key] = mine.get(key, 0) + duration[position]
-        if graph[position] is not None:
-            times = per_step.setdefault(graph[position], {})
-            for node in nodes[position]:
+        if graph_of[position] is not None:
+            times = per_step.setdefault(graph_of[position], {})
+            for node in nodes_of[position]:
                 of_node = times.setdefault(node, {})
                 of_node[step[position]] = of_node.get(step[position], 0) + duration[position]
     calls = tuple(
         replace(call, timing=timing(executions[call.id].values()) if call.id in executions else None)
         for call in recording.calls
     )
-    graphs = tuple(
-        _timed(graph, per_step.get(graph.id, {})) if graph.stage == "eager" else graph for graph in recording.graphs
-    )
-    return replace(recording, calls=calls, graphs=graphs)
+    graphs = list(recording.graphs)
+    for position, graph in enumerate(graphs):
+        if graph.stage == "eager":
+            of_nodes = {name: timing(times.values()) for name, times in per_step.get(graph.id, {}).items()}
+            nodes = (
+                replace(node, timing=of_nodes[node.name]) if node.name in of_nodes else node for node in graph.nodes
+            )
+            graphs[position] = replace(graph, nodes=tuple(nodes))
+    return replace(recording, calls=calls, graphs=tuple(graphs))
 
 
 def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:
@@ -244,15 +249,15 @@ def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:
         times = "once" if runs[call.wrapper] == 1 else f"{runs[call.wrapper]} times"
         return f"its graph ran {times}, and no device event there is known to be this call's"
 
-    return replace(recording, calls=tuple(replace(call, untimed=reason(call)) for call in recording.calls))
-
-
-def _timed(graph: Graph, per_step: Mapping[str, Mapping[int, int]]) -> Graph:
+    ran: dict[str, bool] = {}  # compile id → whether one of its graphs ran
+    for call in recording.calls:
+        compile_id = call.graph.partition(":")[0]
+        ran[compile_id] = ran.get(compile_id, False) or bool(runs.get(call.wrapper))
     return replace(
-        graph,
-        nodes=tuple(
-            replace(node, timing=timing(per_step[node.name].values())) if node.name in per_step else node
-            for node in graph.nodes
+        recording,
+        calls=tuple(replace(call, untimed=reason(call)) for call in recording.calls),
+        compiles=tuple(
+            replace(item, runs=None if ran.get(item.compile_id, True) else 0) for item in recording.compiles
         ),
     )
 

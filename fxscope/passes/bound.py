@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fxscope.index import warm, whole_steps
+from fxscope.index import index_of, warm, whole_steps
 from fxscope.model import replace
 from fxscope.text import microseconds, percent
 
@@ -62,9 +62,11 @@ def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None) -> Boun
     whole = whole_steps({item.step: item.num_launches for item in steps})
     found = [item for item in steps if item.step in whole]
     busy = median(s.device_busy_us for s in found)
-    if times is not None and not times.while_recording:
-        return bound(times.median_us, min(busy, times.median_us))
-    return bound(median(s.wall_us for s in warm(found)), busy, while_recording=times is not None)
+    known = times is not None and not times.while_recording
+    wall = times.median_us if times is not None and known else median(s.wall_us for s in warm(found))
+    if busy > wall:  # the first step, which warms up, is in one median and not in the other
+        busy = median(s.device_busy_us for s in warm(found))
+    return bound(wall, min(busy, wall), while_recording=times is not None and not known)
 
 
 def of_summary(summary: Summary | None, times: StepTimes | None = None) -> Bound | None:
@@ -74,7 +76,10 @@ def of_summary(summary: Summary | None, times: StepTimes | None = None) -> Bound
 
 def of_recording(recording: Recording) -> Bound | None:
     """Judge a recording's steps by their undisturbed wall time; `None` where no device ran anything."""
-    return of_summary(recording.summary, recording.step_times)
+    summary, counted = recording.summary, index_of(recording).step_set
+    if summary is not None and any(item.step in counted for item in summary.steps):
+        summary = replace(summary, steps=tuple(item for item in summary.steps if item.step in counted))
+    return of_summary(summary, recording.step_times)
 
 
 def judged(recording: Recording) -> Recording:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from fxscope.columns import column
 from fxscope.index import by_each, grouped, index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
-from fxscope.op_names import MAY_COPY, expected_nature, op_name
+from fxscope.op_names import MAY_COPY, expected_nature, op_name, out_of_place
+from fxscope.passes.purposes import MOVES
 from fxscope.passes.slices import written_by
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Values known when code is generated: they become constants of the kernels that use them.
 _CONSTANTS = frozenset(
@@ -52,7 +53,18 @@ def compiled(graph: Graph, calls: list[KernelCall]) -> Graph:
     used = used_in(graph)
     by_name = {node.name: node for node in graph.nodes}
     nodes = tuple(_compiled_node(node, homes, folded, used, by_name, bool(homes)) for node in graph.nodes)
+    if calls and all(call.nodes_evidence == "lowering" for call in calls if call.is_generated):
+        nodes = tuple(_without_code(node) if node.kind == "unknown" else node for node in nodes)
     return replace(graph, nodes=nodes)
+
+
+def _without_code(node: Node) -> Node:
+    """Classify a node that ran in no call, where it is known of each call what ran in it."""
+    if out_of_place(op_name(node.target)) not in MOVES:
+        return replace(node, kind="eliminated", reason="no kernel computes it: nothing that ran uses its result")
+    if len(node.inputs) == 1 and op_name(node.target) == "copy_":
+        return replace(node, kind="eliminated", reason="copies a tensor to itself")
+    return replace(node, kind="folded", reason="moves nothing: what uses its result uses its operand")
 
 
 def _compiled_node(
@@ -75,6 +87,10 @@ def _compiled_node(
         stride = node.outputs[0].stride if node.outputs else None
         what = "an argument" if stride is None else f"strides ({', '.join(map(str, stride))})"
         kind, reason = "folded", f"became {what} of {call.handle}"
+    elif node.target.startswith("higher_order.") and (
+        subgraphs := [name for name in node.inputs if name in by_name and by_name[name].op == "get_attr"]
+    ):
+        kind, nature, reason = "kernel", "composite", f"runs {', '.join(subgraphs)}: their calls are its own"
     elif nature == "view":
         kind, reason = "view", "new metadata over the same storage: no call ran it"
     elif nature == "host":
@@ -186,11 +202,10 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
     for link in recording.links:
         if link.relation == "lowered_to" and link.from_[0] == graph.id and link.to in later:
             targets.setdefault(link.from_[1], []).append(later[link.to])
-    lowered = done.get(f"{graph.id}:post_grad")
-    rewritten = Rewritten(graph, lowered) if lowered is not None else None
+    replaced = Replaced(graph, recording, done.values())
     used = used_in(graph)
     nodes = tuple(
-        _edge(node) or _earlier_node(node, targets.get(node.name, []), used, rewritten, tied=bool(targets))
+        _edge(node) or _earlier_node(node, targets.get(node.name, []), used, replaced, tied=bool(targets))
         for node in graph.nodes
     )
     return replace(graph, nodes=nodes)
@@ -199,58 +214,40 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
 _STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "unknown", "eliminated", "input")
 
 
-class Rewritten:
-    """The nodes whose name is not in the lowered graph, with their replacements: Inductor's passes leave no other trace."""
+class Replaced:
+    """Return what passes took away from a graph, and the nodes of the lowered graphs that stand in its place."""
 
-    def __init__(self, graph: Graph, lowered: Graph) -> None:
-        self.old: dict[str, Node] = {node.name: node for node in graph.nodes}
-        self.new: dict[str, Node] = {node.name: node for node in lowered.nodes}
-        users = by_each(graph.nodes, lambda node: node.inputs)
-        self.users = {name: [user.name for user in found] for name, found in users.items()}
+    def __init__(self, graph: Graph, recording: Recording, done: Iterable[Graph]) -> None:
+        mine = [item for item in recording.rewrites if item.graph == graph.id]
+        self.by = {name: item for item in reversed(mine) for name in item.removed}
+        lowered = [item for item in done if item.stage == "post_grad" and item.compile_id == graph.compile_id]
+        self.later = {node.name: node for item in lowered for node in item.nodes}
 
-    def survivors(self, name: str) -> set[str] | None:
-        """The nearest nodes after this one that are in both graphs; `None` where a way ends in none."""
-        found: set[str] = set()
-        waiting, seen = list(self.users.get(name, ())), {name}
-        if not waiting:
-            return None
+    def into(self, name: str) -> list[Node]:
+        waiting, seen = [name], set[str]()
         while waiting:
             here = waiting.pop()
-            if here in seen:
-                continue
-            seen.add(here)
-            if here in self.new:
-                found.add(here)
-            elif here in self.users:
-                waiting += self.users[here]
-            else:
-                return None
-        return found
+            if here in self.by and here not in seen:
+                seen.add(here)
+                waiting += self.by[here].added
+            elif here in self.later:
+                seen.add(here)
+        return [node for here, node in self.later.items() if here in seen]
 
-    def into(self, name: str) -> list[Node] | None:
-        """The new nodes that lead to what took a node's result; empty where that takes older results instead."""
-        survivors = self.survivors(name)
-        if not survivors:
-            return None
-        found: dict[str, Node] = {}
-        waiting = [source for here in survivors for source in self.new[here].inputs]
-        while waiting:
-            here = waiting.pop()
-            if here not in self.old and here not in found:
-                found[here] = self.new[here]
-                waiting += self.new[here].inputs
-        return [node for key, node in self.new.items() if key in found]
+    def words(self, name: str) -> str:
+        found = self.by[name]
+        return f"pattern {found.pattern}" if found.pattern else f"pass {found.by}"
 
 
-def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Rewritten | None, *, tied: bool) -> Node:
+def _earlier_node(node: Node, targets: list[Node], used: set[str], replaced: Replaced, *, tied: bool) -> Node:
     expected = node.expected or expected_nature(node.target)
     if not tied:
         reason = "nothing ties it to later graphs"
         return replace(node, kind="unknown", nature=expected, expected=expected, reason=reason)
     working = [target for target in targets if target.kind != "input"]
     word = "became"
-    if not working and rewritten is not None and expected not in ("view", "host"):
-        working, word = rewritten.into(node.name) or [], "rewritten, with what is around it, into"
+    if not working and node.name in replaced.by and expected not in ("view", "host"):
+        working, word = replaced.into(node.name), f"{replaced.words(node.name)} replaced it by"
     if working:
         kind = min((target.kind for target in working), key=_STRONGEST.index)
         names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
@@ -259,11 +256,11 @@ def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Re
         if targets and {target.nature for target in working} == {"view"}:
             nature = "view"
         return replace(node, kind=kind, nature=nature, expected=expected, reason=f"{word} {names}", calls=tuple(homes))
-    kind, reason = _without_target(node, expected, used, rewritten)
+    kind, reason = _without_target(node, expected, used, replaced)
     return replace(node, kind=kind, nature=expected, expected=expected, reason=reason)
 
 
-def _without_target(node: Node, expected: Nature, used: set[str], rewritten: Rewritten | None) -> tuple[Kind, str]:
+def _without_target(node: Node, expected: Nature, used: set[str], replaced: Replaced) -> tuple[Kind, str]:
     """Return what is certain of a node that no later one is tied to: passes make nodes that do not say what they replace."""
     if node.name not in used and not written_by(node):
         return "eliminated", "nothing uses its result"
@@ -271,8 +268,8 @@ def _without_target(node: Node, expected: Nature, used: set[str], rewritten: Rew
         return expected, "no later node came from it"
     if op_name(node.target) == "getitem":
         return "view", "takes an item of a result"
-    if rewritten is not None and rewritten.into(node.name) == [] and not written_by(node):
-        return "eliminated", "what used its result takes an earlier one instead"
+    if node.name in replaced.by and not replaced.by[node.name].added and not written_by(node):
+        return "eliminated", f"{replaced.words(node.name)} removed it"
     return "unknown", "no later node is known to come from it: a pass replaced it, or that part was not compiled"
 
 

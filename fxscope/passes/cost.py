@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope import gpus, op_names
 from fxscope.columns import column
 from fxscope.gpus import timing as device_times
-from fxscope.gpus.prediction import Prediction, predict_or_say, smallest_us
+from fxscope.gpus.prediction import Prediction, predict, smallest_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.classify import kernels_of_nodes
 from fxscope.passes.fusion import rank
-from fxscope.passes.predicted import as_run, of_dtype, predicted_step, runs_a_step
+from fxscope.passes.predicted import as_run, of_dtype, pair_runs, predicted_step
 from fxscope.passes.unfused import priced
 from fxscope.text import rate as per_second
 
@@ -61,13 +61,15 @@ def cost(recording: Recording) -> Recording:
         recording,
         calls=calls,
         graphs=costed,
-        predicted=predicted_step(as_run(calls, recording.compiles), gpu)
+        predicted=predicted_step(
+            as_run(calls, recording.compiles), gpu, replays=not any(item.cudagraph_skip for item in recording.compiles)
+        )
         if planned and gpu is not None
         else recording.predicted,
         decisions=tuple(
             sorted(
                 (priced(item, gpu, by_id, by_graph) for item in recording.decisions),
-                key=lambda item: rank(item, runs_a_step(recording, item.b_call or item.a_call)),
+                key=lambda item: rank(item, pair_runs(recording, item)),
             )
         ),
     )
@@ -138,9 +140,9 @@ def cost_of_call(
     if call.type == "user_triton":
         found = "generated code does not say what a user's own kernel does"
     elif work is None and call.type == "triton_template":
-        found = "of templates only those of matrix products were measured"
+        found = "of templates only those of matrix products are predicted"
     elif limits is not None:
-        found = predict_or_say(limits.gpu, work)
+        found = predict(limits.gpu, work)
     if isinstance(found, Prediction):
         return replace(
             call, estimated_us=found.us, estimated_range_us=(found.low, found.high), estimated_basis=found.basis

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fxscope.gpus import Gpu
-    from fxscope.model import Compile, KernelCall, Recording, Workload
+    from fxscope.model import Compile, Decision, KernelCall, Recording, Workload
 
 
 def of_dtype(work: Workload, dtype: str) -> Workload:
@@ -36,23 +36,35 @@ def as_run(calls: Iterable[KernelCall], compiles: Iterable[Compile]) -> list[Ker
 
 def runs_of(compiles: Iterable[Compile]) -> Callable[[str], int]:
     """Return how often a step runs a graph, by the graph's id."""
-    runs = {item.compile_id: item.runs or 1 for item in compiles}
+    runs = {item.compile_id: 1 if item.runs is None else item.runs for item in compiles}
     return lambda graph: runs.get(graph.partition(":")[0], 1)
 
 
 def runs_a_step(recording: Recording, call_id: str | None) -> float:
-    """Return how often a step runs a call, as traced, else as planned; what no call runs, such as an eager op, once."""
-    index = index_of(recording)
-    call = index.calls.get(call_id or "")
+    """Return how often a step runs a call, as traced, else as planned; 0.5 where every other step does. No call: once."""
+    call = index_of(recording).calls.get(call_id or "")
     if call is None:
         return 1
     if call.timing is None:
         return kept(recording, "runs", lambda item: runs_of(item.compiles))(call.graph)
-    return max(1.0, call.timing.count / index.num_steps)
+    return index_of(recording).runs_of_call.get(call.id, 0.0) if recording.launches else 1
 
 
-def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedStep | None:
-    """The prediction of a step that runs each call as often as it is given; `None` where a call's time is not predicted."""
+def pair_runs(recording: Recording, decision: Decision) -> float:
+    """Return how often a step runs both sides of a decision."""
+    if call := decision.b_call or decision.a_call:
+        return runs_a_step(recording, call)
+    known = index_of(recording).share_of_node
+    shares = [known[end.graph, name] for end in decision.ends for name in end.nodes if (end.graph, name) in known]
+    return min(shares, default=1.0)
+
+
+def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: bool = True) -> PredictedStep | None:
+    """The prediction of a step that runs each call as often as it is given; `None` where a call's time is not predicted.
+
+    Args:
+        replays: whether torch could replay its graphs as CUDA graphs.
+    """
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
     if gpu is None or not on_device or any(call.estimated_range_us is None for call in on_device):
         return None
@@ -78,7 +90,7 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedSte
         cpu_range_us=cpu,
         wall_range_us=(max(device[0], cpu[0]), max(device[1], cpu[1])) if cpu is not None else None,
         replay_range_us=tuple(time + calibration.replay_us * len(on_device) for time in device)  # pyright: ignore[reportArgumentType]
-        if calibration.replay_us is not None
+        if replays and calibration.replay_us is not None
         else None,
         bound=None if cpu is None else "gpu" if device[0] > cpu[1] else "cpu" if device[1] < cpu[0] else None,
         basis=f"the sum of the calls, {microseconds(total)}, times {step.middle:.4g}: what {step.count} programs measured on "

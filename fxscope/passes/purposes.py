@@ -73,6 +73,10 @@ class _Graph:
         self.schedule, self.nodes, self.recomputed = schedule, nodes, recomputed
         self.members = {node.name: node for node in schedule.nodes}
         self.readers = Counter(access.buffer for call in calls for access in call.reads or ())
+        held = {name for call in calls for name in call.scheduler_nodes}
+        for node in schedule.nodes:  # a branch or a loop is no call of its own
+            if node.name not in held and node.type not in ("nop", "multi_output"):
+                self.readers.update(schedule.renames.get(access.buffer, access.buffer) for access in node.reads)
         self.calls = calls
         self.writers = {access.buffer: call for call in calls for access in call.writes or ()}
         self.first_of_group: dict[int, str] = {}
@@ -95,7 +99,10 @@ class _Graph:
             return "recompute", {"ops": ops_of(working), "checkpoint": by_user}
         if call.is_extern:
             return self._extern(call, ran, members)
-        return self._copy(call, working, members) or self._extra(call, working, members) or _computes(call, working)
+        if found := self._copy(call, working, members) or self._extra(call, working, members):
+            return found
+        ops = ops_of(working)
+        return ("computes", {"ops": ops}) if ops or call.biases or call.type == "user_triton" else (None, {})
 
     @staticmethod
     def _extern(call: KernelCall, ran: Sequence[Node], members: Sequence[SchedulerNode]) -> Found:
@@ -108,18 +115,24 @@ class _Graph:
 
     def _copy(self, call: KernelCall, working: Sequence[Node], members: Sequence[SchedulerNode]) -> Found | None:
         """Return why a kernel that computes nothing moves data; `None` for one that computes something."""
-        if working and all(_is_mutation(node) for node in working):
-            first = working[0]
-            return "mutation_copy", {"into": first.inputs[0] if first.inputs else None}
+        # What only copies for what the program writes in place, or for a custom op that does.
+        named = [(op_name(node.target), REINPLACE in node.replaced_by) for node in working]
+        if named and all(op == "copy_" or (op == "clone" and again) for op, again in named):
+            return "mutation_copy", {"into": next(iter(working[0].inputs), None)}
         ops = ops_of([node for node in working if node.nature != "view"])
         moves = bool(members) and all(member.computes is False for member in members)
         if ops:
             copies = all(out_of_place(op) in MOVES for op in ops)
             return ("program_copy", {"ops": ops}) if copies else None
         demands = [member.made_for for member in members if member.made_for is not None]
+        written = {access.buffer for access in call.writes or ()}
         if not moves or not demands:
-            return None
-        first, written = demands[0], {access.buffer for access in call.writes or ()}
+            origins = {name for member in members for name in member.origins}
+            writers = [other for other in self.calls if written & {item.buffer for item in other.writes or ()}]
+            later = [name for other in writers if other.id != call.id for name in other.nodes if name in origins]
+            found = ops_of([self.nodes[name] for name in later if name in self.nodes])
+            return ("mutation_copy", {"cause": "out_of_place", "ops": found}) if moves and found else None
+        first = demands[0]
         takers = [c for c in self.calls if not c.is_generated and written & {item.buffer for item in c.reads or ()}]
         # Inductor may copy an input before it lowers the op that demands the layout.
         names = list(dict.fromkeys(name for taker in takers for name in taker.nodes))
@@ -146,13 +159,3 @@ class _Graph:
         if call.type == "triton_foreach" and any(self.first_of_group[item.group] != call.id for item in members):
             return "split", {"of": "foreach", "ops": ops_of(working)}
         return None
-
-
-def _computes(call: KernelCall, working: Sequence[Node]) -> Found:
-    ops = ops_of(working)
-    return ("computes", {"ops": ops}) if ops or call.biases or call.type == "user_triton" else (None, {})
-
-
-def _is_mutation(node: Node) -> bool:
-    """Return whether a node only copies for what the program writes in place, or for a custom op that does."""
-    return op_name(node.target) == "copy_" or (op_name(node.target) == "clone" and REINPLACE in node.replaced_by)

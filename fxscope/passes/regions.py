@@ -102,6 +102,17 @@ def as_captured(launches: Iterable[Launch]) -> list[Launch]:
     return found
 
 
+def replays_in(launches: Iterable[Launch]) -> list[list[Launch]]:
+    """The device events of each run: the region that captured a graph has those of all replays of it."""
+    seen: dict[int | None, dict[int | None, int]] = {}
+    found: dict[int, list[Launch]] = {}
+    for launch in launches:
+        replays = seen.setdefault(launch.cuda_graph, {})
+        number = 0 if launch.cuda_graph is None else replays.setdefault(launch.correlation, len(replays))
+        found.setdefault(number, []).append(launch)
+    return list(found.values())
+
+
 class _Ops:
     """The ops' columns, and the rows of what is around them."""
 
@@ -171,7 +182,8 @@ def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[
 def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
     """Return which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
     if region.replayed:
-        fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
+        pairs = [pair for replay in replays_in(region.replayed) for pair in match_replay(replay, calls)]
+        fitting, num = len({call.id for _, call in pairs}), len(calls)
     else:
         fitting, num = len(match_sequence([g.name for g in region.groups], calls)), max(len(region.groups), len(calls))
     if num == 0:
@@ -263,7 +275,8 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
     """Align a replay's device events with the calls: generated kernels by name, what lies between them by order.
 
     Between two generated kernels the extern calls share the events there: a memset belongs to the kernel after it, a
-    split-K reduction to the one before it. Where their number still differs, those events have no call.
+    split-K reduction to the one before it. Equal calls run equal kernels, as many each. Where their number still differs,
+    those events have no call.
     """
     pairs: list[tuple[Launch, KernelCall]] = []
     position = 0
@@ -295,6 +308,10 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
 
 
 def _share(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tuple[Launch, KernelCall]]:
+    each, rest = divmod(len(launches), len(calls)) if calls else (0, 0)
+    names = [launch.name for launch in launches]
+    if each and not rest and names == names[:each] * len(calls) and len({_work(call) for call in calls}) == 1:
+        return [(launch, calls[position // each]) for position, launch in enumerate(launches)]
     groups: list[list[Launch]] = []
     waiting: list[Launch] = []
     for launch in launches:
@@ -311,3 +328,11 @@ def _share(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tupl
     if len(groups) == len(calls):
         return [(launch, call) for group, call in zip(groups, calls, strict=True) for launch in group]
     return []
+
+
+def _work(call: KernelCall) -> object:
+    """Return what equal calls of a library share; the call's own id where its buffers are unknown."""
+    if call.reads is None or call.writes is None:
+        return call.id
+    buffers = (*call.reads, *call.writes)
+    return call.kernel, tuple(sorted(str((access.shape, access.stride, access.dtype)) for access in buffers))

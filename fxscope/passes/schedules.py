@@ -144,7 +144,10 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
 
 def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule, slices: OpSlices) -> KernelCall:
     """The call with what the scheduler knows of these scheduler nodes."""
-    nodes = with_items([slices.by_name[name] for name in members if name in slices.by_name], slices)
+    nodes = [slices.by_name[name] for name in members if name in slices.by_name]
+    # Those that only name an item of a result: the item is written by the same call.
+    items = [item for node in nodes for access in node.writes for item in slices.items.get(access.buffer, ())]
+    nodes += [item for item in items if item not in nodes]
     if not nodes:
         return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
@@ -165,12 +168,6 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     biases = tuple(name for name in slices.parts(nodes) if is_convolution(slices.flow.nodes[name].target))
     named = slices.only_named(nodes, call.nodes)
     return replace(call, nodes=ran, named_only=named, biases=biases, nodes_evidence="lowering" if ran else None)
-
-
-def with_items(nodes: list[SchedulerNode], slices: OpSlices) -> list[SchedulerNode]:
-    """The nodes and those that only name an item of their result: the item is written by the same call."""
-    items = [item for node in nodes for access in node.writes for item in slices.items.get(access.buffer, ())]
-    return [*nodes, *(item for item in items if item not in nodes)]
 
 
 def accesses(

@@ -12,7 +12,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from fxscope.model import EXTERN, replace
-from fxscope.op_names import expected_nature, is_attention, is_convolution, is_gemm, is_pointwise, op_name, runs_as
+from fxscope.op_names import expected_nature, is_pointwise, op_name, runs_as
+from fxscope.passes.unfused import is_library
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -250,11 +251,6 @@ class OpSlices:
         return self.flow.sorted(name for name in names - inside if self.flow.computes(name))
 
 
-def is_heavy(target: str) -> bool:
-    """Return whether the op is of those that Inductor has kernel templates for."""
-    return is_gemm(target) or is_convolution(target) or is_attention(target)
-
-
 def is_opaque(node: SchedulerNode) -> bool:
     """Return whether one kernel that Inductor does not write loop by loop computes the node's value as a whole."""
     return node.type in (*EXTERN, "user_triton", "template")
@@ -333,11 +329,16 @@ class _CallWalk:
         held = [self.held(buffer) for buffer in reads]
         given = {name for values, _ in held for name in values}
         parts = {name for _, half in held for name in half}
-        stems = {*call.nodes, *call.named_only} or self.commented(call) or self.transplanted(call.kernel, held)
+        # Torch's comment above a call of a backward names its nodes, elsewhere those before lowering.
+        commented = set(call.source_names) & set(self.flow.nodes) if self.backward else set[str]()
+        stems = {*call.nodes, *call.named_only} or commented or self.transplanted(call.kernel, held)
         read = frozenset(given)
         if call.type == "triton_template":  # it may have operands that it makes no use of, and scratch memory
-            parts |= set(self.flow.sorted(name for name in stems if is_heavy(self.flow.nodes[name].target))[-1:])
-        elif any(self.is_unknown(access, written) for access in written.reads or ()):
+            parts |= set(self.flow.sorted(name for name in stems if is_library(self.flow.nodes[name].target))[-1:])
+        elif any(
+            not any(self.held(access.buffer)) and all(access.shape != own.shape for own in written.writes or ())
+            for access in written.reads or ()
+        ):  # nobody is known to have written it; one's own result is not read before
             given |= {name for name in self.flow.nodes if name not in stems and not self.flow.is_input(name)}
         allowed = stems - self.opaque
         inside = Slice(self.flow, given, parts, allowed)
@@ -366,19 +367,9 @@ class _CallWalk:
         slices = [inside.back_from([name]) for name in names if inside.grounded(name) and name not in inside.given]
         return {name for nodes, used in slices if used or not inside.given for name in nodes}
 
-    def commented(self, call: KernelCall) -> set[str]:
-        """The nodes in torch's comment above a call: of a backward it names them, elsewhere those before lowering."""
-        return set(call.source_names) & set(self.flow.nodes) if self.backward else set()
-
     def held(self, buffer: str) -> tuple[set[str], set[str]]:
         """The nodes whose value a buffer may hold, and those of which it holds an intermediate result."""
         return self.values.get(buffer, {buffer} & set(self.flow.nodes)), self.parts.get(buffer, set())
-
-    def is_unknown(self, access: BufferAccess, written: KernelCall) -> bool:
-        """Return whether nobody is known to have written a buffer that is read; one's own result is not read before."""
-        if any(self.held(access.buffer)):
-            return False
-        return all(access.shape != own.shape for own in written.writes or ())
 
     def with_nodes(self, call: KernelCall, ran: set[str], stems: set[str]) -> KernelCall:
         nodes = self.flow.sorted(ran)

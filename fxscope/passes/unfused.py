@@ -6,20 +6,20 @@ kind: a template that takes the place of a library's GEMM may be slower than it,
 
 from __future__ import annotations
 
-from math import inf, prod
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
 from fxscope.gpus import timing
 from fxscope.index import index_of
 from fxscope.model import DecisionEnd, replace
-from fxscope.passes.flops import tensor_bytes
+from fxscope.passes.flops import numbers, tensor_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fxscope.gpus import Gpu
-    from fxscope.model import Decision, KernelCall, Node, Recording, TensorMeta
+    from fxscope.model import Decision, KernelCall, Node, Recording
 
 
 # Types of calls that no generated pointwise or reduction kernel replaces → whose kernel it is.
@@ -194,7 +194,7 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
     reductions = sum(map(op_names.reductions, targets))
     work = timing.Work(
         num_bytes=sum((read or 0) + (written or 0) for read, written in traffic),
-        elements=max((largest(node.outputs) for node in nodes), default=0),
+        elements=max((numbers(*(item.shape or ())) or 0 for node in nodes for item in node.outputs), default=0),
         transcendentals=sum(map(op_names.transcendentals, targets)),
         erfs=sum(map(op_names.erfs, targets)),
         reductions=reductions if call is None else max(reductions, int("reduction" in call.type)),
@@ -223,9 +223,3 @@ def stood_in_for(decision: Decision, recording: Recording) -> list[str]:
 def is_library(target: str) -> bool:
     """Return whether a library's kernel runs the op, which no generated pointwise or reduction kernel replaces."""
     return op_names.is_gemm(target) or op_names.is_convolution(target) or op_names.is_attention(target)
-
-
-def largest(outputs: Iterable[TensorMeta]) -> int:
-    shapes = (output.shape for output in outputs)
-    sizes = [prod(map(int, shape)) for shape in shapes if all(isinstance(size, int) for size in shape or ())]
-    return max(sizes, default=0)

@@ -7,16 +7,14 @@ A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follo
 from __future__ import annotations
 
 import functools
-import gzip
-import itertools
 import json
 import re
 import textwrap
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from fxscope.english import failure_text
 from fxscope.errors import FOREIGN, TraceError
 from fxscope.model import (
     Compile,
@@ -32,8 +30,8 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import graph_text, output_code, schedule_text
-from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO
-from fxscope.readers.trace.unpacked import ZSTANDARD, zstandard_errors, zstandard_file
+from fxscope.readers.trace.reader import CHUNK_BYTES, MAX_PACKED_BYTES, MAX_RATIO
+from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import unmarked
 from fxscope.text import counted, num_bytes
 
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from fxscope.model import CallType, Node, Stage
 
 _DIRECTIONS: tuple[Direction, ...] = ("backward", "forward", "inference")
+_DIRECTION = re.compile(r"_(forward|backward|inference).*$")
 LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
 MAX_LINE = 64 << 20
@@ -112,15 +111,11 @@ def is_log(path: Path) -> bool:
     try:
         if not path.is_file():  # a pipe has no second beginning
             return False
-        with path.open("rb") as file:
-            magic = file.read(4)
-        with _opened(path, magic) as file:
-            return any(
-                _ENTRY.match(line.decode("utf-8", errors="replace"))
-                for line in itertools.islice(iter(lambda: file.readline(1 << 16), b""), 20)
-            )
-    except (OSError, EOFError, zlib.error, *zstandard_errors(), *FOREIGN):
+        with open_trace(path) as file:
+            lines = file.read(1 << 20).decode("utf-8", errors="replace").splitlines()
+    except (OSError, TraceError, MemoryError):
         return False
+    return any(_ENTRY.match(line) for line in lines[:20])
 
 
 def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:
@@ -213,40 +208,23 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
 
 
 def _lines(path: Path, collected: Collected) -> Iterator[bytes]:
-    magic = b""
-    if path.is_fifo():
-        raise TraceError(f"{path} is a pipe, and a log is opened more than once: write it to a file first.")
-    try:
-        with path.open("rb") as file:
-            magic = file.read(4)
-        compressed = magic[:2] == b"\x1f\x8b" or magic == ZSTANDARD
+    with open_trace(path) as file:
         # A packed log is unpacked within the same bound as a packed trace, unless the user gave one.
-        packed = compressed and not collected.trusted
+        packed = isinstance(file, Unpacked) and not collected.trusted
         limit = collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
-        with _opened(path, magic) as file:
-            size, began = 0, False
-            while line := file.readline(MAX_LINE):
-                size += len(line)
-                if size >> 20:
-                    collected.count(size, path, limit)
-                    size = 0
-                if len(line) == MAX_LINE:
-                    raise TraceError(f"{path} has a line of more than {num_bytes(MAX_LINE)}: it is no TORCH_TRACE log.")
-                yield line if began else unmarked(line, path)
-                began = True
-            collected.count(size, path, limit)
-    except (EOFError, zlib.error, gzip.BadGzipFile, *zstandard_errors()) as error:
-        kind = "Zstandard" if magic == ZSTANDARD else "gzip"
-        raise TraceError(f"{path} is a damaged or truncated {kind} file ({error}). Copy it again.") from None
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror}.") from None
-
-
-def _opened(path: Path, magic: bytes) -> IO[bytes]:
-    """Open a log, unpacked where its first bytes say that it is packed."""
-    if magic == ZSTANDARD:
-        return zstandard_file(path.open("rb"))
-    return cast("IO[bytes]", gzip.open(path) if magic[:2] == b"\x1f\x8b" else path.open("rb"))
+        rest, began = b"", False
+        while data := file.read(CHUNK_BYTES):
+            collected.count(len(data), path, limit)
+            if not began:
+                data, began = unmarked(data, path), True
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > MAX_LINE:
+                raise TraceError(f"{path} has a line of more than {num_bytes(MAX_LINE)}: it is no TORCH_TRACE log.")
+            yield from (line + b"\n" for line in lines)
+        if isinstance(file, Unpacked) and file.damage:
+            raise TraceError(f"{path} is a damaged or truncated {file.kind} file: it {file.damage}. Copy it again.")
+        if rest:
+            yield rest
 
 
 class _Log:
@@ -371,10 +349,9 @@ class _Log:
         known = self._collected.compiles.get(compile_id)
         failure = None
         if metrics.get("fail_type"):
-            lines = str(metrics.get("fail_reason")).strip().splitlines() or [""]
-            reason = " ".join(lines[: 2 if lines[0].endswith(":") else 1])
-            failure = f"{metrics['fail_type']}: {reason}"
-            self._collected.problems.append(Problem(where=f"compile {compile_id}", message=failure))
+            failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
+            message = failure.partition("\n")[0]
+            self._collected.problems.append(Problem(where=f"compile {compile_id}", message=message))
         dynamic = metrics.get("shape_env_guard_count")
         recompiled = metrics.get("recompile_reason")
         _compile(
@@ -532,6 +509,8 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
     collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
     logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
     sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []
+    # Named model__N_direction_i.j: forward and backward of one N belong together.
+    models = list(dict.fromkeys(_DIRECTION.sub("", folder.name) for folder in folders))
     for position, folder in enumerate(folders):
         code = _text(folder / "output_code.py", collected)
         direction: Direction = _direction_of_code(code) or next(
@@ -539,7 +518,8 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
         )
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
         found = InductorGraph(
-            compile_id=_folder_compile_id(folders, folder),
+            # The folder does not say Dynamo's id: the models are numbered in their order.
+            compile_id=f"{models.index(_DIRECTION.sub('', folder.name))}/0",
             direction=direction,
             code=code,
             post_grad=_text(folder / "fx_graph_transformed.py", collected) or None,
@@ -570,15 +550,6 @@ def _folder_order(folder: Path) -> tuple[Any, ...]:
     """Order graph folders as they were compiled: model__0_forward_1.0 before model__0_backward_3.1."""
     number = re.search(r"_(\d+)\.(\d+)$", folder.name)
     return str(folder.parent), (int(number[1]), int(number[2])) if number else (0, 0), folder.name
-
-
-def _folder_compile_id(folders: list[Path], folder: Path) -> str:
-    """A compile id: folders are named model__N_direction_i.j; forward and backward of one N belong together.
-
-    The folder does not say Dynamo's id, so the models are numbered in their order: `0/0`, `1/0`, …
-    """
-    numbers = list(dict.fromkeys(re.sub(r"_(forward|backward|inference).*$", "", item.name) for item in folders))
-    return f"{numbers.index(re.sub(r'_(forward|backward|inference).*$', '', folder.name))}/0"
 
 
 # ---------------------------------------------------------------------- both

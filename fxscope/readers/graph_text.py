@@ -127,12 +127,15 @@ def _node(
     if isinstance(tree, ast.Call):
         target = ast.unparse(tree.func)
         arguments = value[len(target) + 1 : -1] if value.startswith(target) else None
-        if isinstance(tree.func, ast.Attribute) and _root(tree.func) in nodes | alias:
+        if isinstance(tree.func, ast.Attribute) and target.partition(".")[0] in nodes | alias:
             op, target = "call_method", tree.func.attr
         elif target.startswith("self."):
             op = "call_module"
-    elif isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript):
-        target = _operator(tree)
+    elif isinstance(tree, ast.Subscript):
+        target = "operator.getitem"
+    elif isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare):
+        kind = type(tree.ops[0] if isinstance(tree, ast.Compare) else tree.op).__name__
+        target = f"operator.{_OPERATORS.get(kind, kind.lower())}"
     elif target.startswith("self."):
         op = "get_attr"
     inputs = tuple(dict.fromkeys(found for n in _names(value) if (found := alias.get(n, n)) in nodes and found != name))
@@ -145,12 +148,6 @@ def _node(
         arguments=arguments,
         source=source,
     )
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 _OPERATORS = {  # where `operator` has another name than the syntax tree
@@ -167,13 +164,6 @@ _OPERATORS = {  # where `operator` has another name than the syntax tree
     "LtE": "le",
     "GtE": "ge",
 }
-
-
-def _operator(tree: ast.expr) -> str:
-    if not isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare):
-        return "operator.getitem"
-    name = type(tree.ops[0] if isinstance(tree, ast.Compare) else tree.op).__name__
-    return f"operator.{_OPERATORS.get(name, name.lower())}"
 
 
 def _names(value: str) -> list[str]:

@@ -85,7 +85,6 @@ class OutputCode:
     calls: tuple[Call, ...]
     assertions: tuple[InputAssertion, ...]
     memory: dict[str, str]  # buffer → the first one in the memory that it reuses
-    direction: str | None  # "inference", "forward" or "backward", from the `AOT ID` line
     unread: str | None = None  # why there are no calls, where the text is no wrapper in Python
     remedy: str | None = None
 
@@ -108,7 +107,6 @@ _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 # With `cpp.enable_kernel_profile` (torch 2.13, codegen/cpp.py and cpp_template_kernel.py).
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
-_AOT_ID = re.compile(r"^# AOT ID: \['?([^'\]]+)'?\]", re.MULTILINE)
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What a wrapper calls that launches nothing of the graph.
 _NO_KERNEL = re.compile(
@@ -138,8 +136,6 @@ LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", 
 
 def parse(text: str) -> OutputCode:
     """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why."""
-    aot = _AOT_ID.search(text)
-    direction = next((word for word in ("inference", "forward", "backward") if aot and word in aot[1]), None)
     kernels: dict[str, Kernel] = {}
     calls: list[Call] = []
     assertions: list[InputAssertion] = []
@@ -164,13 +160,7 @@ def parse(text: str) -> OutputCode:
         unread = "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls"
         remedy = "compile with a wrapper in Python: TORCHINDUCTOR_CPP_WRAPPER=0, or torch._inductor.config.cpp_wrapper = False"
     return OutputCode(
-        kernels=kernels,
-        calls=tuple(calls),
-        assertions=tuple(assertions),
-        memory=memory,
-        direction=direction,
-        unread=unread,
-        remedy=remedy,
+        kernels=kernels, calls=tuple(calls), assertions=tuple(assertions), memory=memory, unread=unread, remedy=remedy
     )
 
 
@@ -294,15 +284,18 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
         arguments, kernel_type, meta = ((), "cpp", {}) if is_cpp else _triton(source, target.id)
         if function == "async_compile.multi_kernel":
             kernel_type = "triton_reduction"
+        comment = _comment_above(lines, statement.lineno)
         yield Kernel(
             name=target.id,
             type=kernel_type,
             lines=(statement.lineno, statement.end_lineno or statement.lineno),
             source=source,
             arguments=_cpp_arguments(call, source) if is_cpp else arguments,
-            origins=_origins(lines, statement.lineno),
+            origins=tuple(found[1] for line in comment if (found := _FRAGMENT.match(line))),
             meta=meta,
-            from_node=_from_node(lines, statement.lineno),
+            from_node={
+                name: found[1] for line in comment if (found := _MAPPING.match(line)) for name in found[2].split(", ")
+            },
         )
 
 
@@ -373,26 +366,7 @@ def _comment_above(lines: list[str], lineno: int) -> list[str]:
     return lines[first : lineno - 1]
 
 
-def _origins(lines: list[str], lineno: int) -> tuple[str, ...]:
-    """The nodes in the `Graph fragment` comment above a kernel."""
-    return tuple(found[1] for line in _comment_above(lines, lineno) if (found := _FRAGMENT.match(line)))
-
-
-def _from_node(lines: list[str], lineno: int) -> dict[str, str]:
-    """Node → earlier node of the `Source node to ATen node mapping` above a kernel."""
-    rows = [found for line in _comment_above(lines, lineno) if (found := _MAPPING.match(line))]
-    return {name: found[1] for found in rows for name in found[2].split(", ")}
-
-
 # ---------------------------------------------------------------------- calls
-
-
-def _inputs(entry: ast.FunctionDef | None) -> frozenset[str]:
-    """The names in `arg0_1, arg1_1 = args`, with which the wrapper's entry begins."""
-    for statement in entry.body if entry is not None else []:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "args":
-            return frozenset(_targets(statement))
-    return frozenset()
 
 
 class _Walk:
@@ -414,11 +388,15 @@ class _Walk:
         self.active: list[str] = []
         self.entered: set[str] = set()  # under a condition: a line that may run again is one call
         self.conditions = 0  # `if`s and loops around
-        entry = self.functions.get("call") or _method(tree, "Runner", "call")
+        methods = (item for s in tree.body if isinstance(s, ast.ClassDef) and s.name == "Runner" for item in s.body)
+        of_runner = (item for item in methods if isinstance(item, ast.FunctionDef) and item.name == "call")
+        entry = self.functions.get("call") or next(of_runner, None)
         self.has_entry = entry is not None
-        self.inputs = _inputs(entry)
-        if entry is not None:
-            self.block(entry.body)
+        body = entry.body if entry is not None else []
+        assigned = [s for s in body if isinstance(s, ast.Assign) and isinstance(s.value, ast.Name)]
+        # `arg0_1, arg1_1 = args`
+        self.inputs = {name for s in assigned if ast.unparse(s.value) == "args" for name in _targets(s)}
+        self.block(body)
 
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -666,15 +644,6 @@ def _partitions(tree: ast.Module) -> list[str]:
                 if word.arg == "partitions" and isinstance(word.value, ast.List):
                     return [ast.unparse(item) for item in word.value.elts]
     return []
-
-
-def _method(tree: ast.Module, class_name: str, name: str) -> ast.FunctionDef | None:
-    for statement in tree.body:
-        if isinstance(statement, ast.ClassDef) and statement.name == class_name:
-            for item in statement.body:
-                if isinstance(item, ast.FunctionDef) and item.name == name:
-                    return item
-    return None
 
 
 def _targets(statement: ast.Assign) -> tuple[str, ...]:

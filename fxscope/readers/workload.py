@@ -60,18 +60,15 @@ def workloads(calls: Sequence[Call], kernels: Mapping[str, Kernel], memory: Mapp
             for name, size in reads.items():
                 # Each part of it: from when it was touched to when this call comes to it.
                 since = clock - last.get(memory.get(name, name), clock) + (size + total) / 2
-                shares[_rounded(since)] += size / max(1, total, sum(reads.values()))
+                # MB as a power of the root of 2, so that like calls have one workload.
+                distance = float(f"{2 ** (round(2 * log2(max(since / 1e6, 0.5))) / 2):.2g}")
+                shares[distance] += size / max(1, total, sum(reads.values()))
             clock += total
             last.update((memory.get(access.buffer, access.buffer), clock) for access in (*call.reads, *call.writes))
             if turn:
-                reuse = tuple((distance, round(share, 2)) for distance, share in sorted(shares.items()))
+                reuse = tuple((far, round(share, 2)) for far, share in sorted(shares.items()))
                 found.append(replace(done, reuse=reuse) if done is not None else None)
     return found
-
-
-def _rounded(num_bytes: float) -> float:
-    """MB as a power of the root of 2, so that like calls have one workload."""
-    return float(f"{2 ** (round(2 * log2(max(num_bytes / 1e6, 0.5))) / 2):.2g}")
 
 
 def workload(call: Call, kernel: Kernel | None) -> tuple[Workload | None, dict[str, int]]:

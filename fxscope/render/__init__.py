@@ -6,6 +6,7 @@ Add one: write `render/NAME.py`, and add a line to `RENDERERS` (and to `SUFFIXES
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +130,8 @@ def notebook(recording: Recording) -> str:
         drawn = legible(strip.render(recording))
     except RenderError:  # nothing ran: the report says so
         return text
+    if len(drawn) + len(text) > NOTEBOOK_CHARACTERS:
+        drawn = re.sub("<title>.*?</title>", "", drawn, flags=re.DOTALL)
     if len(drawn) + len(text) > NOTEBOOK_CHARACTERS:
         return text
     fluid = "<style>.fx-strip{max-width:100%;height:auto}</style>"

@@ -87,26 +87,18 @@ class ModuleBlock:
         return self
 
 
-def path_of(group: KernelGroup) -> list[str]:
-    """The phase and the modules of a group, numbers as "#": ["forward", "layers.#", "fc1"]."""
-    paths = [numberless(module).split(".") for module in group.modules]
-    common: list[str] = []
-    for column in zip(*paths, strict=False):
-        if len(set(column)) > 1:
-            break
-        if column[0] == "#" and common:
-            common[-1] += ".#"
-        else:
-            common.append(column[0])
-    return [group.phase, *common] if group.phase else common
-
-
 def tree_of(groups: Sequence[KernelGroup]) -> ModuleBlock:
-    """The groups by phase and module."""
+    """The groups by phase and the modules that all of a group's share, numbers as "#": forward, layers.#, fc1."""
     root = ModuleBlock()
     for group in groups:
         here = root
-        for part in path_of(group):
+        common: list[str] = [group.phase] if group.phase else []
+        first = len(common)
+        for column in zip(*(numberless(module).split(".") for module in group.modules), strict=False):
+            if len(set(column)) > 1:
+                break
+            common[len(common) :] = [f"{common.pop()}.#" if column[0] == "#" and len(common) > first else column[0]]
+        for part in common:
             here = here.children.setdefault(part, ModuleBlock(part))
             here.numbers |= numbers_of(group, part) if "#" in part else set()
         here.groups.append(group)
@@ -205,25 +197,19 @@ class Strip:
         pairs = [(self.places[a], self.places[b]) for a, b in cut.ends]
         return min(pairs, key=lambda pair: abs(pair[0].right - pair[1].x))
 
-    def excluded(self, row: MissedRow) -> int:
-        """Return how many other rows a row excludes."""
-        return sum(item.bracket == row.bracket for item in self.report.missed) - 1 if row.bracket is not None else 0
-
     def lines(self) -> list[tuple[dict[str, str], Extent]]:
         """The source lines ("/a/model.py:17" → its text) of neighbouring groups that stem from the same ones."""
+        index = index_of(self.recording)
         found: list[tuple[dict[str, str], Extent]] = []
         for group in self.order:
-            lines, place = self.lines_of(group), self.places[group.id]
+            sources = [source for call in group.calls if call in index.calls for source in index.calls[call].sources]
+            sources = sources or [index.by_key[key].source for key in group.nodes if key in index.by_key]
+            known = (item for item in sources if item and item.file and item.line)
+            lines, place = {f"{item.file}:{item.line}": item.code or "" for item in known}, self.places[group.id]
             if found and found[-1][0].keys() == lines.keys():
                 place = Extent(found[-1][1].x, place.right - found.pop()[1].x)
             found.append((lines, place))
         return [item for item in found if item[0]]
-
-    def lines_of(self, group: KernelGroup) -> dict[str, str]:
-        index = index_of(self.recording)
-        sources = [source for call in group.calls if call in index.calls for source in index.calls[call].sources]
-        sources = sources or [index.by_key[key].source for key in group.nodes if key in index.by_key]
-        return {f"{item.file}:{item.line}": item.code or "" for item in sources if item and item.file and item.line}
 
     def views(self) -> dict[str, int]:
         """Group → views of one of its places: the ops without a kernel that its nodes read."""
@@ -246,12 +232,6 @@ class Strip:
         if any(calls[call].is_generated for call in group.calls if call in calls):
             return "fused"
         return "fused" if not group.calls and names and all(map(is_generated, names)) else "kernel"
-
-    def time_in(self, block: ModuleBlock) -> str:
-        """A block's name, time and share."""
-        total = sum(map(self.weight, block.everything()))
-        time = f": {microseconds(total)}, {percent(total / self.total)} of the device time" if self.timed else ""
-        return block.words + time
 
 
 def saving(made: Report, row: MissedRow) -> str:

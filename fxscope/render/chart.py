@@ -105,7 +105,8 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
     }
     every = [sample for samples in measured.values() for sample in samples]
     logarithmic = metric.logarithmic and min(every) > 0
-    x = x_axis(values)
+    step = (WIDTH - LEFT - RIGHT - 40) / max(1, len(values) - 1)  # evenly, as sizes usually double
+    x = {value: LEFT + 20 + number * step for number, value in enumerate(values)}
     y, ticks = y_axis(every, logarithmic, top)
     parts = [f'<text x="{LEFT}" y="{top - 8:.1f}" font-weight="bold" fill="{theme.TEXT}">{escape(metric.title)}</text>']
     for tick in ticks:
@@ -116,7 +117,7 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
         )
     for value in values:
         parts.append(
-            f'<text x="{x(value):.1f}" y="{top + PANEL + 16:.1f}" text-anchor="middle" fill="{theme.MUTED}">'
+            f'<text x="{x[value]:.1f}" y="{top + PANEL + 16:.1f}" text-anchor="middle" fill="{theme.MUTED}">'
             f"{escape(str(value))}</text>"
         )
     parts.append(
@@ -125,7 +126,7 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
     )
     ends: list[tuple[float, int, str]] = []
     for index, setup in enumerate(setups):
-        points = [(x(value), measured[setup, value]) for value in values if (setup, value) in measured]
+        points = [(x[value], measured[setup, value]) for value in values if (setup, value) in measured]
         if not points:
             continue
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
@@ -168,13 +169,6 @@ def marker(x: float, y: float, colour: str, tip: str) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{escape(tip)}</title></circle>'
 
 
-def x_axis(values: list[Any]) -> Callable[[object], float]:
-    """Value → x: evenly spaced, as sizes usually double; the labels say what they are."""
-    step = (WIDTH - LEFT - RIGHT - 40) / max(1, len(values) - 1)
-    places = {value: LEFT + 20 + number * step for number, value in enumerate(values)}
-    return lambda value: places[value]
-
-
 def y_axis(samples: list[float], logarithmic: bool, top: float) -> tuple[Callable[[float], float], list[float]]:
     """(value → y, ticks)."""
     low, high = min(samples), max(samples)
@@ -191,13 +185,8 @@ def y_axis(samples: list[float], logarithmic: bool, top: float) -> tuple[Callabl
         while len(ticks) > 8:
             ticks = [tick for tick in ticks if math.log10(tick).is_integer()] or ticks[::2]
         return lambda value: top + PANEL * (1 - (math.log10(value) - start) / (end - start)), ticks
-    step = nice(high / 4 or 1.0)
+    base = 10 ** math.floor(math.log10(high / 4 or 1.0))
+    step = next(base * factor for factor in (1, 2, 5, 10) if base * factor >= (high / 4 or 1.0) * 0.999)
     end = max(step, math.ceil(high / step - 1e-9) * step)
     ticks = [step * number for number in range(int(end / step + 1.5))]
     return lambda value: top + PANEL * (1 - value / end), ticks
-
-
-def nice(value: float) -> float:
-    """The next 1, 2 or 5 times a power of ten."""
-    base = 10 ** math.floor(math.log10(value))
-    return next(base * factor for factor in (1, 2, 5, 10) if base * factor >= value * 0.999)

@@ -9,7 +9,7 @@ from fxscope import english
 from fxscope.index import index_of
 from fxscope.model import DecisionEnd
 from fxscope.op_names import only_named, perhaps_ran
-from fxscope.passes.predicted import runs_a_step
+from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import stood_in_for
 from fxscope.render import grid, labels, report, theme
 from fxscope.text import (
@@ -78,21 +78,19 @@ def cost(decision: Decision, recording: Recording) -> str | None:
     least = at_least(decision.saved_us)
     if decision.expected_us is not None and about(decision.expected_us):
         text += f", ~{microseconds(decision.expected_us)} ("
-        text += f"estimate, {least})" if least else "estimate" + _not_validated(decision, recording, across) + ")"
+        # The kernels that the fused one would replace, of which no pair was measured.
+        whose = () if across or decision.saved_us is not None else stood_in_for(decision, recording)
+        text += (
+            f"estimate, {least})" if least else f"estimate{f'; not validated for {listed(whose)}' if whose else ''})"
+        )
     elif least:
         text += f", {least}"
-    runs = runs_a_step(recording, decision.b_call or decision.a_call)
-    if runs > 1:
+    runs = pair_runs(recording, decision)
+    if runs != 1:
         text += f"; {labels.times(runs)} per step"
         if decision.expected_us is not None and about(decision.expected_us):
             text += f": ~{microseconds(decision.expected_us * runs)}"
     return text
-
-
-def _not_validated(decision: Decision, recording: Recording, across: bool) -> str:
-    """Name the kernels that the fused one would replace, of which no pair was measured."""
-    whose = () if across or decision.saved_us is not None else stood_in_for(decision, recording)
-    return f"; not validated for {listed(whose)}" if whose else ""
 
 
 def places(

@@ -5,8 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.compare.rows import change_rows, is_changed
+import msgspec
+
+from fxscope.analysis.compare.rows import change_rows, changed
 from fxscope.analysis.stats import RUN_TO_RUN
+from fxscope.model import encoded
 from fxscope.render.findings import (
     change_words,
     decision_title,
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fxscope.analysis.compare.rows import ChangeRow
-    from fxscope.analysis.findings import Change, Comparison, TimeComparison
+    from fxscope.analysis.findings import Comparison, TimeComparison
 
 SAME = "No difference beyond noise."
 SCREEN = 40
@@ -41,7 +44,7 @@ def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
     return not (
         (comparison.settings and not by_design)
         or comparison.decisions
-        or any(map(is_changed, comparison.kernels))
+        or changed(comparison)
         or any(change.a != change.b for change in counts)
         or any(differs(t, may=not by_design) for t in (comparison.step_time, comparison.wall_time))
         or any(change.a != change.b for change in comparison.totals if change.subject.startswith("predicted"))
@@ -55,6 +58,24 @@ def differs(time: TimeComparison | None, *, may: bool = True) -> bool:
     return time.verdict in ("faster", "slower") or (
         may and time.verdict == "cannot tell" and abs(time.ratio - 1) > RUN_TO_RUN
     )
+
+
+def diff_json(comparison: Comparison) -> str:
+    """The comparison as JSON: the headline and the rows of the table first, the kernels last."""
+    rows = change_rows(comparison)
+    changes = [
+        {
+            "id": f"{row.change}/{row.a or row.b}/{row.where}".rstrip("/"),
+            **{key: value for key, value in row._asdict().items() if key != "matches"},
+            "difference_us": row.difference_us,
+        }
+        for row in rows
+    ]
+    facts = msgspec.structs.asdict(comparison)
+    order = {"kernels": 2, "totals": 1, "ops_gone": 1, "ops_added": 1}
+    facts = {key: facts[key] for key in sorted(facts, key=lambda key: order.get(key, 0))}
+    lines = [SAME] if is_same(comparison) else headline(comparison)
+    return encoded({"schema": facts.pop("schema"), "headline": lines, "changes": changes, **facts}).decode() + "\n"
 
 
 def headline(comparison: Comparison) -> list[str]:
@@ -82,12 +103,19 @@ def headline(comparison: Comparison) -> list[str]:
 def time_words(time: TimeComparison) -> str:
     """ "2.91 ms → 850 µs, 3.4× faster (3.2 to 3.6)"."""
     words = f"{microseconds(time.a_us)} → {microseconds(time.b_us)}"
-    if time.verdict in ("faster", "slower") and time.ratio:
-        factor = 1 / time.ratio if time.verdict == "faster" else time.ratio
-        return f"{words}, {factor:.{2 if factor < 2 else 1}f}× {time.verdict}"
+    if change := factor(time):
+        return f"{words}, {change}"
     if min(time.num_a, time.num_b) < 2 and time.ratio:
         return f"{words} (1 step on a side: noise unknown)"
     return words if time.verdict in ("cannot tell", "not measured") else f"{words}, no difference beyond noise"
+
+
+def factor(time: TimeComparison) -> str | None:
+    """ "3.4× faster"; None where no difference is shown."""
+    if time.verdict not in ("faster", "slower") or not time.ratio:
+        return None
+    times = 1 / time.ratio if time.verdict == "faster" else time.ratio
+    return f"{times:.{2 if times < 2 else 1}f}× {time.verdict}"
 
 
 def diff_text(comparison: Comparison, *, width: int = 80, every: bool = False) -> str:
@@ -111,11 +139,15 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
     rows = change_rows(comparison)
     if rows:
         lines += ["", *table(rows[: limits["rows"]], width), *rest(rows[limits["rows"] :])]
-    same = sum(len(match.b) for match in comparison.kernels if not is_changed(match))
-    if same and rows:
-        lines.append(f"{counted(same, 'kernel')} unchanged")
-    lines += ["", *totals] if (totals := [*total_lines(comparison)]) else []
-    lines += op_lines(comparison, limits["ops"])
+    differing = {id(match) for match in changed(comparison)}
+    same = [use for match in comparison.kernels if id(match) not in differing for use in match.b]
+    if rows and (kernels := sum(not use.category.startswith("gpu_mem") for use in same)):
+        lines.append(f"{counted(kernels, 'kernel')} unchanged")
+    more = ["", *totals] if (totals := total_lines(comparison)) else []
+    more += op_lines(comparison, limits["ops"])
+    lines += more
+    if not (rows or more or comparison.decisions or is_same(comparison)):
+        lines += ["", "Kernels, ops and fusions: no difference."]
     if comparison.decisions:
         decisions = [
             f"{decision_title(item)}: {item.a_verdict} ({item.a_reason}) → {item.b_verdict} ({item.b_reason})"
@@ -151,13 +183,10 @@ def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
     where = min(max(len(row[1]) for row in cells), max(room // 3, room - 2 - max(len(row[0]) for row in cells)))
     what = room - where - (2 if where else 0)
     names = [list(HEADINGS[:2]), *(row[:2] for row in cells)]
-    found = [[shorten(name, what), *([_tail(at, where)] if where else [])] for name, at in names]
+    # The end of a module's path tells it apart.
+    ends = (at if len(at) <= where else "…" + at[len(at) - where + 1 :] for _, at in names)
+    found = [[shorten(name, what), *([end] if where else [])] for (name, _), end in zip(names, ends, strict=True)]
     return aligned([[*a, *b] for a, b in zip(found, numbers, strict=True)], left={0, 1} if where else {0})
-
-
-def _tail(where: str, width: int) -> str:
-    """The end of a module's path: what tells it apart."""
-    return where if len(where) <= width else "…" + where[len(where) - width + 1 :]
 
 
 def _cells(row: ChangeRow) -> list[str]:
@@ -181,38 +210,20 @@ def rest(rows: Sequence[ChangeRow]) -> list[str]:
     return [f"… {counted(len(rows), 'more change')} (--all): {counts}" + (f", {signed(sum(known))}" if known else "")]
 
 
+SAID = ("device time", "wall time", "predicted", "kernels per", "kernel calls", "device events", "memsets", "copies")
+
+
 def total_lines(comparison: Comparison) -> list[str]:
     """Numbers of both sides that differ and are neither times of a step nor kernels of the table."""
-    said = (
-        "device time",
-        "wall time",
-        "predicted",
-        "kernels per",
-        "kernel calls",
-        "device events",
-        "memsets",
-        "copies",
-    )
-    return (
-        aligned(
-            [
-                [change.subject, change_words(change)]
-                for change in comparison.totals
-                if change.a != change.b and not change.subject.startswith(said) and _is_worth_saying(change)
-            ]
-            or [[""]]
-        )[:6]
-        if comparison.totals
-        else []
-    )
-
-
-def _is_worth_saying(change: Change) -> bool:
-    if change.a is None or change.b is None:
-        return change.subject == "compiled graphs"
-    if change.unit != "us" or not change.a:
-        return True
-    return abs(change.b / change.a - 1) > RUN_TO_RUN
+    rows: list[list[str]] = []
+    for item in comparison.totals:
+        if item.a is None or item.b is None:
+            differs = item.subject == "compiled graphs"
+        else:  # times: by more than one program's between two runs
+            differs = item.unit != "us" or not item.a or abs(item.b / item.a - 1) > RUN_TO_RUN
+        if differs and item.a != item.b and not item.subject.startswith(SAID):
+            rows.append([item.subject, change_words(item)])
+    return aligned(rows)[:6] if rows else []
 
 
 def op_lines(comparison: Comparison, most: int) -> list[str]:

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+from fxscope.render import grid
 from fxscope.text import aligned, listed
 
 if TYPE_CHECKING:
@@ -36,12 +37,17 @@ KINDS = {
 
 def render(dispatch: Dispatch, *, form: str = "all", width: int = 80) -> str:
     """One form: `table`, `tree` (of an op that ran), `prose`, or `all` of them."""
+    rows = [(key.key, key.state, key.registration.kind) for key in dispatch.keys]
+    lines = aligned([("key", "what happens", "kind, and where it is registered"), *rows])
+    start = lines[0].index("kind")
+    places = ("", *(f"\n  {' ' * start}{key.registration.where}" for key in dispatch.keys))
     blocks = {
         "prose": textwrap.fill(prose(dispatch), width, break_long_words=False, break_on_hyphens=False),
-        "table": key_table(dispatch),
+        "table": "\n".join(f"  {line.rstrip()}{place}" for line, place in zip(lines, places, strict=True)),
     }
     if dispatch.ran is not None:
-        blocks["tree"] = f"With {', '.join(dispatch.example)}:\n{tree(dispatch.ran)}"
+        lines = grid.tree(dispatch.ran, below, lambda item, _: item if isinstance(item, str) else called(item))
+        blocks["tree"] = "\n".join([f"With {', '.join(dispatch.example)}:", called(dispatch.ran), *lines])
     return "\n\n".join(blocks.values()) if form == "all" else blocks[form]
 
 
@@ -109,28 +115,16 @@ def flat(called: Called) -> list[Called]:
     return [called, *(item for child in called.children for item in flat(child))]
 
 
-def tree(called: Called, lead: str = "", branch: str = "") -> str:
-    """The ops that ran as a tree, with shapes and launches."""
-    shapes = " ".join("×".join(map(str, shape)) for shape in called.shapes)
-    lines = [f"{branch}{called.name}{f'  {shapes}' if shapes else ''}"]
-    below: list[Called | str] = [*called.children, *called.kernels]
-    for position, child in enumerate(below):
-        last = position == len(below) - 1
-        first, rest = ("└─ ", "   ") if last else ("├─ ", "│  ")
-        if isinstance(child, str):
-            lines.append(f"{lead}{first}⚡ {child}")
-        else:
-            lines.append(tree(child, lead + rest, lead + first))
-    return "\n".join(lines)
+def below(item: Called | str) -> list[Called | str]:
+    """The ops that an op called, and the kernels that it launched."""
+    return [] if isinstance(item, str) else [*item.children, *(f"⚡ {name}" for name in item.kernels)]
 
 
-def key_table(dispatch: Dispatch) -> str:
-    """The keys in the order they are asked, what happens at each and, below, where it is registered."""
-    rows = [(key.key, key.state, key.registration.kind) for key in dispatch.keys]
-    lines = aligned([("key", "what happens", "kind, and where it is registered"), *rows])
-    start = lines[0].index("kind")
-    places = (f"\n  {' ' * start}{key.registration.where}" for key in dispatch.keys)
-    return "\n".join(f"  {line.rstrip()}{place}" for line, place in zip(lines, ("", *places), strict=True))
+def called(item: Called) -> str:
+    """An op with the shapes of its inputs."""
+    return "  ".join(
+        [item.name, *([" ".join("×".join(map(str, shape)) for shape in item.shapes)] if item.shapes else [])]
+    )
 
 
 def _list(words: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from fxscope.index import index_of
 from fxscope.passes.fusion import rank
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
-from fxscope.text import kernel_name, microseconds, num_bytes, of_roof, shorten
+from fxscope.text import kernel_name, microseconds, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,15 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
             "the recording has no graph to draw. Record a program with `fxscope run`, or view it as text."
         )
     across = all(graph.stage == "eager" for graph in graphs)
-    attributes = graph_attributes(recording, graphs) | {"rankdir": "LR" if across else "TB"}
+    name = " · ".join(part for part in (recording.title, graphs[0].stage if len(graphs) > 1 else graphs[0].id) if part)
+    where = recording.environment.device or ""
+    if recording.environment.target:
+        where = f"planned for {recording.environment.target}, not measured"
+    many = sum(len(graph.nodes) for graph in graphs) > MANY
+    look = {"labelloc": "t", "labeljust": "l", "fontname": theme.FONT, "fontsize": "15", "fontcolor": theme.TEXT}
+    look |= {"bgcolor": theme.PAPER, "pad": "0.25", "rankdir": "LR" if across else "TB"}
+    label = f"{plain(name)}\\l{plain(where)}\\l"
+    attributes = {"label": label, **look, **PLACING, **(LIMITS if many else {})}
     out = graphviz.Digraph("fxscope", graph_attr=attributes)
     out.attr("node", shape="box", fontname=theme.FONT, fontcolor=theme.TEXT, penwidth="1.1", **USUAL)
     muted = {"fontname": theme.FONT, "fontsize": "10", "fontcolor": theme.MUTED}
@@ -68,26 +76,6 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
             draw(out, recording, graph)
     draw_legend(out, graphs)
     return out.source
-
-
-def graph_attributes(recording: Recording, graphs: list[Graph]) -> dict[str, str]:
-    name = " · ".join(part for part in (recording.title, graphs[0].stage if len(graphs) > 1 else graphs[0].id) if part)
-    where = recording.environment.device or ""
-    if recording.environment.target:
-        where = f"planned for {recording.environment.target}, not measured"
-    many = sum(len(graph.nodes) for graph in graphs) > MANY
-    return {
-        "label": plain(name) + "\\l" + plain(where) + "\\l",
-        "labelloc": "t",
-        "labeljust": "l",
-        "fontname": theme.FONT,
-        "fontsize": "15",
-        "fontcolor": theme.TEXT,
-        "bgcolor": theme.PAPER,
-        "pad": "0.25",
-        **PLACING,
-        **(LIMITS if many else {}),
-    }
 
 
 def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
@@ -121,12 +109,21 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
             same_kernel = home.get(name) is not None and home.get(name) is home.get(node.name)
             attributes = edge_label(nodes.get(name), node, same_kernel=same_kernel)
             if (name, node.name) in red:
-                attributes |= red_attributes(*red[name, node.name], attributes.get("label", ""))
+                cost, reason = red[name, node.name]
+                attributes |= {"color": theme.COST, "fontcolor": theme.COST, "penwidth": "2.4"}
+                attributes |= dict.fromkeys(("tooltip", "edgetooltip", "labeltooltip"), reason)
+                attributes["label"] = attributes.get("label", "") + (f"\\l {cost}\\l" if cost else "")
             out.edge(identifier(graph, name), identifier(graph, node.name), **attributes)
         if node.parent in nodes:
             out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted", arrowhead="vee")
+    colour = theme.KINDS["kernel"].stroke
     for name, kernels in runs.items():
-        draw_launches(out, graph, name, kernels)
+        for kernel, times in kernels.items():  # what an eager op launched: boxes it points to
+            box = identifier(graph, name, kernel)
+            time = microseconds(median(duration for _, duration in times) / 1e3)  # as in the tree
+            look = {"style": "filled", "fillcolor": theme.PAPER, "color": colour, "fontsize": "10"}
+            out.node(box, label=f"{plain(kernel_name(kernel, 48))}\\n{time}", tooltip=plain(kernel), **look)
+            out.edge(identifier(graph, name), box, color=colour, penwidth="1.6")
     if graph.stage == "eager":  # what the program called itself: below each other, in order
         with subgraph(out, f"order_{identifier(graph, '')}") as same:
             same.attr(rank="same")
@@ -162,41 +159,21 @@ def draw_node(
     )
 
 
-def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[str, list[tuple[int, int]]]) -> None:
-    """Draw what an eager op launched, as boxes it points to."""
-    colour = theme.KINDS["kernel"].stroke
-    for kernel, runs in kernels.items():
-        box = identifier(graph, name, kernel)
-        time = microseconds(median(duration for _, duration in runs) / 1e3)  # as in the tree
-        label = f"{plain(kernel_name(kernel, 48))}\\n{time}"
-        look = {"style": "filled", "fillcolor": theme.PAPER, "color": colour, "fontsize": "10"}
-        out.node(box, label=label, tooltip=plain(kernel), **look)
-        out.edge(identifier(graph, name), box, color=colour, penwidth="1.6")
-
-
 def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
     """A kernel's name and what is known of its cost, one short line each."""
-    facts = [labels.time_words(call).removesuffix(" planned")] if timed else []
-    if call.bytes_read is not None or call.bytes_written is not None:
-        facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
-    if call.roof and call.roof.share is not None:
-        facts.append(of_roof(call.roof.share))
-    return [shorten(call.handle, 60), *([" · ".join(filter(None, facts))] if any(facts) else [])]
+    return list(filter(None, (shorten(call.handle, 60), labels.cost_line(call, timed=timed))))
 
 
 def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, str]:
     """The look of the box around the ops of one kernel, titled in the reader's words."""
     lines = [labels.kernel_title(call, nodes), *call_lines(call, timed=False)]
     stroke = theme.KINDS["kernel" if call.is_extern else "fused"].stroke
+    look = {"labeljust": "l", "fontsize": "12", "fontname": theme.FONT, "color": stroke, "fontcolor": stroke}
+    look |= {"style": "rounded,filled", "fillcolor": "#fffaf3" if call.is_extern else "#f3f8fe"}
+    label = "".join(f"{plain(line, LABEL)}\\l" for line in lines)
     return {
-        "label": "\\l".join(plain(line, LABEL) for line in lines) + "\\l",
-        "labeljust": "l",
-        "fontsize": "12",
-        "fontname": theme.FONT,
-        "color": stroke,
-        "fontcolor": stroke,
-        "style": "rounded,filled",
-        "fillcolor": "#fffaf3" if call.is_extern else "#f3f8fe",
+        "label": label,
+        **look,
         "penwidth": "1.6",
         "margin": "10",
         "tooltip": plain(f"{theme.CALLS[call.type]} {call.handle}"),
@@ -211,17 +188,6 @@ def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[st
     full = short_tensor(out.shape, out.dtype)
     label = short_dtype(out.dtype) if same_kernel and node.outputs and node.outputs[0].shape == out.shape else full
     return {"label": f" {plain(label)}", "edgetooltip": plain(f"{source.name} → {node.name}: {full}")}
-
-
-def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
-    """The look of a data edge between two kernels that could have been one."""
-    return {
-        "color": theme.COST,
-        "fontcolor": theme.COST,
-        "penwidth": "2.4",
-        **dict.fromkeys(("tooltip", "edgetooltip", "labeltooltip"), reason),
-        "label": f"{label}\\l {cost}\\l" if cost else label,
-    }
 
 
 def red_edges(recording: Recording, graph: Graph, nodes: dict[str, Node]) -> dict[Edge, Edge]:

@@ -51,7 +51,7 @@ def summary(report: CheckReport) -> str:
     if counts["not_met"]:
         parts.append(f"{counts['not_met']} do not")
     if counts["cannot_tell"]:
-        parts.append(f"{counts['cannot_tell']} cannot be told")
+        parts.append(f"{counts['cannot_tell']} unknown")
     return ", ".join(parts)
 
 

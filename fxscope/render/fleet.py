@@ -38,14 +38,14 @@ def ranges(ranks: Sequence[int], limit: int = 6) -> str:
     return ", ".join(parts) if len(parts) <= limit else f"{', '.join(parts[:limit])} and more"
 
 
-def who(finding: Finding) -> str:
-    return f"rank {finding.ranks[0]}" if len(finding.ranks) == 1 else f"ranks {ranges(finding.ranks)}"
+def named(ranks: Sequence[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {ranges(ranks)}"
 
 
 def headline(finding: Finding) -> str:
     """Say a finding in one line: "rank 2 late: more device work, 3.03 ms a step"."""
     cost = f", {microseconds(finding.cost_us)} a step" if finding.cost_us else ""
-    return f"{who(finding)} {KINDS[finding.kind]}: {CAUSES[finding.cause]}{cost}"
+    return f"{named(finding.ranks)} {KINDS[finding.kind]}: {CAUSES[finding.cause]}{cost}"
 
 
 def change_line(change: PlanChange, width: int | None = None) -> str:
@@ -84,7 +84,13 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
     late = {finding.ranks for finding in fleet.findings if finding.kind == "late"}
     told = [f for f in fleet.findings if every or f.kind != "plan_differs" or f.ranks not in late]
     for number, finding in enumerate(told if every else told[:MAX_FINDINGS], start=1):
-        lines += _finding(finding, number, width, every=every)
+        most = MAX_CHANGES if every else 3
+        lines += _fold(f"{number}. {headline(finding)}", width, "   ")
+        changes = [change_line(change, width - 30) for change in finding.changes[:most]]
+        for said in (*(finding.evidence if every else finding.evidence[:3]), *changes):
+            lines += _fold(f"   - {said}", width, "     ")
+        lines += [f"     and {finding.num_changes - most} more"] if finding.num_changes > most else []
+        lines.append("")
     if len(told) > MAX_FINDINGS and not every:
         lines += [f"… {len(told) - MAX_FINDINGS} more findings (--all)", ""]
     lines += [*_fold(fleet.rule, width), ""] if fleet.findings and every else []
@@ -109,10 +115,9 @@ def _fold(line: str, width: int, indent: str = "") -> list[str]:
 
 def plan_line(group: PlanGroup) -> str:
     kind = CAUSES[group.cause] if group.cause else "same work" if group.changes else "reference"
-    named = "rank" if len(group.ranks) == 1 else "ranks"
     more = f"; {change_line(group.changes[0], 50)}" if group.changes and not group.by_role else ""
     kind = "its stage's" if group.by_role else kind
-    return f"{named} {ranges(group.ranks)}: {counted(group.num_kernels, 'kernel')} a step, {kind}{more}"
+    return f"{named(group.ranks)}: {counted(group.num_kernels, 'kernel')} a step, {kind}{more}"
 
 
 def shown(fleet: Fleet, limit: int = MAX_RANKS) -> list[RankLine]:
@@ -166,18 +171,6 @@ def shade(value: float | None, most: float) -> str:
     if value is None:
         return "?"
     return SHADES[0] if value <= 0 or most <= 0 else SHADES[min(4, 1 + int(3.999 * value / most))]
-
-
-def _finding(finding: Finding, number: int, width: int, *, every: bool) -> list[str]:
-    lines = _fold(f"{number}. {headline(finding)}", width, "   ")
-    for said in finding.evidence if every else finding.evidence[:3]:
-        lines += _fold(f"   - {said}", width, "     ")
-    most = MAX_CHANGES if every else 3
-    for change in finding.changes[:most]:
-        lines += _fold(f"   - {change_line(change, width - 30)}", width, "     ")
-    if finding.num_changes > most:
-        lines.append(f"     and {finding.num_changes - most} more")
-    return [*lines, ""]
 
 
 # ---------------------------------------------------------------------- Markdown

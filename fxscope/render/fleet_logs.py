@@ -6,12 +6,12 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fxscope.fleet.logs import ASPECTS, waiting_s
-from fxscope.render.fleet import ranges
+from fxscope.render.fleet import named, ranges
 from fxscope.render.legible import legible
 from fxscope.text import counted, listed, shorten
 
 if TYPE_CHECKING:
-    from fxscope.fleet.logs import LogDifference, LogJob, RankGroup
+    from fxscope.fleet.logs import LogJob, RankGroup
 
 MAX_GROUPS = 3  # of an aspect
 NOTEWORTHY_S = 0.5  # seconds that ranks compile longer
@@ -32,28 +32,19 @@ def text(job: LogJob, *, width: int = 80, every: bool = False) -> str:
         lines.append("The logs do not hold process groups: ranks of one group must call the same collectives.")
     lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
     for item in job.differences:
-        lines += ["", *difference_lines(item, width, every=every)]
+        shown = item.groups if every else item.groups[:MAX_GROUPS]
+        lines += ["", item.aspect.capitalize()]
+        for group in shown:
+            lines.append(shorten(f"  {named(group.ranks)}: {group.count}{_first(group)}", width))
+        more = len(item.groups) - len(shown)
+        lines += [f"  … {more} more groups (--all)"] if more else []
     for problem in job.problems[: None if every else 3]:
         lines += textwrap.wrap(f"{problem.where}: {problem.message}", width, max_lines=2)
     return "\n".join(lines) + "\n"
 
 
-def difference_lines(item: LogDifference, width: int, *, every: bool) -> list[str]:
-    """One line a group of ranks, and where it first differs from the first group."""
-    lines = [item.aspect.capitalize()]
-    shown = item.groups if every else item.groups[:MAX_GROUPS]
-    for group in shown:
-        lines.append(shorten(f"  {_who(group)}: {group.count}{_first(group)}", width))
-    return (
-        [*lines, f"  … {len(item.groups) - len(shown)} more groups (--all)"] if len(shown) < len(item.groups) else lines
-    )
-
-
-def _who(group: RankGroup) -> str:
-    return f"{'rank' if len(group.ranks) == 1 else 'ranks'} {ranges(group.ranks)}"
-
-
 def _first(group: RankGroup) -> str:
+    """Say where a group of ranks first differs from the first group."""
     if group.compile_id is None:
         return ""
     mine, theirs = (legible(text) if text else "nothing" for text in (group.first, group.instead))

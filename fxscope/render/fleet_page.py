@@ -6,15 +6,16 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from fxscope.render import fleet_strip
 from fxscope.render.fleet import change_line, facts, headline, marks, plan_line, ranges, scale, typical
 from fxscope.render.legible import legible
 from fxscope.render.page import html
 from fxscope.text import counted, kernel_name, microseconds, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from fxscope.fleet.model import Digest, Finding, Fleet, PlanChange, PlanGroup, RankLine
+    from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup, RankLine
 
 MAX_KERNELS = 12
 MAX_CHANGES = 30
@@ -24,12 +25,8 @@ STEP_COLUMNS = ("wall", "compute", "exposed", "idle_host", "idle_input", "host_w
 
 def render(fleet: Fleet, digests: Iterable[Digest]) -> str:
     script = "(() => {\n'use strict';\n" + html.asset("text.js") + "\n" + html.asset("fleet.js") + "\n})();"
-    style = html.palette() + html.asset("fleet.css")
+    style = html.palette() + html.asset("fleet.css") + html.strip_colours()
     data = json.dumps(payload(fleet, digests), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{html.digest(script)}'; style-src 'sha256-{html.digest(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
     title = escape(legible(fleet.title or "fleet"))
     problems = "".join(
         f"<li>{escape(legible(f'{p.where}: {sentence(p.message)} {p.remedy or str()}'))}</li>"
@@ -37,13 +34,11 @@ def render(fleet: Fleet, digests: Iterable[Digest]) -> str:
     )
     more = f"<li>and {len(fleet.problems) - MAX_PROBLEMS} more</li>" if len(fleet.problems) > MAX_PROBLEMS else ""
     heading = counted(len(fleet.findings), "finding") if fleet.findings else "No finding"
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
-<meta name="generator" content="fxscope"><title>{title} · fxscope fleet</title><style>{style}</style></head>
-<body><main><div class="muted">{title}</div><h1>{escape(sentence(fleet.verdict))}</h1>
+    page = f"{legible(fleet.title or 'fleet')} · fxscope fleet"
+    head = html.head(page, script, style, images="data:")
+    return f"""{head}<body><main><div class="muted">{title}</div><h1>{escape(sentence(fleet.verdict))}</h1>
 <div class="muted">{escape(facts(fleet))}</div>
+<div class="scroll strip" tabindex="0">{fleet_strip.render(fleet, head=False)}</div>
 <section aria-label="findings"><h2>{heading}</h2><div id="findings" class="cards"></div></section>
 <section aria-label="ranks and steps"><h2>Ranks × steps: how late each rank came by its own work</h2>
 <div>order by <button data-sort="rank">rank</button> <button data-sort="late">late</button>
@@ -70,34 +65,27 @@ def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
         "steps": fleet.steps,
         "step": fleet.step_us or 1.0,
         "scale": round(scale(fleet), 1) or 1.0,
-        "findings": [_finding(item) for item in fleet.findings],
-        "plans": [_plan(item, number) for number, item in enumerate(fleet.plans)],
+        "findings": [
+            _changes(item)
+            | {"headline": headline(item), "evidence": [legible(line) for line in item.evidence], "ranks": item.ranks}
+            for item in fleet.findings
+        ],
+        "plans": [
+            _changes(item)
+            | {
+                "headline": f"plan {number}: {counted(len(item.ranks), 'rank')} ({ranges(item.ranks)})",
+                "line": plan_line(item).partition(": ")[2].partition(";")[0],
+                "cause": None if item.by_role else item.cause,
+            }
+            for number, item in enumerate(fleet.plans)
+        ],
         "ranks": [_rank(line, by_rank[line.rank], said) for line in fleet.ranks],
     }
 
 
-def _finding(item: Finding) -> dict[str, Any]:
-    return {
-        "headline": headline(item),
-        "evidence": [legible(line) for line in item.evidence],
-        "ranks": item.ranks,
-        "changes": _changes(item.changes),
-        "num_changes": item.num_changes,
-    }
-
-
-def _plan(item: PlanGroup, number: int) -> dict[str, Any]:
-    return {
-        "headline": f"plan {number}: {counted(len(item.ranks), 'rank')} ({ranges(item.ranks)})",
-        "line": plan_line(item).partition(": ")[2].partition(";")[0],
-        "cause": None if item.by_role else item.cause,
-        "changes": _changes(item.changes),
-        "num_changes": item.num_changes,
-    }
-
-
-def _changes(changes: Sequence[PlanChange]) -> list[str]:
-    return [legible(change_line(change, 90)) for change in changes[:MAX_CHANGES]]
+def _changes(item: Finding | PlanGroup) -> dict[str, Any]:
+    changes = [legible(change_line(change, 90)) for change in item.changes[:MAX_CHANGES]]
+    return {"changes": changes, "num_changes": item.num_changes}
 
 
 def _rank(line: RankLine, digest: Digest, said: Mapping[int, str]) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from fxscope.analysis import select
 from fxscope.index import grouped, index_of
 from fxscope.model import replace
 from fxscope.op_names import is_generated, op_name
-from fxscope.passes.predicted import runs_a_step
-from fxscope.text import about, at_least, counted, kernel_name, microseconds, num_bytes, percent, sentence
+from fxscope.passes.predicted import pair_runs
+from fxscope.text import about, at_least, counted, kernel_name, microseconds, num_bytes, of_roof, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fxscope.analysis.products import GemmRow
     from fxscope.model import (
         Candidate,
         Choice,
@@ -48,6 +49,16 @@ def time_words(call: KernelCall) -> str:
     if call.timing:
         return microseconds(call.timing.typical_us)
     return f"{planned_words(call)} planned" if call.estimated_us is not None else ""
+
+
+def cost_line(call: KernelCall, *, timed: bool = True) -> str:
+    """Time (unless it stands elsewhere), bytes and share of the roof, as far as they are known."""
+    parts = [time_words(call)] if timed else []
+    if call.bytes_read is not None or call.bytes_written is not None:
+        parts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
+    if call.roof and call.roof.share is not None:
+        parts.append(of_roof(call.roof.share))
+    return " · ".join(part for part in parts if part)
 
 
 def planned_words(call: KernelCall) -> str:
@@ -161,14 +172,19 @@ def price(decision: Decision, recording: Recording) -> str:
     if decision.saved_bytes is None:
         return "not known"
     size = f"{'at least ' if decision.saved_bytes_least else ''}{num_bytes(decision.saved_bytes)}"
-    runs = runs_a_step(recording, decision.b_call or decision.a_call)
-    often = f"{times(runs)} a step" if runs > 1 else ""
+    runs = pair_runs(recording, decision)
+    often = f"{times(runs)} a step" if runs != 1 else ""
     return ", ".join(filter(None, (size, about(decision.expected_us) or at_least(decision.saved_us), often)))
 
 
 def times(runs: float) -> str:
     """Return how often, in words: "12 times"; "2.5 times" where steps differ."""
     return f"{runs:.0f} times" if runs == round(runs) else f"{runs:.1f} times"
+
+
+def size_words(row: GemmRow) -> str | None:
+    """ "12×1024·64·1024": how many, and of which size."""
+    return None if row.m is None else f"{f'{row.batch}×' if row.batch else ''}{row.m}·{row.k}·{row.n}"
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from fxscope import english
-from fxscope.analysis.report import others, report
+from fxscope.analysis.report import first_rows, others, quoted, report
+from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.text import UNKNOWN, aligned, counted, microseconds, num_bytes, percent, roof_share, shorten
 
@@ -14,15 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fxscope.analysis.groups import KernelGroup
+    from fxscope.analysis.numerics import Difference, NumericsReport
     from fxscope.analysis.purposes import PurposeRow
-    from fxscope.analysis.report import Advice, CompileRow, GraphMemory, KernelRow, MissedRow, Report
+    from fxscope.analysis.report import Advice, CompileRow, GraphMemory, KernelRow, Report
     from fxscope.analysis.rewrites import RewriteRow
+    from fxscope.analysis.serving import Serving
     from fxscope.model import Recording
 
 MAX_LINES = 40
 MAX_KERNELS, MAX_MISSED, MAX_COMPILES, MAX_ADVICE = 10, 4, 2, 3
 WIDE = 72  # columns from which the roof is shown
-MIN_LABEL = 18  # columns of an op that its module leaves
+MIN_LABEL = 22  # columns of an op that its module leaves
 
 
 def render(recording: Recording, *, width: int = 80, everything: bool = False, name: str | None = None) -> str:
@@ -42,9 +44,11 @@ def text_of(made: Any) -> str:
     return "\n".join(lines(made))
 
 
-def to_json(recording: Recording) -> str:
-    """The report as JSON."""
-    return report(recording).to_json() + "\n"
+def to_json(recording: Recording, *, name: str | None = None) -> str:
+    """The report as JSON, with the input's name in its commands."""
+    made = report(recording)
+    advised = tuple(replace(item, text=in_command(item.text, name)) for item in made.advice)
+    return replace(made, advice=advised, next=tuple(in_command(item, name) for item in made.next)).to_json() + "\n"
 
 
 def several(recordings: Sequence[Recording], *, width: int = 80) -> str:
@@ -68,12 +72,27 @@ def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
 
 def lines(made: Report, *, width: int = 80, everything: bool = False, name: str | None = None) -> list[str]:
     """The lines of a report, none wider than `width`."""
+    if everything:
+        return _lines(made, width, 0, 0, everything=True, name=name)
+    found: list[str] = []
+    for taken in range(5):  # the tables give way to what is above and below them
+        found = _lines(made, width, MAX_KERNELS - taken, max(1, MAX_MISSED - taken), everything=False, name=name)
+        if len(found) <= MAX_LINES:
+            break
+    return found
+
+
+def _lines(
+    made: Report, width: int, max_kernels: int, max_missed: int, *, everything: bool, name: str | None
+) -> list[str]:
     parts = [
         head(made, width),
         step(made, width),
-        advice(made.advice[: None if everything else MAX_ADVICE], width),
-        kernels(made, width, everything=everything) + purposes(made.purposes, width),
-        missed(made, width, everything=everything),
+        advice(made.advice[: None if everything else MAX_ADVICE], width, name=name),
+        kernels(made, width, max_kernels, everything=everything) + purposes(made.purposes, width),
+        serving(made.serving, width, everything=everything) if made.serving else [],
+        missed(made, width, everything=everything, limit=max_missed),
+        numerics(made.numerics, width, everything=everything) if made.numerics else [],
         rewrites(made.rewrites, width) if everything else [],
         graph_memory(made.graph_memory, width) if everything else [],
         compiles("Graph breaks", made.breaks, width, everything=everything),
@@ -114,9 +133,14 @@ def step(made: Report, width: int) -> list[str]:
         out.append([f"Step    {microseconds(row.wall_us)}", row.basis, *left_out])
     elif row.predicted:
         out.append([f"Step    {microseconds(row.device_us)} of device time", row.basis])
-    counts = [counted(round(row.launches), "launch", "launches")] if row.launches else []
+    few, most = row.launches_range or (row.launches, row.launches)
+    replayed = 0 < row.launch_calls < row.launches
+    what = ("device event", "device events") if replayed else ("launch", "launches")
+    number = f"{few:,}–{most:,} {what[1]} (median {row.launches:,.0f})" if row.launches_range else ""
+    counts = [number or counted(round(row.launches), *what)] if row.launches else []
+    counts = [f"{counts[0]} from {counted(round(row.launch_calls), 'launch', 'launches')}"] if replayed else counts
     counts += [counted(round(row.ops), "op")] if row.ops else []
-    per_step = f"{', '.join(counts)} per step" if counts else ""
+    per_step = ", ".join(counts) + (" per step" if counts and not row.is_whole else "")
     if row.busy_us is not None and row.busy_share is not None:
         busy = f"GPU     busy {microseconds(row.busy_us)} ({percent(row.busy_share)}), idle {microseconds(row.idle_us)}"
         out.append([busy, f"{row.verdict}: {per_step}" if row.bound == "cpu" and per_step else row.verdict])
@@ -133,10 +157,16 @@ def step(made: Report, width: int) -> list[str]:
         out.append([f"Compile {compile_words(made)}", f"graph breaks {breaks}, recompiles {recompiles}"])
     graphs = made.cuda_graphs
     state = graphs.state + (f": {graphs.reason}" if graphs.reason else "")
-    state += f" ({percent(graphs.share)} of the launches)" if graphs.share is not None else ""
+    state += f" ({percent(graphs.share)} of the device events)" if graphs.share is not None else ""
     peak = [f"memory peak {num_bytes(made.memory_peak_bytes)}"] if made.memory_peak_bytes else []
-    out.append([f"CUDA graphs {state}", *peak])
+    shown = [] if row.on_cpu and not made.num_compiles else [f"CUDA graphs {state}"]
+    out.append([*shown, *peak])
     return [cut(line, width) for parts in out for line in joined([part for part in parts if part], width)]
+
+
+def in_command(text: str, name: str | None) -> str:
+    """A text with the input's name where its commands have RECORDING."""
+    return text.replace("RECORDING", quoted(name)) if name else text
 
 
 def compile_words(made: Report) -> str:
@@ -146,24 +176,23 @@ def compile_words(made: Report) -> str:
     return f"{took}, {'once' if made.num_compiles == 1 else f'{made.num_compiles} times'}{cache}"
 
 
-def advice(items: Sequence[Advice], width: int) -> list[str]:
+def advice(items: Sequence[Advice], width: int, *, name: str | None = None) -> list[str]:
     """Return what to try first, one line or two each."""
     if not items:
         return []
     out = ["Try first"]
     for number, item in enumerate(items, 1):
-        found = grid.folded(f"  {number}. {item.text}: {item.why}", width, rest="     ")
+        found = grid.folded(f"  {number}. {in_command(item.text, name)}: {item.why}", width, rest="     ")
         out += found if len(found) < 3 else [found[0], cut(f"{found[1]} …", width)]
     return out
 
 
-def kernels(made: Report, width: int, *, everything: bool) -> list[str]:
+def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[str]:
     """The table of the kernels; its rows sum to the device time."""
     if not made.kernels:
         return []
-    limit = len(made.kernels) if everything else MAX_KERNELS
-    shown = list(made.kernels[:limit])
-    rest = others(made.kernels, limit, made.step)
+    shown = list(made.kernels if everything else first_rows(made.kernels, limit))
+    rest = others(made.kernels, len(shown), made.step)
     groups = {group.id: group for group in made.groups}
     rows: list[list[str]] = []
     for row in [*shown, *([rest] if rest else [])]:
@@ -179,12 +208,45 @@ def kernels(made: Report, width: int, *, everything: bool) -> list[str]:
     places = max(0, min(max(len(row[1]) for row in rows), room - min(MIN_LABEL, max(len(row[0]) for row in rows)) - 2))
     labels = room - places - 2
     total = f"{microseconds(made.step.device_us)} of " if made.step.device_us is not None else ""
-    title = f"Kernels, {total}{'predicted ' if made.step.predicted else ''}device time per step"
+    what = "CPU time" if made.step.on_cpu else "device time"
+    per_step = "" if made.step.is_whole else " per step"
+    title = f"Kernels, {total}{'predicted ' if made.step.predicted else ''}{what}{per_step}"
+    if 3 not in named:
+        title = "Kernels, times not known"
     out = [f"{cut(title, room + 4):<{room + 4}}{numbers[0]}"]
     for row, figures in zip(rows, numbers[1:], strict=True):
         label = "  " * (row[0][:1] == " ") + shorten(row[0].strip(), labels - 2 * (row[0][:1] == " "))
         out.append(f"  {label:<{labels}}  {place_within(row[1], places):<{places}}{figures}")
     return out
+
+
+def serving(found: Serving, width: int, *, everything: bool) -> list[str]:
+    """The phases of a serving engine's passes; with `everything` the parts of the layers in each."""
+    total = sum(row.time_us for row in found.phases) or 1.0
+    rows: list[list[str]] = []
+    for row in found.phases:
+        if row.phase is None and not everything and row.time_us < total / 50:
+            continue
+        batch = [counted(row.requests, "request"), *([counted(row.tokens, "token")] if row.tokens else [])]
+        graphs = row.layout + (f" ({counted(row.replays, 'replay')})" if row.replays else "")
+        words = [counted(row.passes, "pass", "passes"), ", ".join(batch), graphs] if row.phase else ["", "", ""]
+        rows.append([row.phase or "outside", *words, microseconds(row.time_us), percent(row.time_us / total)])
+    out = [f"Passes of {found.engine or 'a serving engine'}, device time"]
+    out += [cut(f"  {line}", width) for line in aligned(rows, left={0, 1, 2, 3})]
+    layers = [row for row in found.layers if row.layers]
+    if not everything or not layers:
+        return out if layers else [*out, "  Layers are not known: no kernel's module names one"]
+    parts: list[list[str]] = [["", "", "layers", "time", "median", "most"]]
+    for row in found.layers:
+        numbers = [microseconds(row.median_us), microseconds(row.max_us)] if row.layers else ["", ""]
+        where = ".".join(part for part in (row.layers, row.part) if part) or "no layer known"
+        parts.append([row.phase or "outside", where, f"{row.count or ''}", microseconds(row.time_us), *numbers])
+    return [
+        *out,
+        "",
+        "Layers, device time of all and of one",
+        *(cut(f"  {x}", width) for x in aligned(parts, left={0, 1})),
+    ]
 
 
 def purposes(rows: Sequence[PurposeRow], width: int) -> list[str]:
@@ -233,32 +295,43 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
     if not made.missed:
         return []
     possible = [row for row in made.missed if row.is_possible]
-    shown = made.missed if everything or not possible else possible[:limit]
+    same = possible[0].reason if len({row.reason for row in possible[:limit]}) == 1 else ""
+    shown = made.missed if everything else possible[: limit if same else max(1, 3 * limit // 4)]
+    if not shown:
+        return [f"Missed fusions: none that can be had ({counted(len(made.missed), 'row')} of others: --all)"]
     numbers = [row.bracket for row in shown]
-    timed = any(row.time_us is not None for row in shown)
-    what = "device time saved per step (estimates)" if timed else "memory traffic saved per step"
-    out = [f"Missed fusions, {what}"]
-    same = shown[0].reason if len(shown) > 1 and len({row.reason for row in shown}) == 1 else ""
-    room = (width - 24 if same else 36) // 2
-    rows = [[_mark(numbers, place), _pair(row, room), f"×{row.count}", _saving(row)] for place, row in enumerate(shown)]
+    timed, sized = (any(getattr(row, field) is not None for row in shown) for field in ("time_us", "bytes"))
+    what = "cost in device time" if timed else "cost in memory traffic" if sized else "cost unknown"
+    what += "" if made.step.is_whole or not (timed or sized) else " per step"
+    out = [f"Missed fusions, {what}{' (estimates)' if timed else ''}"]
+    room = (width - 30) // 2
+    rows: list[list[str]] = []
+    for place, row in enumerate(shown):  # the longer op takes what the shorter one leaves of twice `room`
+        a, b = shorten(row.producer, max(room, 2 * room - len(row.consumer))), max(room, 2 * room - len(row.producer))
+        saving = (
+            num_bytes(row.bytes)
+            if row.time_us is None
+            else f"{'≥' if row.is_least else '~'} {microseconds(row.time_us)}"
+        )
+        rows.append([_mark(numbers, place), f"{a} → {shorten(row.consumer, b)}", f"×{row.count}", saving])
     for line, row in zip(aligned(rows, left={0, 1}, gap=" "), shown, strict=True):
-        out.append(cut(f"  {line}  {'' if same else row.reason}".rstrip(), width))
-        if everything and row.hint:
-            out += grid.folded(f"      try: {row.hint}", width, rest="      ")
+        out.append(cut(f"  {line}", width))
+        hint = f"; {row.hint}" if row.hint else ""
+        if everything:
+            out += grid.folded(f"{row.reason}{hint}", width, "      ", "      ")
+        elif not same:
+            out.append(cut(f"      {row.reason}{hint}", width))
     sums = {item.number: item for item in made.brackets}
     for number in dict.fromkeys(number for number in numbers if number is not None and numbers.count(number) > 1):
         if (total := sums[number].time_us) is not None:
-            out.append(f"  ┐┘ one of these per kernel: {microseconds(total)} together")
-    out += [cut(f"  Reason: {same}", width)] if same else []
+            out.append(f"  ┐┘ at most one of these per kernel: {microseconds(total)} in total")
+    if same and not everything:
+        hints = {row.hint for row in shown}
+        hint = hints.pop() if len(hints) == 1 else None
+        out.append(cut(f"  Reason: {same}{f'; {hint}' if hint else ''}", width))
     if len(made.missed) > len(shown):
         out.append(f"  … {counted(len(made.missed) - len(shown), 'more row')}: --all")
     return out
-
-
-def _pair(row: MissedRow, room: int) -> str:
-    """ "mm → gelu·mul"; the longer op takes what the shorter one leaves of twice `room`."""
-    a, b = len(row.producer), len(row.consumer)
-    return f"{shorten(row.producer, max(room, 2 * room - b))} → {shorten(row.consumer, max(room, 2 * room - a))}"
 
 
 def _mark(numbers: Sequence[int | None], place: int) -> str:
@@ -268,12 +341,6 @@ def _mark(numbers: Sequence[int | None], place: int) -> str:
     if len(same) < 2:
         return " "
     return "┐" if place == same[0] else "┘" if place == same[-1] else "│"
-
-
-def _saving(row: MissedRow) -> str:
-    if row.time_us is not None:
-        return f"{'≥' if row.is_least else '~'} {microseconds(row.time_us)}"
-    return num_bytes(row.bytes)
 
 
 def rewrites(rows: Sequence[RewriteRow], width: int) -> list[str]:
@@ -287,6 +354,37 @@ def rewrites(rows: Sequence[RewriteRow], width: int) -> list[str]:
         if rows
         else []
     )
+
+
+def numerics(found: NumericsReport, width: int, *, everything: bool) -> list[str]:
+    """Say whether compiled values differ from eager ones, and where first."""
+    kernels = f"{counted(found.num_compared, 'kernel')} compared"
+    more = [f"{found.num_random} random"] if found.num_random else []
+    more += [f"{found.num_unknown} not compared"] if found.num_unknown else []
+    cost = f" ({', '.join([*more, f'{found.seconds:.2g} s'])})"
+    if found.outside:
+        first = f"first outside: {difference(found.outside[0])}"
+        text = f"Numerics: {len(found.outside)} of {kernels} outside the tolerance{cost}; {first}"
+    else:
+        largest = f", largest {difference(found.largest)}" if found.largest is not None else ""
+        text = f"Numerics: {kernels}, all within the tolerance{cost}{largest}"
+    out = grid.folded(text, width, rest="  ")
+    if everything:
+        shown = (f"  {row.state}: {difference(row)}" for row in found.rows)
+        out += [line for text in shown for line in grid.folded(text, width, rest="    ")]
+    return out
+
+
+def difference(row: Difference) -> str:
+    """Describe one kernel's difference: where, the errors against fp64, the cause."""
+    node = f"{row.node} in " if row.node else ""
+    where = f" ({row.where})" if row.where else ""
+    figures = ""
+    if row.eager_error is not None and row.tolerance is not None:
+        error = "not finite" if row.error is None else f"{row.error:.2g}"
+        figures = f": error {error}, eager {row.eager_error:.2g}, tolerance {row.tolerance:.2g}"
+    cause = f"; {row.cause}" if row.cause and figures else f": {row.cause}" if row.cause else ""
+    return f"{node}{row.call}{where}{figures}{cause}"
 
 
 def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
@@ -320,11 +418,13 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
     out: list[str] = []
     if made.unknown:
         found = grid.folded(f"Not known: {'; '.join(made.unknown)}", width, rest="  ")
-        out += found if everything or len(found) < 3 else [found[0], cut(f"{found[1]} …", width)]
+        out += found if everything or len(found) < 3 else [*found[:1], cut(f"{found[1]} …", width)]
     if made.problems and not everything:
-        more = f" ({len(made.problems) - 1} more)" if len(made.problems) > 1 else ""
-        out.append(cut(f"Problem{more}: {made.problems[0]}", width))
-    named = [command.replace("RECORDING", shlex.quote(name)) if name else command for command in made.next]
-    fits = max(map(len, named), default=0) <= width - 6
-    commands = joined(named if fits else made.next, width - 6, " · ", "")
+        first, *rest = made.problems
+        more = f" ({len(rest)} more)" if rest else ""
+        out.append(cut(f"Problem{more}: {first}", width))
+    commands = [in_command(command, name) for command in made.next]
+    if name and max(map(len, commands)) > width - 6 and len(name) <= width - 8:  # a shell's variable: each still works
+        commands = [f"R={quoted(name)}", *(command.replace("RECORDING", "$R") for command in made.next)]
+    commands = commands if name else joined(commands, width - 6, " · ", "")
     return out + [("Next: " if place == 0 else "      ") + line for place, line in enumerate(commands)]

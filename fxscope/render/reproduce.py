@@ -162,9 +162,12 @@ class _Wrapper:
     def _made(self, statement: ast.stmt, before: Sequence[ast.stmt], done: dict[str, str]) -> list[str]:
         lines: list[str] = []
         stored = {name for name, _ in _assigned([statement])}
-        globals_ = {name for name, _ in _assigned(self.tree.body)} | {"torch"}
-        for name in dict.fromkeys(_loaded(statement)):
-            if name in done or name in stored or name in globals_ or name in self._imported():
+        imports = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        imported = {(item.asname or item.name).partition(".")[0] for node in imports for item in node.names}
+        known = stored | imported | {name for name, _ in _assigned(self.tree.body)} | {"torch"}
+        names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+        for name in dict.fromkeys(node.id for node in names if isinstance(node.ctx, ast.Load)):
+            if name in done or name in known:
                 continue
             done[name] = name
             lines += self._making(name, before, done)
@@ -199,18 +202,8 @@ class _Wrapper:
         layout = f"{access.shape}, {access.stride}, dtype=torch.{access.dtype}, device={self.device!r}"
         return [f"{name} = fill(torch.empty_strided({layout}))"]
 
-    def _imported(self) -> set[str]:
-        nodes = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        return {(item.asname or item.name).partition(".")[0] for node in nodes for item in node.names}
-
     def _text(self, node: ast.AST) -> str:
         return ast.get_source_segment(self.text, node) or ""
-
-
-def _loaded(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
 
 
 def _assigned(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:

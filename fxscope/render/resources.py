@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fxscope.index import grouped
@@ -37,20 +38,12 @@ def cells(use: KernelUse) -> list[str]:
         known(use.spill_bytes),
         "–" if use.shared_bytes is None else f"{use.shared_bytes:,} B",
         percent(use.occupancy),
-        "–" if use.block is None else "×".join(str(size) for size in trimmed(use.block)),
+        "–" if use.block is None else re.sub(r"(×1)+$", "", "×".join(map(str, use.block))),
         known(use.num_warps),
         known(use.num_stages),
         use.config or "–",
         use.chosen_by or "–",
     ]
-
-
-def trimmed(block: Sequence[int]) -> Sequence[int]:
-    """Drop trailing ones: (128, 1, 1) is 128."""
-    sizes = list(block)
-    while len(sizes) > 1 and sizes[-1] == 1:
-        sizes.pop()
-    return sizes
 
 
 def known(value: object) -> str:

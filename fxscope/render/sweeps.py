@@ -1,13 +1,11 @@
-"""Sweeps as text, Markdown and a page with the chart in it."""
+"""Sweeps as text and Markdown."""
 
 from __future__ import annotations
 
-from html import escape
 from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.sweep import sentences, values_of
-from fxscope.render import chart, theme
 from fxscope.render import markdown as md
 from fxscope.text import aligned, microseconds, num_bytes, roof_share
 
@@ -63,21 +61,3 @@ def markdown(sweep: Sweep) -> str:
     lines += [f"| {sweep.vary} | {' | '.join(HEADINGS)} |", f"|--:|---|{'--:|' * (len(HEADINGS) - 1)}"]
     lines += [f"| {' | '.join(md.text(cell) for cell in row)} |" for row in rows(sweep)]
     return "\n".join([*lines, "", *(f"- {md.text(line)}" for line in sentences(sweep))]) + "\n"
-
-
-def html(sweep: Sweep) -> str:
-    """One offline page: the chart, the sentences and the table."""
-    title = escape(sweep.title or "sweep")
-    head = "".join(f"<th>{escape(name)}</th>" for name in (sweep.vary, *HEADINGS))
-    body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows(sweep))
-    said = "".join(f"<li>{escape(line)}</li>" for line in sentences(sweep))
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>body{{font:14px {theme.FONT};color:{theme.TEXT};max-width:60rem;margin:2rem auto;padding:0 1rem}}
-table{{border-collapse:collapse}}td,th{{padding:.25rem .6rem;text-align:right;border-bottom:1px solid #e3e6ea}}
-td:nth-child(2),th:nth-child(2){{text-align:left}}svg{{max-width:100%;height:auto}}</style></head>
-<body>{chart.svg(sweep)}<ul>{said}</ul><table><thead><tr>{head}</tr></thead><tbody>
-{body}
-</tbody></table></body></html>
-"""

@@ -109,7 +109,7 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
         width: in columns.
     """
     timed = [call.timing for call in group if call.timing]
-    rows = [["#", "kernel", "ran in it", labels.middle(timed) if timed else "planned", "range", "share", "roof"]]
+    rows = [["#", "kernel", "ops", labels.middle(timed) if timed else "planned", "range", "share", "roof"]]
     for call in group:
         timing = call.timing
         style = theme.KINDS["kernel" if call.is_extern or len(call.nodes) < 2 else "fused"]
@@ -146,12 +146,11 @@ def gemm_table(recording: Recording, width: int) -> list[str]:
         return ["no GEMM, convolution or attention reached a device"]
     for row in found:
         number = kernels.setdefault(row.kernel, len(kernels) + 1)
-        size = f"{row.m}·{row.k}·{row.n}" if row.m is not None else "–"
         rows.append(
             [
                 f"[{number}]",
                 row.label,
-                f"{row.batch}×{size}" if row.batch else size,
+                labels.size_words(row) or "–",
                 f"{row.flops / 1e9:.4g}" if row.flops else "–",
                 "×".join(map(str, row.tile)) if row.tile else "–",
                 f"{row.duration_us:.1f}",

@@ -36,16 +36,24 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
         found: list[Node | str] = []
         last = ""
         for node in children.get(name, ()):
-            source = source_label(node) if item is None else ""
+            source = ""
+            if item is None and node.source is not None:
+                parts = (node.source.module, select.place(node.source), node.source.code)
+                source = "  ".join(part for part in parts if part)
             found += [source] if source and source != last else []
             last = source or last
             found.append(node)
-        return [*(launch_label(kernel, group, steps) for kernel, group in runs.get(name or "", {}).items()), *found]
+        launches: list[Node | str] = []
+        for kernel, group in runs.get(name or "", {}).items():  # with the median time, and how often in a step
+            often = len(group) / max(1, len({step for step, _ in group}) or steps)
+            time = microseconds(median(duration for _, duration in group) / 1e3)
+            launches.append(f"→ {kernel_name(kernel, 56)}  {time}" + (f" × {often:g}" if often != 1 else ""))
+        return [*launches, *found]
 
     def words(item: Node | str, lead: int) -> str:
         return shorten(item, width - lead) if isinstance(item, str) else node_label(item, room=width - lead)
 
-    yield root_label(children, index.dispatched.get(index.first_step, 0))
+    yield root_label(children, index.dispatched.get(index.typical_step, 0))
     lines = grid.tree(None, below, words)
     yield from itertools.islice(lines, max_lines)
     if next(lines, None) is not None:
@@ -65,14 +73,6 @@ def root_label(children: dict[str | None, list[Node]], in_a_step: int) -> str:
     return f"{said}, {working} of them {'launches' if working == 1 else 'launch'} work"
 
 
-def source_label(node: Node) -> str:
-    """ "gate_proj  model.py:17  g = self.gate_proj(x)" as far as it is known."""
-    source = node.source
-    if source is None:
-        return ""
-    return "  ".join(part for part in (source.module, select.place(source), source.code) if part)
-
-
 def node_label(node: Node, *, room: int) -> str:
     """One op: glyph, name, output shape."""
     text = f"{theme.KINDS[node.kind].glyph} {kernel_name(node.target) if is_generated(node.target) else node.target}"
@@ -83,10 +83,3 @@ def node_label(node: Node, *, room: int) -> str:
             shape += f" strides ({','.join(map(str, out.stride))})"
         text += shape if len(text) + len(shape) <= room else ""
     return shorten(text, room)
-
-
-def launch_label(name: str, runs: list[tuple[int, int]], steps: int) -> str:
-    """One kernel with its median time, and how often it ran in a step where that is not once."""
-    time = microseconds(median(duration for _, duration in runs) / 1e3)
-    times = len(runs) / max(1, len({step for step, _ in runs}) or steps)
-    return f"→ {kernel_name(name, 56)}  {time}" + (f" × {times:g}" if times != 1 else "")

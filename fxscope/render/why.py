@@ -99,6 +99,13 @@ def verdict(recording: Recording, item: Same, name: str, width: int) -> list[str
     lines += grid.folded("; ".join(costs), width, "  ", "  ") if costs else []
     if call is not None and call.purpose != "computes":
         lines += grid.folded(english.purpose_text(call.purpose, call.purpose_arguments), width, "  ", "  ")
+    compared = report_of(recording).numerics
+    lines += [
+        line
+        for row in (compared.rows if compared is not None and call is not None else ())
+        if call is not None and row.call_id == call.id
+        for line in grid.folded(f"numerics, {row.state}: {report.difference(row)}", width, "  ", "    ")
+    ]
     nodes = [node for key in item.nodes if (node := index.by_key.get(key)) is not None]
     return [*lines, *(report.cut(f"  {line}", width) for line in decisions.user_lines(nodes, 1))]
 
@@ -185,7 +192,7 @@ def same_words(recording: Recording, item: Same, *, width: int) -> Sequence[str]
 def nothing(recording: Recording) -> str:
     """Say why there is no decision to show."""
     if not recording.decisions:
-        return "no decisions: nothing was compiled, and no eager ops pass a tensor on."
+        return "no fusion decisions: no compiled graph, and no eager op reads another's result"
     if left := buffers_unknown(recording):
         return f"missed fusions unknown: {left}."
-    return "no missed fusions: all kernels that share memory were fused, or there is one."
+    return "no missed fusions: kernels that share memory are fused, or there is only one"

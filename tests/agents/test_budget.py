@@ -14,6 +14,7 @@ from fxscope import cli
 from fxscope.analysis.budget import fit
 
 H200 = Path(__file__).parents[2] / "fxscope/data/h200"
+DATA = Path(__file__).parents[1] / "data"
 EAGER, MLP = (str(H200 / f"{name}.fxscope") for name in ("mlp_eager", "mlp_compiled"))
 
 VALUES = st.recursive(
@@ -47,9 +48,34 @@ def test_no_answer_is_larger_than_its_budget(answer: dict[str, object], limit: i
     assert len(text.encode("utf-8", "surrogatepass")) <= limit and isinstance(json.loads(text), dict)
 
 
-@pytest.mark.parametrize("words", [["view", MLP], ["why", MLP], ["diff", EAGER, MLP], ["code", MLP, "mul"]])
-def test_a_verbs_json_keeps_to_a_budget(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*words, "--json", "--budget", "1500"]) == 0
+VERBS = [
+    ["view", MLP],
+    ["view", str(DATA / "h200/mlp_train_compiled")],
+    ["why", MLP],
+    ["why", MLP, "gelu"],
+    ["diff", EAGER, MLP],
+    ["code", MLP],
+    ["code", MLP, "mul"],
+    ["fleet", str(DATA / "fleet/ddp_slow_gpu")],
+    ["dispatch", "aten::add"],
+    ["sweep", "--from", str(DATA / "sweep/sweep.json")],
+]
+
+
+@pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(Path(word).name for word in words))
+def test_a_verbs_json_is_small_and_its_command_for_more_gives_all(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """4 kB by default; the parts and rows that come first are those of the whole answer."""
+    assert cli.main([*words, "--json"]) == 0
     text = capsys.readouterr().out
-    assert len(text.encode()) <= 1501
-    assert json.loads(text)["more"] == shlex.join(["fxscope", *words, "--json"])
+    answer = json.loads(text)
+    assert len(text.encode()) <= 4097
+    assert cli.main([*words, "--json", "--budget", "300"]) == 0
+    small = json.loads(capsys.readouterr().out)
+    assert small["more"] == shlex.join(["fxscope", *words, "--json", "--budget", "0"])
+    assert cli.main(shlex.split(small["more"])[1:]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    for key, rows in answer.items():
+        if key not in ("left_out", "more") and isinstance(rows, list):
+            assert len(rows) + answer.get("left_out", {}).get(key, 0) == len(whole[key]), key

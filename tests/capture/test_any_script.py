@@ -82,7 +82,7 @@ def both(tmp_path: Path, files: dict[str, str], words: list[str], extra: list[st
 
 
 # Only the main thread can end its session of the profiler, and it does not return.
-NOT_RECORDED = {"os_exit_in_a_thread"}
+MAY_BE_LOST = {"os_exit_in_a_thread"}
 
 
 @pytest.mark.slow  # a script is run twice, plain and observed: five seconds and more
@@ -94,7 +94,7 @@ def test_a_script_does_the_same_when_it_is_observed(tmp_path, name) -> None:
     assert observed[0] in (plain[0], expected), observed[2]
     for index, what in ((1, "stdout"), (2, "stderr"), (3, "files")):
         assert observed[index] == plain[index], what
-    assert (recording is None) == (name in NOT_RECORDED)
+    assert recording is not None or name in MAY_BE_LOST
     if recording is None:
         return
     targets = {node.target for graph in recording.graphs for node in graph.nodes}

@@ -37,17 +37,36 @@ def loops(recorder: Recorder) -> None:
         x = x + 1
 
 
+class Model(nn.Linear):
+    """A module whose class no other module has."""
+
+
+def is_called_eagerly(recorder: Recorder) -> None:
+    model, x = Model(4, 4), torch.ones(2, 4)
+    with torch.no_grad():
+        while recorder._session.is_on():
+            model(x)
+        for at in range(steps.MOST_TIMED + 2):
+            assert ("__call__" in vars(Model)) == (at <= steps.MOST_TIMED)
+            assert Model.__call__ is type(model).__call__ is nn.Module.__call__
+            model(x)
+        with pytest.raises(RuntimeError) as error:
+            model(torch.ones(3, 5))
+    assert not any("fxscope/_torch" in str(entry.path) for entry in error.traceback)
+
+
 @pytest.mark.parametrize(
     ("program", "bound"),
     [
         (trains, ""),
+        (is_called_eagerly, ", which ended at the bound of 0.3 s"),
         pytest.param(is_called_compiled, f", which ended at the bound of {MOST_CALLS} calls", marks=pytest.mark.cpp),
         (loops, ", which ended at the bound of 0.3 s"),
     ],
 )
 def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> None:
     torch._dynamo.reset()
-    with Recorder(max_seconds=0.3 if program is loops else 60) as recorder:
+    with Recorder(max_seconds=0.3 if program in (loops, is_called_eagerly) else 60) as recorder:
         program(recorder)
         assert not recorder._session.is_on() and sys.getprofile() is None and not torch._C._autograd._profiler_enabled()
     recording = recorder.recording
@@ -55,6 +74,20 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
     (after,) = (item for item in recording.unobserved if item.what == "after")
     assert "after the observed part" in after.detail and bound in after.detail
     assert (recording.step_times.when == "after") == (program is not loops)
+
+
+@pytest.mark.cpp
+def test_a_model_that_is_compiled_while_its_calls_are_timed_is_compiled_as_it_is() -> None:
+    torch._dynamo.reset()
+    model, x = Model(4, 4), torch.ones(2, 4)
+    with Recorder(max_seconds=0.3) as recorder, torch.no_grad():
+        while recorder._session.is_on():
+            model(x)
+        model(x)
+        assert "__call__" in vars(Model)
+        torch.testing.assert_close(torch.compile(model, fullgraph=True)(x), model(x))
+        assert "__call__" not in vars(Model)
+    assert recorder.failure is None
 
 
 def test_ops_beyond_a_number_are_left_out_and_counted(monkeypatch) -> None:

@@ -103,16 +103,12 @@ def test_a_name_that_is_not_there_is_a_problem(owner) -> None:
 
 
 def test_one_that_fails_to_come_off_does_not_keep_the_others(owner) -> None:
-    class Bad:
-        def __enter__(self):
-            return None
-
-        def __exit__(self, *_):
-            raise RuntimeError("stuck")
+    def fails() -> None:
+        raise RuntimeError("stuck")
 
     installed = Hooks()
     installed.wrap("fxscope_test_owner:Thing.method", before=lambda *_: None)
-    installed.enter("bad", Bad())
+    installed.at_end("bad", fails)
     installed.close()
     assert hooks.active() == ()
     assert owner.Thing().method(1) == 2

@@ -8,6 +8,7 @@ import time
 import pytest
 import torch
 
+import fxscope
 from fxscope._torch import hooks, nodes
 from fxscope._torch.inductor import InductorCapture
 from tests.capture.programs import Block, Breaks, GeGLU
@@ -161,6 +162,13 @@ def test_graph_break_says_why_and_where() -> None:
         "forward",
         "post_grad",
     ]
+
+
+def test_a_module_of_torchs_that_is_compiled_itself_is_where_it_is_called() -> None:
+    """Dynamo compiles a wrapper of torch's there: its line says nothing."""
+    compiled = torch.compile(torch.nn.Sequential(torch.nn.Linear(4, 4)), backend="eager")
+    recording = fxscope.record(compiled, torch.ones(2, 4))
+    assert {item.source.file for item in recording.compiles if item.source} == {__file__}
 
 
 def test_recompile_says_which_guard_failed_and_sizes_become_symbols() -> None:

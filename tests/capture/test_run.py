@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from fxscope import cli, load
+from fxscope.analysis.report import report
 from fxscope.commands.script import split
 from fxscope.errors import CaptureError
 from fxscope.factories import parse_setting
@@ -80,6 +81,61 @@ def test_a_script_runs_unchanged_with_its_own_arguments(folder, capfd) -> None:
     assert addmm.source.code == "model(torch.randn(arguments.batch, 8))"
     assert recording.title == "script.py" and recording.coverage.unattributed == 0
     assert sys.modules["__main__"].__dict__.get("SCRIPT") is None
+
+
+NOT_COMPILED = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.LSTM(4, 4)
+    def forward(self, x):
+        return self.layer(x)[0].relu()
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(4))
+    def forward(self, x):
+        return torch.relu(x * self.weight).sum(0)
+module = {model}
+model = torch.compile(module, dynamic=False)
+for number in range(3):
+    model(torch.randn(4 + number, 4))
+optimizer = torch.optim.SGD(module.parameters())
+for number in range(20):
+    model(torch.randn(9, 4)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "contents", "advice", "why"),
+    [
+        (
+            "Model()",
+            "eager: torch.compile made no graph",
+            "Let torch.compile compile script.py:8",
+            "it runs eagerly: Attempted to wrap RNN, GRU, or LSTM. Set torch._dynamo.config.allow_rnn=True",
+        ),
+        (
+            "Scaled()",
+            "2 compiled graphs, none ran: recompile limit exceeded at script.py:13",
+            "Stop the recompiles of script.py:13",
+            "it runs eagerly: recompile limit exceeded. tensor 'x' size mismatch at index 0. expected 4, actual 5",
+        ),
+    ],
+)
+def test_a_compile_without_a_graph_says_why(folder, model: str, contents: str, advice: str, why: str) -> None:
+    torch._dynamo.reset()
+    (folder / "script.py").write_text(NOT_COMPILED.replace("{model}", model))
+    with torch._dynamo.config.patch(recompile_limit=2):
+        assert run("--skip-init", "script.py", "-o", "out.fxscope") == 0
+    recording = load("out.fxscope")
+    made = report(recording)
+    assert made.contents == contents
+    assert made.advice[0].text == advice and made.advice[0].why.startswith(why)
+    missed = [recording.decisions[position] for row in made.missed for position in row.decisions]
+    assert missed and {end.graph for decision in missed for end in decision.ends} == {"eager"}
 
 
 def test_only_the_result_goes_to_stdout(folder, capfd) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
 from fxscope import cli, load
+from fxscope._torch import own_trace
 from fxscope._torch.steps import plan
+from fxscope.analysis.report import report
 from fxscope.model import Recording
+from fxscope.passes.predicted import pair_runs
 from fxscope.render import labels, terminal
 
 SCRIPT = """
@@ -119,3 +123,64 @@ def test_replays_before_the_last_call_of_the_model_are_parts_of_calls() -> None:
     replayed = [(start + 1, "A") for start, _ in CAPTURED]
     found = plan(CAPTURED, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed)
     assert found.num_calls == 4
+
+
+def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread() -> None:
+    def event(cat: str, name: str, thread: int, start: float, duration: float, **args: Any) -> dict[str, Any]:
+        return {"ph": "X", "cat": cat, "name": name, "tid": thread, "ts": start, "dur": duration, "args": args}
+
+    events = [
+        event("cpu_op", "## Call CompiledFxGraph f ##", 1, 0, 100),
+        event("cpu_op", "aten::sin", 2, 10, 5),
+        event("cuda_runtime", "cudaGraphLaunch", 1, 50, 1, correlation=1),
+        event("cpu_op", "aten::matmul", 2, 200, 100),
+        event("cuda_runtime", "cudaGraphLaunch", 1, 250, 1, correlation=2),
+        *(event("kernel", "k", 7, start, 5, correlation=at) for at, start in ((1, 60), (2, 260))),
+    ]
+    found = own_trace._Spans()
+    own_trace._sorted_spans(events, found)
+    assert own_trace._replays(events, found) == [(250, "k")]
+
+
+@pytest.mark.parametrize(
+    ("step_ends", "is_cut", "kept"),
+    [
+        ([], False, [0, 1, 2, 3]),
+        ([], True, [0, 1, 2]),  # each call of the model is a step, and the last one may not be whole
+        ([12.0, 22.0, 32.0, 42.0], True, [1, 2, 3]),  # ended with a step
+        ([12.0, 22.0, 32.0], True, [1, 2]),
+        ([12.0, 22.0, 32.0], False, [1, 2, 3]),  # an evaluation
+    ],
+)
+def test_a_step_in_which_the_observation_ended_is_not_kept(step_ends, is_cut, kept) -> None:
+    calls = [(10.0 * number, "model") for number in range(1, 5)]
+    ops = [(start + 1, "aten::mm") for start, _ in calls]
+    found = plan(ops, begins=0, ends=45, calls=calls, step_ends=step_ends, replays=[], keep=9, is_cut=is_cut)
+    assert [span.number for span in found.kept] == kept
+    assert len(found.kept) + len(found.others) == 4
+
+
+UNUSED = """
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 1))
+torch.compile(model)(torch.randn(4, 8))  # compiled, and not in the steps
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(20):
+    model(torch.randn(4, 8)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> None:
+    script, path, search = tmp_path / "train.py", tmp_path / "train.fxscope", list(sys.path)
+    script.write_text(UNUSED)
+    assert cli.main(["run", "--skip-init", "-o", str(path), str(script)]) == 0
+    sys.path[:] = search
+    recording = load(path)
+    assert [item.runs for item in recording.compiles] == [0]
+    compiled = [item for item in recording.decisions if item.a_call and item.verdict != "fused"]
+    assert compiled and {pair_runs(recording, item) for item in compiled} == {0}
+    shown = {place for row in report(recording).missed for place in row.decisions}
+    assert not any(recording.decisions[place].a_call for place in shown)

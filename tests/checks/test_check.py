@@ -188,7 +188,7 @@ def test_every_occurrence_of_the_rarest_op_counts() -> None:
         ('[[expect]]\nin = "compild"\nkernels = 4', ["no recording 'compild'", "compiled"]),
         ('[[expect]]\nin = "compiled"\nfused = ["gelo", "mul"]', ["'gelo' does not occur in compiled", "gelu"]),
         ('[[expect]]\nin = "eager"\nlaunches_none = ["aten::tt"]', ["'aten::tt'", "aten::t"]),
-        ('[[expect]]\nin = "compiled"\nno_ops = ["aten::geluu"]', ["occurs in none", "aten::gelu"]),
+        ('[[expect]]\nin = "compiled"\nno_ops = ["aten::geluu"]', ["occurs in no", "aten::gelu"]),
         ('[[expect]]\nin = "compiled"\nkernel_counts = { "elementwis<mul>" = 0 }', ["no kernel", "elementwise<mul>"]),
         ('[[expect]]\nin = "eager"\ndecoded = { mm = { tiles = [1] } }', ["'tiles'", "tile"]),
         ('[[expect]]\nin = "eager"\nshapes = { "aten::mm#3" = [[1]] }', ["only 1 op of aten::mm"]),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -27,6 +29,8 @@ from fxscope.readers.join import read_trace
 from fxscope.render.diff import SAME, diff_markdown, diff_text
 from fxscope.render.findings import change_words_of, match_line
 from tests import build, captures
+
+ROOT = Path(__file__).parent.parent.parent
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 
@@ -413,16 +417,25 @@ def test_cpu_ops_are_counted_and_timed_over_every_step() -> None:
     """Not in the first step alone, whose ops still warm up."""
     a, b = captures.read("mlp_train_eager"), captures.read("mlp_train_compiled")
     num_steps = len(a.steps)
-    times = [op.duration_ns for op in a.ops if op.name == "aten::t"]
-    inner = {op.id for op in a.ops if op.name == "aten::t"}
-    own = sum(times) - sum(op.duration_ns for op in a.ops if op.parent in inner)
     (change,) = [item for item in compare(a, b).ops_gone if item.name == "aten::t"]
+    times = [op.duration_ns for op in a.ops if op.name == "aten::t"]
     assert num_steps == 3 and (change.a, change.b, change.b_cpu_us) == (len(times) / 3, 0, None)
-    assert change.a_cpu_us == pytest.approx(own / 3 / 1e3)
-    once = max(op.id for op in a.ops if op.name == "aten::t")  # a step that runs it once less
-    (change,) = compare(replace(a, ops=tuple(op for op in a.ops if op.id != once)), a).ops_added[:1]
-    assert (change.name, change.a, change.b) == ("aten::t", (len(times) - 1) / 3, len(times) / 3)
-    assert "6 → 3   79.1 µs → 26.3 µs of CPU" in diff_text(compare(a, b), every=True)  # of what both have, both times
+    own: Counter[int] = Counter()
+    inner = {op.id for op in a.ops if op.name == "aten::t"}
+    for op in a.ops:
+        own[op.step] += op.duration_ns * (op.name == "aten::t") - op.duration_ns * (op.parent in inner)
+    assert change.a_cpu_us == pytest.approx(median(own.values()) / 1e3)
+    once = max(op.id for op in a.ops if op.name == "aten::t")  # one step of three runs it once less: most steps do not
+    assert not compare(replace(a, ops=tuple(op for op in a.ops if op.id != once)), a).ops_added
+    assert "6 → 3   " in diff_text(compare(a, b), every=True)  # of what both have, both times
+
+
+@pytest.mark.parametrize("ranks", [(0, 1), (2, 3)])
+def test_equal_ranks_of_a_training_job_do_not_differ(ranks: tuple[int, int]) -> None:
+    """Of 300 kernels some differ by chance, copies change places, and collectives wait for the late rank."""
+    a, b = (read_trace(ROOT / f"tests/data/fleet/ddp_even/rank{rank}.json.gz") for rank in ranks)
+    text = diff_text(compare(a, b))
+    assert "change, per step" not in text and "no difference" in text.lower()
 
 
 def test_a_decision_that_changed_and_its_reason() -> None:
@@ -750,12 +763,12 @@ def test_folders_of_recordings_are_sides(tmp_path: Path, capsys: pytest.CaptureF
         for number, factor in enumerate(factors):
             slowed(factor).save(tmp_path / side / f"{number}.fxscope")
     one = [str(tmp_path / side / "0.fxscope") for side in ("before", "after")]
-    assert main(["diff", *one, "--json"]) == 0
+    assert main(["diff", *one, "--json", "--budget", "0"]) == 0
     for item in json.loads(capsys.readouterr().out)["kernels"]:
-        assert item["time"]["verdict"] == "cannot tell" and item["time"]["ratio_low"] is None
+        assert item["time"]["verdict"] == "cannot tell" and item["time"].get("ratio_low") is None
 
     several = [str(tmp_path / side) for side in ("before", "after")]
-    assert main(["diff", *several, "--json"]) == 0
+    assert main(["diff", *several, "--json", "--budget", "0"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {item["time"]["verdict"] for item in found["kernels"]} == {"slower"}
     assert all(1.3 < item["time"]["ratio_low"] < 1.5 < item["time"]["ratio_high"] < 1.7 for item in found["kernels"])

@@ -14,7 +14,7 @@ from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.analysis.sweep import sentences
 from fxscope.cli import main
 from fxscope.errors import RenderError
-from fxscope.render import chart, strip, sweeps
+from fxscope.render import chart, strip
 
 DATA = Path(__file__).parent.parent / "data"
 FACTORY = """
@@ -44,7 +44,7 @@ def made(times: dict[str, list[float]]) -> Sweep:
     [
         ([10, 20, 40], [15, 19.9, 30], "slower than eager up to n 1, faster from 4 on: the crossover lies between"),
         ([10, 20, 40], [5, 10, 20], "faster than eager everywhere"),
-        ([10, 20, 40], [20, 40, 80], "slower than eager at n 1, 2, 4, and nowhere shown to be faster"),
+        ([10, 20, 40], [20, 40, 80], "slower than eager at n 1, 2, 4, and not shown to be faster elsewhere"),
         ([10, 20, 40], [10.1, 20.1, 40.1], "no difference between compiled and eager is shown at any n"),
         ([10, 20, 40], [15, 10, 60], "changes more than once"),
     ],
@@ -59,8 +59,8 @@ def test_after_how_many_calls_compiling_is_paid_for() -> None:
     sweep = made({"eager": [100, 100, 100], "compiled": [50, 100, 150]})
     for point in sweep.points:
         point.first_call_s = 0.1 if point.setup == "eager" else 1.1
-    (line,) = [line for line in sentences(sweep) if "paid for" in line]
-    assert line == "the first call of compiled is paid for after 20,000 calls at n 1"  # 1 s more, 50 µs less per call
+    (line,) = [line for line in sentences(sweep) if "pays off" in line]
+    assert line == "the first call of compiled pays off after 20,000 calls at n 1"  # 1 s more, 50 µs less per call
 
 
 def test_the_measured_sweep_has_its_crossover() -> None:
@@ -86,11 +86,6 @@ def test_the_chart_has_a_line_per_setup_and_a_panel_per_metric() -> None:
 def test_nothing_measured_is_no_chart() -> None:
     with pytest.raises(RenderError, match="no measurement"):
         chart.svg(Sweep(vary="n", points=[SweepPoint(vary={"n": 1}, setup="eager", problem="it failed")]))
-
-
-def test_the_page_needs_nothing_else() -> None:
-    page = sweeps.html(made({"eager": [1, 2, 3], "<script>alert(1)</script>": [1, 2, 3]}))
-    assert "<script>" not in page and "://" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:

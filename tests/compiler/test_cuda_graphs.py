@@ -4,12 +4,60 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import nn
 
 import fxscope
 from fxscope.analysis.report import report
 from fxscope.english import cudagraph_text
+from tests.capture.programs import Cache
 
 pytestmark = pytest.mark.slow
+
+
+def write_into_input(x):
+    x.add_(1)
+    return x * 2
+
+
+def write_into_view_of_input(x):
+    x[1:].mul_(2)
+    return x.sum()
+
+
+def write_into_own_tensor(x):
+    return x.clone().add_(1) * 2
+
+
+NORM = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))  # running statistics are buffers
+
+# name: (program, backward, whether a replay is forbidden): as torch's `test_cudagraph_trees.py` has them on a GPU
+PLANNED = {
+    "pointwise": (torch.sin, False, False),
+    "mutated input": (write_into_input, False, True),
+    "mutated view of an input": (write_into_view_of_input, False, True),
+    "mutated own tensor": (write_into_own_tensor, False, False),
+    "mutated buffer": (Cache(), False, False),
+    "training": (NORM, True, False),
+}
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_a_plan_predicts_a_replay_unless_torchs_own_checks_forbid_it(name: str) -> None:
+    program, backward, forbidden = PLANNED[name]
+    torch._dynamo.reset()
+    x = torch.ones(4, 8)
+    recording = fxscope.record(program, x, compile="reduce-overhead", target="h200", backward=backward)
+    graphs = report(recording).cuda_graphs
+    assert graphs.state == ("skipped" if forbidden else "on")
+    assert recording.predicted is not None and (recording.predicted.replay_range_us is None) is forbidden
+    assert ("mutated inputs (1 instances)" in graphs.reason) is forbidden
+
+
+def test_a_plan_without_cuda_graphs_predicts_no_replay_of_a_mutated_input() -> None:
+    torch._dynamo.reset()
+    recording = fxscope.record(write_into_input, torch.ones(8), compile=True, target="h200")
+    assert report(recording).cuda_graphs.state == "off"
+    assert recording.predicted is not None and recording.predicted.replay_range_us is None
 
 
 @pytest.mark.parametrize(("mode", "state"), [("reduce-overhead", "skipped"), ("default", "off")])

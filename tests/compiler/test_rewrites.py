@@ -8,9 +8,10 @@ import pytest
 import torch
 
 import fxscope
-from fxscope.analysis.rewrites import life, rewrite_rows
+from fxscope.analysis.rewrites import life, pattern_story, rewrite_rows
 from fxscope.analysis.why import why
 from fxscope.cli import main
+from fxscope.errors import PassError
 from fxscope.render.why import words
 
 pytestmark = pytest.mark.slow
@@ -131,3 +132,80 @@ def test_why_of_a_replaced_op_names_the_pattern_and_the_kernel(tmp_path, capsys)
 def test_what_no_pattern_replaced_is_answered_by_its_kernel() -> None:
     recording = recorded(*PROGRAMS["softmax"][:3])
     assert "was replaced" not in words(recording, why(recording, "softmax"), width=100)
+
+
+def pointwise_between(a, b, c):
+    """test_pattern_matcher.py, `test_addmm`, with an op between the product and the sum."""
+    return torch.mm(a, b).relu() + c
+
+
+def product_used_twice(a, b, c):
+    """test_pattern_matcher.py, `test_addmm`: a product with another user stays a product."""
+    product = torch.mm(a, b)
+    return product + c, product.sin()
+
+
+# name: (program, inputs, pattern, what is said of it)
+NEAR = {
+    "issue 195412": (masked_mul, Q, "_sfdp_pattern_14", "it wants aten.div.Tensor where mul is aten.mul.Tensor"),
+    "a cosine between": (
+        attention_with_a_cosine,
+        Q,
+        "_sfdp_pattern_1",
+        "it wants aten.div.Tensor where cos is aten.cos",
+    ),
+    "another order": (
+        split_and_cat_swapped,
+        tensors(2, 32),
+        "splitwithsizes_cat_replace",
+        "3 of 3 ops match; first failed",
+    ),
+    "no ones": (
+        cumsum,
+        tensors(4, 8),
+        "pointless_cumsum_replacement",
+        "it wants aten.full.default where arg0_1 is a graph",
+    ),
+    "no scale": (
+        lambda x: torch.softmax(x, -1),
+        tensors(8, 64),
+        "mul_softmax_pattern",
+        "where arg0_1 is a graph input",
+    ),
+    "a relu between": (pointwise_between, tensors(16, 16, count=3), "addmm", "it wants aten.mm where relu is"),
+    "two users": (product_used_twice, tensors(16, 16, count=3), "addmm", "the result of aten.mm has other users"),
+    "fired": (attention, Q, "_sfdp_pattern_1", "was replaced by _scaled_dot_product_flash_attention_for_cpu"),
+    "fired, addmm": (product_and_sum, tensors(16, 16, count=3), "addmm", "was replaced by addmm"),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_a_pattern_that_missed_says_how_far_it_came_and_which_check_failed(name: str) -> None:
+    program, inputs, pattern, words_of = NEAR[name]
+    recording = recorded(program, inputs, None)
+    story = pattern_story(recording, pattern)
+    assert words_of in story.replace("aten.mm.default", "aten.mm"), story  # torch has both patterns
+    assert ("did not match" in story) is not name.startswith("fired")
+    assert not recording.problems
+    for item in recording.near_misses:
+        assert 0 <= item.matched <= item.total and (item.matched < item.total or item.code == "check"), item
+
+
+def test_a_pattern_that_fired_shows_the_graph_before_and_after() -> None:
+    recording = recorded(product_and_sum, tensors(16, 16, count=3), None)
+    _, *lines = pattern_story(recording, "addmm").splitlines()
+    assert lines == [
+        "  - mm = aten.mm.default(arg0_1, arg1_1)",
+        "  - add = aten.add.Tensor(mm, arg2_1)",
+        "  + addmm_default = aten.addmm.default(arg2_1, arg0_1, arg1_1)",
+    ]
+
+
+def test_why_pattern_is_a_verb_and_an_unknown_pattern_is_refused(tmp_path, capsys) -> None:
+    recording = recorded(masked_mul, Q, None)
+    path = str(recording.save(tmp_path / "attention.fxscope"))
+    assert main(["why", path, "--pattern", "_sfdp_pattern_14"]) == 0
+    shown = capsys.readouterr().out
+    assert "Pattern _sfdp_pattern_14_inference did not match" in shown and len(shown.splitlines()) <= 15
+    with pytest.raises(PassError, match="was not tried"):
+        pattern_story(recording, "no_such_pattern")

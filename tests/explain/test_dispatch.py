@@ -186,6 +186,9 @@ def test_a_function_of_the_users_is_run_and_its_chain_shown(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "aten::matmul" in shown and "aten::mm" in shown and "aten::relu" in shown and "own_functions.py:3" in shown
     assert cli.main(["dispatch", f"{file}:made", "--device", "cpu", "--json"]) == 0
+    chain = json.loads(capsys.readouterr().out)["chain"]
+    assert ("aten::addmm", "linear", "kernel") in {(op["op"], op.get("called_by"), op["kind"]) for op in chain}
+    assert cli.main(["dispatch", f"{file}:made", "--device", "cpu", "--json", "--budget", "0"]) == 0
     recording = json.loads(capsys.readouterr().out)
     assert "aten::addmm" in {node["target"] for node in recording["graphs"][0]["nodes"]}
     for words, message in (

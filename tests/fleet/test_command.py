@@ -65,7 +65,7 @@ def test_compile_logs_without_traces_say_which_ranks_differ_and_where(
     assert "  rank 1: 1; first in 0/0: 9.00 µs (others: 1.00 µs)" in lines
     shutil.rmtree(tmp_path / "rank_1")
     assert cli.main(["fleet", str(tmp_path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["differences"] == []
+    assert json.loads(capsys.readouterr().out).get("differences", []) == []
     shutil.rmtree(tmp_path / "rank_2")
     assert cli.main(["fleet", str(tmp_path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
@@ -116,12 +116,13 @@ def test_digests_and_jobs_keep_the_shipped_schemas() -> None:
 def test_files_of_every_kind_and_digests_beside_them_that_are_used_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".json", ".txt")]
+    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".json", ".txt", ".svg", ".png")]
     arguments = ["fleet", SLOW, *(word for path in outputs for word in ("-o", str(path)))]
     assert cli.main(arguments) == 0
     kept = sorted((tmp_path / "fleet.digests").iterdir())
     assert len(kept) == 4 and all(json.loads(gzip.decompress(p.read_bytes()))["schema"] == DIGEST_SCHEMA for p in kept)
     assert "rank 2" in outputs[1].read_text() and 'id="heat"' in outputs[0].read_text()
+    assert "Rank 2 is late" in outputs[4].read_text() and outputs[5].read_bytes().startswith(b"\x89PNG")
     before = outputs[2].read_text()
     assert cli.main(arguments) == 2 and "exists" in capsys.readouterr().err
 
@@ -229,7 +230,7 @@ def test_hostile_names_are_written_out_everywhere(tmp_path: Path) -> None:
         if event["name"].startswith("nvjet"):
             event["name"] = "\x1b[31mevil<b>\u202e" + 5_000 * "x"
     (job / "rank3.json").write_text(json.dumps(trace))
-    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".txt")]
+    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".txt", ".svg")]
     assert cli.main(["fleet", str(job), *(word for path in outputs for word in ("-o", str(path)))]) == 0
     for path in outputs:
         text = path.read_text()
@@ -316,7 +317,7 @@ def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(
         ]
     assert cli.main(["fleet", job, "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["ranks"][0]["file"].startswith("iteration_20/") and not json.loads(out)["problems"]
+    assert json.loads(out)["ranks"][0]["file"].startswith("iteration_20/") and not json.loads(out).get("problems")
     assert err == "compared is iteration_20, the last whole one; --pattern iteration_10/ takes another: iteration_10\n"
     # A run that was stopped while it wrote: the one before is whole
     (tmp_path / "profile_traces" / "iteration_20" / "rank3_trace.json.gz").unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -13,11 +14,14 @@ from fxscope.errors import FxscopeError, TraceError
 from fxscope.fleet import findings, run, sources
 from fxscope.fleet.digest import digest, is_input
 from fxscope.fleet.model import Digest, Fleet
+from fxscope.model import replace
+from fxscope.render import axis, fleet_strip
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 from make_fleet import Fault, make
 
 JOBS = Path(__file__).parent.parent / "data" / "fleet"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def digests(folder: Path) -> list[Digest]:
@@ -66,6 +70,39 @@ def test_the_plan_says_what_differs() -> None:
     assert gemm.name.startswith("nvjet_") and (gemm.majority, gemm.here) == ("4", "44") and (gemm.total_us or 0) > 6000
     changes = examined(JOBS / "ddp_other_plan").findings[0].changes
     assert {change.change for change in changes if change.what == "kernel"} >= {"added", "missing"}
+
+
+@pytest.mark.parametrize(("job", "named"), [("ddp_slow_gpu", ["2"]), ("ddp_other_plan", ["3"]), ("fsdp_even", [])])
+def test_the_strip_has_a_row_per_rank_with_its_times_to_scale(job: str, named: list[str]) -> None:
+    fleet = examined(JOBS / job)
+    drawn = ElementTree.fromstring(fleet_strip.render(fleet))
+    rows = [item for item in drawn.iter(f"{SVG}g") if item.get("data-rank")]
+    assert [row.get("data-rank") for row in rows] == [str(line.rank) for line in fleet.ranks]
+    assert [row.get("data-rank") for row in rows if row.find(f"{SVG}rect[@class='fx-cut']") is not None] == named
+    bars = [[float(bar.get("width", "")) for bar in row.findall(f"{SVG}g/{SVG}rect")] for row in rows]
+    longest = max(map(sum, bars))
+    assert longest == pytest.approx(axis.SPAN, rel=0.001)
+    for line, widths in zip(fleet.ranks, bars, strict=True):
+        times = [time for time in (line.compute_us, line.idle_input_us, line.idle_host_us, line.exposed_us) if time]
+        assert [width / longest for width in widths] == pytest.approx(
+            [time / fleet_total(fleet) for time in times], abs=1e-4
+        )
+
+
+def fleet_total(fleet: Fleet) -> float:
+    """The longest rank's parts of a step."""
+    return max(sum(fleet_strip.times(line).values()) for line in fleet.ranks)
+
+
+def test_the_strip_of_many_ranks_holds_the_named_one_and_says_how_many_it_left_out() -> None:
+    fleet = examined(JOBS / "ddp_slow_gpu")
+    lines = tuple(replace(fleet.ranks[number % 2], rank=number) for number in range(500))
+    many = replace(
+        fleet, ranks=(*lines, replace(fleet.ranks[2], rank=500)), findings=(replace(fleet.findings[0], ranks=(500,)),)
+    )
+    drawn = fleet_strip.render(many)
+    assert 'data-rank="500"' in drawn and drawn.count("data-rank=") == fleet_strip.MAX_ROWS
+    assert "485 ranks more" in drawn
 
 
 FAULTS = [

@@ -32,9 +32,11 @@ def test_a_click_on_a_rank_shows_its_steps(browser: Any, page_file: Path, width:
     page.goto(page_file.as_uri())
     assert "Rank 2 is late" in page.inner_text("h1")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".strip svg").bounding_box()["width"] >= 800  # 9 points
     page.click("button[data-sort=late]")
     assert page.inner_text("#table tbody tr:first-child td:first-child") == "rank 2"
     # The latest rank is the first row of the heat map now.
+    page.locator("#heat").scroll_into_view_if_needed()
     box = page.locator("#heat").bounding_box()
     page.mouse.click(box["x"] + 70, box["y"] + 18 + 9)
     assert page.inner_text("#rank h2:first-child") == "Rank 2" and page.url.endswith("#rank-2")
@@ -43,4 +45,6 @@ def test_a_click_on_a_rank_shows_its_steps(browser: Any, page_file: Path, width:
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         assert [(item["id"], [node["html"] for node in item["nodes"]]) for item in found] == []
     assert page.inner_text("#rank code").startswith("fxscope view rank2.json.gz") and not errors
+    page.click(".strip [data-rank='1']")
+    assert page.inner_text("#rank h2:first-child") == "Rank 1"
     context.close()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from fxscope.analysis.report import report
+from fxscope.analysis.why import why
 from fxscope.model import Environment, Graph, Recording, replace
 from fxscope.passes import cost, fusion
 from fxscope.passes.fusion import eager
 from fxscope.readers import join
+from fxscope.render.why import words
 from tests import build
 
 SIZE = 64 * 128 * 3072 * 2
@@ -227,3 +232,60 @@ def test_a_state_that_is_written_in_place_is_written_all_the_same():
     assert found["addcmul", "sqrt"].saved_bytes == size
     assert "written all the same" in found["addcmul", "sqrt"].reason
     assert "written once and read once" in found["sqrt", "div"].reason
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code", "possible"),
+    [
+        ("aten::mm", "aten::gelu", "eager", True),
+        ("aten::gelu", "aten::mm", "eager", True),  # a template may take it as its prologue
+        ("aten::mm", "aten::addmm", "both_extern", False),
+        ("aten::mm", "vllm::moe_forward", "both_extern", False),
+        ("aten::mm", "record_param_comms", "both_extern", False),
+        ("aten::mm", "aten::_flash_attention_forward", "both_extern", False),
+        ("aten::gelu", "aten::cudnn_convolution", "extern_convolution", False),
+        ("aten::gelu", "aten::_flash_attention_forward", "extern_attention", False),
+        ("aten::gelu", "mylib::norm", "fallback", False),
+        ("aten::_softmax", "aten::mm", "prologue_not_pointwise", False),
+        ("aten::mm", "aten::_softmax", "epilogue_not_pointwise", False),
+        ("aten::gelu", "aten::_softmax", "eager", True),
+    ],
+)
+def test_what_no_compile_joins_is_not_possible(first, second, code, possible):
+    """In a trace and in a recorded dispatch graph alike; `view` counts only what is possible on its first screen."""
+    ops = (traced_op(1, first, [16, 16], [16, 16]), traced_op(2, second, [16, 16], [16, 16]))
+    alone = fusion.fusion(Recording(ops=ops, launches=(launch(1, 1), launch(2, 2))))
+    nodes = (
+        build.placeholder("x", 16, 16),
+        build.dispatched("a", first, "x", outputs=(build.tensor(16, 16),)),
+        build.dispatched("b", second, "a", outputs=(build.tensor(16, 16),)),
+    )
+    recorded = fusion.fusion(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)))
+    for recording in (alone, recorded):
+        (row,) = report(recording).missed
+        assert (row.reason_code, row.is_possible) == (code, possible)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("softmax", "gelu", "eager: each op launches its own kernel"),  # as the row is called; `_softmax` ran
+        ("_softmax", "gelu", "eager: each op launches its own kernel"),
+        ("softmax", "mul", "never considered. No tensor is known to pass between them."),
+    ],
+)
+def test_why_of_two_eager_ops_by_the_names_of_their_rows(first, second, said):
+    nodes = (
+        build.placeholder("x", 16, 16),
+        build.dispatched("softmax", "aten::softmax", "x", nature="composite", outputs=(build.tensor(16, 16),)),
+        build.dispatched("a", "aten::_softmax", "x", outputs=(build.tensor(16, 16),)),
+        build.dispatched("b", "aten::gelu", "a", outputs=(build.tensor(16, 16),)),
+        build.dispatched("c", "aten::mul", "b", outputs=(build.tensor(16, 16),)),
+    )
+    recording = fusion.fusion(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)))
+    launches = tuple(
+        replace(launch(number, number), graph="eager", nodes=(name,)) for number, name in enumerate("abc", 1)
+    )
+    recording = replace(recording, launches=launches)
+    answer = why(recording, first, second)
+    assert said in " ".join(words(recording, answer, width=200).split())

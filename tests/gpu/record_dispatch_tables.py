@@ -32,7 +32,7 @@ def record_tables() -> dict[str, Any]:
     """This build's tables of every ATen op for the keys of CPU, CUDA and Meta tensors, compactly."""
     registrations: dict[tuple[str, str, bool], int] = {}
     ops: dict[str, list[int | None]] = {}
-    for name in dispatch_table.all_names():
+    for name in sorted(torch._C._dispatch_get_all_op_names()):
         if not name.startswith(("aten::", "prims::")):
             continue
         try:

@@ -106,13 +106,19 @@ def test_names_of_annotations_do_not_matter(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_recording_may_be_left_in_another_thread(tmp_path: Path) -> None:
-    code = "import threading, torch, fxscope\nfrom fxscope._torch import hooks\nr = fxscope.record()\nr.__enter__()\n"
-    code += (
-        "torch.ones(3).add(1)\nt = threading.Thread(target=r.__exit__, args=(None, None, None))\nt.start()\nt.join()\n"
-    )
-    done = run(f"{code}print(hooks.active(), torch.ones(2).add(1).tolist())\n", tmp_path)
-    assert (done.returncode, done.stdout) == (0, "() [2.0, 2.0]\n"), done.stderr
-    assert "ended in another thread than it began in: its ops are lost" in done.stderr
+    code = """
+import threading, torch, fxscope
+from fxscope._torch import hooks
+r = fxscope.record()
+r.__enter__()
+torch.ones(3).add(1)
+t = threading.Thread(target=r.__exit__, args=(None, None, None))
+t.start()
+t.join()
+print(hooks.active(), torch.ones(2).add(1).tolist(), "aten::add" in {op.name for op in r.recording.ops})
+"""
+    done = run(code, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("fxscope")) == (0, "() [2.0, 2.0] True\n", 0), done.stderr
 
 
 @pytest.mark.parametrize("where", ["begin()", "threading.Thread(target=begin, daemon=True).start(); begun.wait()"])
@@ -160,14 +166,14 @@ for number in range(4):
     ending = elsewhere(end) if number < 3 else end()
     for _ in range(30): torch.ones(3).add(1)
     if ending: ending.join()
-    print(hooks.active(), "another thread" in str(r.failure), torch._C._autograd._profiler_enabled())
+    print(hooks.active(), r.failure is None or "another thread" in str(r.failure), torch._C._autograd._profiler_enabled())
 going = False
 for thread in threads: thread.join()
 print(torch.ones(2).add(1).tolist())
 """
     done = run(code, tmp_path)
-    # What began in a thread that has ended is kept: it ended with the thread.
-    expected = "() True False\n() False False\n" * 2 + "[2.0, 2.0]\n"
+    # What began in a thread that has ended is kept: it ended with the thread. The main one ends its own when it is asked.
+    expected = "() True False\n" * 4 + "[2.0, 2.0]\n"
     assert (done.returncode, done.stdout) == (0, expected), done.stdout + done.stderr
     assert "PythonTracer" not in done.stderr and "Leaked" not in done.stderr
 
@@ -205,7 +211,7 @@ r.__exit__(None, None, None)
 print(r.recording is kept, "another thread" in str(r.failure))
 """
     done = run(code, tmp_path, "-W", "error")
-    assert (done.returncode, done.stdout) == (0, "True True\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "True False\n"), done.stderr
 
 
 @pytest.mark.slow
@@ -226,9 +232,9 @@ y = Leave.apply(x).sum()
 thread = threading.Thread(target=y.backward)
 thread.start()
 thread.join()
-print(x.grad.tolist(), "another thread" in str(r.failure))
+print(x.grad.tolist(), (r.failure is None) != ("another thread" in str(r.failure)))
 """
-    done = run(code, tmp_path)
+    done = run(code, tmp_path)  # it is recorded, or says why it is not: a waiting main thread may come too late
     assert (done.returncode, done.stdout) == (0, "[3.0, 3.0, 3.0] True\n"), done.stderr
 
 
@@ -513,18 +519,7 @@ def test_a_device_that_fails_at_the_end_costs_no_trace(monkeypatch: pytest.Monke
         session.cleanup()
 
 
-def test_a_trace_that_a_limit_cuts_off_is_told_with_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "own.json"
-    path.write_bytes(b"{" * 5_000)
-    profiler.check_written(path)
-    monkeypatch.setattr(profiler, "_largest_file", lambda: 5_000)
-    with pytest.raises(CaptureError) as caught:
-        profiler.check_written(path)
-    assert str(caught.value) == (
-        f"the profiler could not write its trace to {tmp_path}: this process may write no file of more than 5.00 kB "
-        "(`ulimit -f`): raise that, or record fewer steps."
-    )
-    monkeypatch.setattr(profiler, "_largest_file", lambda: None)
+def test_a_trace_that_cannot_be_written_is_told_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="set TMPDIR to another folder"):
         profiler.check_written(tmp_path / "gone" / "own.json")
 

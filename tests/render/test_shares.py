@@ -16,7 +16,7 @@ from fxscope.model import Recording, Timing, replace
 from fxscope.passes.attribute import timing
 from fxscope.passes.cost import cost
 from fxscope.render import decisions, dot, labels, markdown, terminal
-from fxscope.render.page import scene, tables
+from fxscope.render.page import tables
 from fxscope.text import FASTER, microseconds, span
 from tests import build, captures
 
@@ -39,8 +39,9 @@ def test_the_shares_of_a_table_are_of_what_the_header_says(name: str) -> None:
     if not recording.launches:
         pytest.skip("nothing ran in it")
     whole = sum(launch.duration_ns for launch in recording.launches) / 1e3
-    assert f"Kernels, {microseconds(index.device_us)} of device time per step" in terminal.render(recording)
     made = report(recording)
+    what = "CPU time" if made.step.on_cpu else "device time"
+    assert f"Kernels, {microseconds(index.device_us)} of {what} per step" in terminal.render(recording)
     rows = [*made.kernels[:3], *([rest] if (rest := others(made.kernels, 3, made.step)) else [])]
     assert sum(row.time_us or 0 for row in rows) == pytest.approx(index.device_us)
     assert sum(row.share or 0 for row in rows) == pytest.approx(1)
@@ -87,7 +88,7 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
     texts = {
         "dot": dot.render(slow),
         "markdown": markdown.render(slow),
-        "page": str(scene.cost_line(above[0])),
+        "page": labels.cost_line(above[0]),
         "terminal": terminal.render(slow, width=120),
         "why": decisions.roof(above[0], slow),
         "check": str(check({"it": slow}, {"share_of_roof": "> 0"})),

@@ -16,13 +16,16 @@ import pytest
 from fxscope import cli, store
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
+from fxscope.commands import common
 from fxscope.errors import RenderError
-from fxscope.model import Launch, Op, Recording, Source
-from fxscope.render import markdown, strip
+from fxscope.model import Launch, Op, Recording, Source, replace
+from fxscope.render import markdown, notebook, strip
+from fxscope.text import microseconds
 from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+H200 = DATA.parent / "h200"
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ("mlp_eager", "mlp_compiled", "mlp_liger")
 
@@ -33,8 +36,8 @@ def recording(name: str) -> Recording:
 
 def widths(drawn: str, row: str) -> list[float]:
     """The widths of a row's boxes."""
-    groups = (group for group in ElementTree.fromstring(drawn).iter(f"{SVG}g") if group.get("data-row") == row)
-    return [float(group.find(f"{SVG}rect").get("width")) for group in groups]  # type: ignore[union-attr, arg-type]
+    boxes = (item for item in ElementTree.fromstring(drawn).iter() if item.get("data-row") == row)
+    return [float((box if box.get("width") else box.find(f"{SVG}rect")).get("width")) for box in boxes]  # type: ignore[union-attr, arg-type]
 
 
 def texts(drawn: str) -> list[str]:
@@ -106,6 +109,35 @@ def test_choices_that_exclude_each_other_have_one_number() -> None:
     assert said[0].startswith("1 mm → gelu·mul ×2: ")
 
 
+@pytest.mark.parametrize("name", ["mlp_train_compiled", "mlp_train_eager", "attn_compiled", "block.fxscope"])
+def test_no_marker_touches_another_and_each_has_its_line(name: str) -> None:
+    drawn = strip.render(common.read(str(H200 / name)), in_page=True)
+    root = ElementTree.fromstring(drawn)
+    marks = [item for item in root.iter(f"{SVG}g") if item.get("data-decision")]
+    circles = [
+        (float(c.get("cx", "")), float(c.get("cy", ""))) for c in root.iter(f"{SVG}circle") if c.get("r") == "12"
+    ]
+    paths = [item.get("d", "") for item in root.iter(f"{SVG}path") if re.search("V.*H.*V", item.get("d", ""))]
+    legs = [tuple(float(value) for value in re.findall(r"[\d.]+", path)[:5]) for path in paths]
+    assert len(marks) == len(circles) == len(legs) >= 1
+    for number, (x, y) in enumerate(circles):
+        for other, (left, _, foot, right, _) in enumerate(legs):
+            if other != number:
+                assert max(abs(x - circles[other][0]), abs(y - circles[other][1])) >= 26
+                assert foot < y - 13 or min(abs(x - left), abs(x - right)) > 14, (number, other)
+    listed = [words[0] for words in texts(drawn) if re.match(r"\d .* per step", words)]
+    assert listed == [str(number + 1) for number in range(len(marks))]
+
+
+def test_cpu_kernels_that_took_longer_than_the_step_have_one_time() -> None:
+    """Kernels are timed under the profiler, the step without: the row has the time of the figures, not the step's."""
+    made = layers(2)
+    slow = tuple(replace(item, duration_ns=200_000, category="cpu_kernel") for item in made.launches)
+    drawn = strip.render(replace(made, launches=slow))
+    time = microseconds(report(replace(made, launches=slow)).step.device_us)
+    assert [words for words in texts(drawn) if time in words], texts(drawn)
+
+
 def test_the_picture_is_16_to_9_and_no_text_is_below_9_points_at_800_px() -> None:
     for drawn in (strip.render(recording("mlp_compiled")), strip.render(recording("mlp_eager"), dark=True)):
         root = ElementTree.fromstring(drawn)
@@ -126,6 +158,17 @@ def test_equal_layers_are_drawn_once() -> None:
     assert "model.layers.[0..11] ×12" in texts(drawn)
     assert widths(drawn, "kernel") == pytest.approx([strip.SPAN / 3] * 3, rel=0.01)
     assert len(widths(drawn, "module")) == 4  # the layers, and three modules of one
+
+
+@pytest.mark.parametrize("number", [24, 40])
+def test_a_notebook_cell_holds_the_strip_of_a_hundred_kernels(number: int) -> None:
+    made = layers(number)
+    launches = (replace(item, name=f"void at::native::kernel_{item.id}<float, 4>(int)") for item in made.launches)
+    ops = (replace(item, name=f"aten::operation_{item.id}", source=None) for item in made.ops)
+    many = replace(made, launches=tuple(launches), ops=tuple(ops))
+    assert len(report(many).groups) == 3 * number
+    shown = notebook(many)
+    assert len(shown) <= 60_000 and "<svg" in shown
 
 
 def test_source_lines_stand_between_modules_and_ops() -> None:

@@ -8,18 +8,21 @@ import json
 import os
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fxscope import store
+from fxscope.analysis import products
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
-from fxscope.model import Decision, Source, replace
-from fxscope.render import axis, labels, theme
-from fxscope.render.page import html, payload, scene
-from fxscope.text import microseconds, num_bytes, percent, roof_share
+from fxscope.model import Decision, Recording, Source, replace
+from fxscope.render import axis, diff, labels, terminal, theme
+from fxscope.render.page import html, payload, scene, tables
+from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
 from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "report"
@@ -214,7 +217,7 @@ def test_the_page_opens_on_the_strip_and_at_most_three_numbers_all_of_the_report
     assert "18 of 18" in shown and "Compiled, measured over 3 steps on NVIDIA H200" in shown
     figures = page.page.locator(".tiles b").all_inner_texts()
     drawn = page.page.locator(".strip-host text").all_text_contents()
-    assert "gelu·mul" in drawn and any(figures[1] in words for words in drawn)
+    assert "gelu·mul" in drawn and any(microseconds(made.step.busy_us) in words for words in drawn)
     assert figures == [microseconds(made.step.wall_us), microseconds(made.step.device_us), f"{made.step.launches:,.0f}"]
     page.page.click(".strip-host [data-row=kernel] >> nth=2")
     assert page.page.get_attribute("#app", "data-view") == "graph"
@@ -241,7 +244,7 @@ def test_every_pane_writes_the_numbers_of_the_report(open_page):
         for row in made.kernels
     ]
     prices = page.page.locator(".next .price").all_inner_texts()
-    assert prices == [f"{axis.saving(made, made.missed[0])} a step"]
+    assert prices == [f"{axis.saving(made, made.missed[0])} per step"]
     page.page.click("#tab-tables")
     page.page.click("[data-table=calls]")
     for call in read.calls:
@@ -263,6 +266,90 @@ def test_every_pane_writes_the_numbers_of_the_report(open_page):
     page.page.evaluate(f"location.hash = '#decision={costly[0]}'")
     page.wait(".kind-word", "Decision")
     assert labels.price(read.decisions[costly[0]], read) in page.text("#panel")
+
+
+UNITS = {
+    "us": microseconds,
+    "bytes": num_bytes,
+    "rate": rate,
+    "flop": flop,
+    "flops": partial(rate, unit="FLOP/s"),
+    "share": percent,
+    "roof": roof_share,
+    "int": lambda value: f"{value:,}",
+    "text": str,
+}
+FIGURE = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)? (?:µs|ms|s|[kMGT]?B(?:/s)?|%|[kMGT]?FLOP(?:/s)?)(?!\w)")
+
+
+def figures_of(value: Any) -> set[str]:
+    """Every number of a view model, in every unit that it can have."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return {words for item in value for words in figures_of(item)}
+    if isinstance(value, str):
+        return set(FIGURE.findall(value))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return set()
+    return {unit(value) for name, unit in UNITS.items() if name not in ("int", "text")}
+
+
+def model_of(read: Recording) -> set[str]:
+    """The numbers of the terminal's view model: the report, its words, and the records that it is made from."""
+    made = report(read)
+    records = [made, read.summary, read.calls, read.coverage, read.decisions, products.gemms(read)]
+    gaps = read.summary.gaps if read.summary else ()
+    times = [item.duration_ns / 1e3 for item in (*read.launches, *read.ops, *gaps)]
+    sizes = [launch.bytes for launch in read.launches]
+    sizes += [item for launch in read.launches for item in (launch.shared_bytes, launch.occupancy)]
+    said = [terminal.render(read, width=200, everything=True), *(labels.price(item, read) for item in read.decisions)]
+    said += [axis.saving(made, row) for row in made.missed]
+    idle = 1 - (made.step.busy_share or 0.0)
+    return figures_of([msgspec.to_builtins(records), times, sizes, said, idle])
+
+
+@pytest.mark.parametrize("name", ["geglu", "three"])
+def test_every_number_of_every_pane_is_in_the_terminals_view_model(open_page, name):
+    page = open_page(name)
+    names = ["mlp_compiled"] if name == "geglu" else ["mlp_eager", "mlp_compiled", "mlp_liger"]
+    read = [recording(item) for item in names]
+    allowed = set().union(*map(model_of, read))
+    for first, other in zip(read[:1] * 2, read[1:], strict=False):
+        found = compare(first, other)
+        allowed |= figures_of(diff.diff_text(found, every=True)) | figures_of(msgspec.to_builtins(found))
+    shown = 0
+    for view in page.page.eval_on_selector_all("[role=tab][id^=tab-]:not([hidden])", "all => all.map((tab) => tab.id)"):
+        page.page.click(f"#{view}")
+        pane = page.page.locator(f"#{view.replace('tab-', 'view-', 1)}")
+        texts = [pane.inner_text(), *pane.locator("svg text").all_text_contents()]
+        if view == "tab-timeline":  # every launch, as the panel has it
+            page.page.focus(".timeline-canvas")
+            for _ in range(len(read[0].launches)):
+                page.page.keyboard.press("ArrowRight")
+                texts.append(page.text("#panel"))
+        for tab in pane.locator("[data-table]").all() if view == "tab-tables" else ():
+            tab.click()
+            texts.append(pane.inner_text())
+        figures = [words for text in texts for words in FIGURE.findall(text)]
+        assert sorted(set(figures) - allowed) == [], view
+        shown += len(figures)
+    assert shown > 150
+
+
+def test_every_cell_of_every_table_is_the_records(open_page):
+    page = open_page("geglu", "#view=tables")
+    for table in tables.tables(recording("mlp_compiled")):
+        page.page.click(f"[data-table={table['key']}]")
+        rows = [
+            row.locator(".td").all_text_contents() for row in page.page.locator("#view-tables .lines-rows .tr").all()
+        ]
+        units = [UNITS[unit] for _, _, unit in table["columns"]]
+        for number, row in enumerate(rows):
+            cells = [values[number] for values in table["values"]]
+            words = ["–" if cell is None else unit(cell) for unit, cell in zip(units, cells, strict=True)]
+            assert row == words, table["key"]
+        assert len(rows) == min(len(table["refs"]), len(rows)) >= 1
 
 
 def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_the_pair(browser, folder):
@@ -350,9 +437,9 @@ def test_timeline_arrows_walk_the_launches(open_page):
 
 def test_a_bar_of_the_timeline_is_clickable(open_page):
     page = open_page("geglu", "#view=timeline")
-    box = page.page.locator(".timeline-canvas").bounding_box()
     seen = set()
     for y in range(40, 520, 12):  # one column of the picture, from the CPU down to the device
+        box = page.page.locator(".timeline-canvas").bounding_box()  # beside the panel, once that is there
         page.page.mouse.click(box["x"] + box["width"] * 0.84, box["y"] + y)
         if page.page.locator(".kind-word").count():
             seen.add(page.text(".kind-word"))
@@ -363,8 +450,8 @@ def test_a_bar_of_the_timeline_is_clickable(open_page):
 
 
 def test_decisions_in_the_panel_select_both_ends(open_page):
-    page = open_page("geglu", "#view=graph")
-    page.page.locator("#panel .missed .pair").first.click()
+    page = open_page("geglu")
+    page.page.locator("#view-overview .missed .pair").first.click()
     panel = page.text("#panel")
     assert page.text(".kind-word") == "Decision" and "cuBLAS" in panel and "Hint:" in panel
     assert "decision=" in page.hash()
@@ -650,6 +737,18 @@ def test_side_by_side(open_page):
     assert "recording=1" in page.hash() and "mul_6" in page.text("#panel")
     page.page.click("#tab-graph")
     assert page.page.get_attribute("[data-stage=kernel_calls]", "aria-selected") == "true"
+
+
+def test_the_panel_appears_when_something_is_chosen(open_page):
+    page = open_page("three")
+    for view in ("compare", "graph", "timeline", "code", "tables"):
+        page.page.click(f"#tab-{view}")
+        assert not page.page.is_visible("#panel"), view
+        assert page.page.evaluate(f"document.querySelector('#view-{view}').getBoundingClientRect().right") > 1490
+    page.page.click("#tab-graph")
+    page.page.fill("#search", "gelu")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#panel", state="visible")
 
 
 def test_several_without_an_alignment_say_so(open_page):

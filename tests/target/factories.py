@@ -324,3 +324,20 @@ def flex_attention():
             return attend(q, k, v, score_mod=lambda score, b, h, i, j: score + (i - j) * 0.1)
 
     return Attention(), (torch.randn(2, 128, 64),)
+
+
+def eigenvalues():
+    return Function(lambda a: torch.linalg.eigh(a @ a.t())[0] * 2), (torch.randn(8, 8),)
+
+
+def third_smallest():
+    return Function(lambda a: a.kthvalue(3).values * 2), (torch.randn(4, 8),)
+
+
+def distances():
+    return Function(lambda a: torch.nn.functional.pdist(a) * 2), (torch.randn(8, 4),)
+
+
+def gru_cell():
+    """The device's fused cell has no shape rule, and the CPU no such kernel."""
+    return nn.GRUCell(8, 16), (torch.randn(2, 8), torch.randn(2, 16))

@@ -280,6 +280,7 @@ def test_early_decomposition_is_an_assumption() -> None:
         ("aborts", {}, ["SIGABRT", "fxscope_tests.aborts", "tracing for NVIDIA H200"]),
         ("unsupported", {}, ["fxscope_tests.unsupported", "no fake impl"]),
         ("sparse", {}, ["sparse_coo", "dense"]),
+        ("gru_cell", {}, ["plan for NVIDIA H200: aten._thnn_fused_gru_cell", "on the device", "compiler.disable"]),
         ("distributed", {}, ["the model is a DataParallel", "plan the module without it"]),
         ("nothing_to_compile", {}, ["nothing was compiled"]),
         ("small", {"compile": {"options": {"benchmark_combo_kernel": True}}}, ["benchmark_combo_kernel", "benchmarks"]),
@@ -456,3 +457,12 @@ def test_a_graph_that_two_modules_share_runs_twice() -> None:
     total = sum(call.estimated_us for call in recording.calls)
     assert recording.predicted.device_us == pytest.approx(2 * total * gpus.load("h200").calibration.step.middle)
     assert recording.predicted.num_calls == 2 * len(recording.calls)
+
+
+@pytest.mark.parametrize(
+    ("factory", "kernel"), [("eigenvalues", "_linalg_eigh"), ("third_smallest", "kthvalue"), ("distances", "_pdist")]
+)
+def test_an_op_without_a_shape_rule_is_planned_by_the_cpus_shapes(factory: str, kernel: str) -> None:
+    recording = forked(factory)
+    assert any(kernel in call.kernel and call.type == "fallback" for call in recording.calls)
+    assert recording.calls[-1].nodes and recording.calls[-1].is_generated

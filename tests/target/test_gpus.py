@@ -21,7 +21,7 @@ def test_every_value_has_a_source(name: str) -> None:
         *(rate for table in (gpu.matrix, gpu.vector) for entry in table.values() for rate in entry),
     ]
     used = {fact.source for fact in gpu.properties.values()} | {rate.source for rate in rates}
-    used |= {part.source for part in (gpu.times, gpu.calibration, gpu.choices) if part is not None}
+    used |= {part.source for part in (gpu.times, gpu.calibration) if part is not None}
     assert used == set(gpu.sources), "a source that is not there, or one that nothing comes from"
     assert gpu.bandwidth() is not None
     assert gpu.matrix_rate("bfloat16") is not None

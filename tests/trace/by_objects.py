@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fxscope.model import Gap, KernelStats, OpStats, StepStats, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fxscope.model import Launch, Op, Recording
 
@@ -122,7 +122,7 @@ def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
     return tuple(sorted(found, key=lambda item: (-item.total_us, item.name)))
 
 
-def step_table(recording: Recording) -> tuple[StepStats, ...]:
+def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[StepStats, ...]:
     """Return one line per step: wall time, device busy (union over streams) and idle, launches, syncs."""
     runtime: dict[int, int] = {}
     launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
@@ -130,12 +130,14 @@ def step_table(recording: Recording) -> tuple[StepStats, ...]:
         if op.category == "runtime" and op.correlation in launching and not _is_sync(op):
             runtime[op.step] = runtime.get(op.step, 0) + op.duration_ns
     lines: list[StepStats] = []
+    busy_times, reached = merged(everything), -(2**63)
     for step in recording.steps:
         mine = [launch for launch in recording.launches if launch.step == step.index]
-        busy = sum(end - start for start, end in merged(mine))
-        # Work that a step launched may end after it: its wall time lasts until then.
-        start = min([step.start_ns, *(launch.start_ns for launch in mine)])
-        end = max([step.start_ns + step.duration_ns, *(launch.start_ns + launch.duration_ns for launch in mine)])
+        # Work that a step launched may end after it: its wall time lasts until then, and the next one's begins there.
+        start = max(reached, min([step.start_ns, *(launch.start_ns for launch in mine)]))
+        ends = [launch.start_ns + launch.duration_ns for launch in mine]
+        end = reached = max([start, step.start_ns + step.duration_ns, *ends])
+        busy = sum(max(0, min(b, end) - max(a, start)) for a, b in busy_times)
         syncs = sum(op.step == step.index and _is_sync(op) for op in recording.ops)
         lines.append(
             StepStats(
@@ -163,31 +165,45 @@ def merged(launches: Iterable[Launch]) -> list[tuple[int, int]]:
     return found
 
 
-def gaps(recording: Recording) -> tuple[Gap, ...]:
+def gaps(recording: Recording, everything: Sequence[Launch]) -> tuple[Gap, ...]:
     """Return the longest times of a step in which a device ran nothing."""
     found: list[Gap] = []
-    steps = {step.index: step for step in recording.steps}
-    groups: dict[tuple[int | None, int], list[Launch]] = {}
-    for launch in recording.launches:
-        groups.setdefault((launch.device, launch.step), []).append(launch)
-    for (device, step), launches in groups.items():
-        ordered = sorted(launches, key=lambda launch: launch.start_ns)
-        last = ordered[0]
-        for launch in ordered[1:]:
-            idle = launch.start_ns - (last.start_ns + last.duration_ns)
-            if idle > 0:
-                start = last.start_ns + last.duration_ns
-                found.append(
-                    Gap(device=device, start_ns=start, duration_ns=idle, step=step, before=last.name, after=launch.name)
-                )
-            if launch.start_ns + launch.duration_ns > last.start_ns + last.duration_ns:
+    reached = -(2**63)
+    times: dict[int, tuple[int, int]] = {}
+    for step in recording.steps:
+        mine = [launch for launch in recording.launches if launch.step == step.index]
+        begin = max(reached, min([step.start_ns, *(launch.start_ns for launch in mine)]))
+        ends = [launch.start_ns + launch.duration_ns for launch in mine]
+        times[step.index] = begin, max([begin, step.start_ns + step.duration_ns, *ends])
+        reached = times[step.index][1]
+    for device in {launch.device for launch in recording.launches}:
+        ordered = sorted((item for item in everything if item.device == device), key=lambda item: item.start_ns)
+        idle: list[tuple[int, int, Launch | None, Launch | None]] = []
+        last: Launch | None = None
+        for launch in ordered:
+            idle.append((last.start_ns + last.duration_ns if last else -(2**63), launch.start_ns, last, launch))
+            if last is None or launch.start_ns + launch.duration_ns > last.start_ns + last.duration_ns:
                 last = launch
-        begin, end = steps[step].start_ns, steps[step].start_ns + steps[step].duration_ns
-        lead, tail = ordered[0].start_ns - begin, end - (last.start_ns + last.duration_ns)
-        if lead > 0:
-            found.append(Gap(device=device, start_ns=begin, duration_ns=lead, step=step, after=ordered[0].name))
-        if tail > 0:
-            found.append(Gap(device=device, start_ns=end - tail, duration_ns=tail, step=step, before=last.name))
+        if last is not None:
+            idle.append((last.start_ns + last.duration_ns, 2**63, last, None))
+        for number, (first, end) in times.items():
+            for begin, until, before, after in idle:
+                start, stop = max(begin, first), min(until, end)
+                if start < stop and begin < until:
+                    names = (
+                        before.name if before and begin >= first else None,
+                        after.name if after and until <= end else None,
+                    )
+                    found.append(
+                        Gap(
+                            device=device,
+                            start_ns=start,
+                            duration_ns=stop - start,
+                            step=number,
+                            before=names[0],
+                            after=names[1],
+                        )
+                    )
     return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])
 
 

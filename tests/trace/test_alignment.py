@@ -7,13 +7,13 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from fxscope.model import KernelCall, Launch
+import pytest
+
+from fxscope.model import BufferAccess, KernelCall, Launch, replace
 from fxscope.passes import attribute, regions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pytest
 
 
 def call(position: int, kernel: str, type_: str = "triton") -> KernelCall:
@@ -92,3 +92,49 @@ def test_ops_between_two_known_calls_are_of_the_one_fallback_between_them() -> N
     assert attribute.between_neighbours(pairs, calls) == [(1, calls[1]), (2, calls[1])]
     assert attribute.between_neighbours(pairs[::2], calls) == []  # two calls could have run them
     assert attribute.between_neighbours([(0, calls[2]), (4, calls[3])], calls) == []
+
+
+LAYER = ("gemm", "attention", "gemm")
+
+
+@pytest.mark.parametrize(
+    ("ran", "shapes", "expected"),
+    [
+        ([*LAYER, *LAYER], [(8,), (8,)], [0, 0, 0, 1, 1, 1]),
+        ([*LAYER, *LAYER], [(8,), (9,)], []),  # other work may be other kernels
+        ([*LAYER, *LAYER], [None, None], []),
+        ([*LAYER, *LAYER[::-1], "gemm"], [(8,), (8,)], []),
+        ([*LAYER[:2], *LAYER[1:]], [(8,), (8,)], []),
+    ],
+)
+def test_equal_calls_of_a_library_share_repeated_kernels_of_each_replay(ran, shapes, expected) -> None:
+    """In the region that captured a graph without ops, all its replays follow, after what ran before the capture."""
+    calls = [
+        replace(
+            call(number, "torch.ops.mine.layer.default", "fallback"),
+            reads=None if shape is None else (BufferAccess(buffer=f"arg{number}", shape=shape),),
+            writes=() if shape is not None else None,
+        )
+        for number, shape in enumerate(shapes)
+    ]
+    warm_up = Launch(id=99, name="fill", category="kernel", start_ns=0, duration_ns=1, correlation=1)
+    replays = [
+        Launch(
+            id=10 * replay + row,
+            name=name,
+            category="kernel",
+            start_ns=10 * replay + row,
+            duration_ns=1,
+            correlation=replay,
+            cuda_graph=1,
+            cuda_graph_node=row,
+        )
+        for replay in (2, 3)
+        for row, name in enumerate(ran)
+    ]
+    region = regions.Region(start_ns=0, key=None, compile_id=None, backward=False, step=0, replayed=[warm_up, *replays])
+    found = attribute.assign(region, calls)
+    assert [found[30 + row] for row in range(len(ran)) if 30 + row in found] == [f"c{number}" for number in expected]
+    nodes = attribute.calls_of_nodes([region], [found])
+    assert len(nodes) == len(expected)
+    assert regions.agreement(region, calls) == (1.0 if expected else 0.0)

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from fxscope.commands import view as command
-from fxscope.model import Recording, replace
+from fxscope.model import Launch, Recording, replace
 from fxscope.readers import trace
 from fxscope.readers.trace import intervals, reader
+from fxscope.readers.trace.table import KERNEL, device_and_stream
 from tests.trace.by_objects import gaps, kernel_table, op_table, step_table, sync_table
 
 DATA = Path(__file__).parent.parent / "data"
@@ -37,21 +38,39 @@ def without_communication(steps: tuple[Any, ...]) -> list[Any]:
     return [replace(step, communication_us=None, exposed_communication_us=None) for step in steps]
 
 
-def assert_same_tables(recording: Recording) -> None:
+def device_events(path: Path) -> list[Launch]:
+    """All device events of a file, those of no step too: the device was busy then."""
+    found = trace.read(path)
+    rows = np.flatnonzero(found.category >= KERNEL).tolist()
+    return [
+        Launch(
+            id=row,
+            name=found.name_of(row),
+            category="kernel",
+            start_ns=int(found.start_ns[row]),
+            duration_ns=int(found.duration_ns[row]),
+            device=device_and_stream(found.threads[found.thread[row]])[0],
+        )
+        for row in rows
+    ]
+
+
+def assert_same_tables(recording: Recording, path: Path) -> None:
+    everything = device_events(path) or list(recording.launches)
     summary = recording.summary
     assert summary is not None
     assert summary.ops == op_table(recording)
     assert summary.kernels == kernel_table(recording.launches)
-    assert without_communication(summary.steps) == list(step_table(recording))
+    assert without_communication(summary.steps) == list(step_table(recording, everything))
     assert list(summary.syncs) == sync_table(recording.ops)
     if any(launch.category != "cpu_kernel" for launch in recording.launches):
-        assert summary.gaps == gaps(recording)
+        assert summary.gaps == gaps(recording, everything)
 
 
 @pytest.mark.parametrize("path", TRACES, ids=NAMES)
 def test_tables_of_every_capture_are_what_its_objects_say(path: Path) -> None:
-    assert_same_tables(trace.recording(path))
-    assert_same_tables(trace.recording(path, steps=[0]))
+    assert_same_tables(trace.recording(path), path)
+    assert_same_tables(trace.recording(path, steps=[0]), path)
 
 
 def random_trace(seed: int) -> dict[str, Any]:
@@ -118,7 +137,7 @@ def test_tables_of_random_nests_are_what_their_objects_say(seed: int, tmp_path: 
     path.write_text(json.dumps(random_trace(seed)))
     recording = trace.recording(path)
     assert recording.ops and recording.launches
-    assert_same_tables(recording)
+    assert_same_tables(recording, path)
 
 
 def test_union_overlap_and_gaps_of_random_times() -> None:

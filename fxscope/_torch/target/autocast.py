@@ -138,13 +138,3 @@ def enter_on_cpu(graph_module: Any) -> None:
     for part in graph_module.modules():
         if hasattr(part, "recompile"):
             part.recompile()
-
-
-@contextlib.contextmanager
-def around() -> Generator[None]:
-    """Enter the CPU's autocast where the caller's code is inside of CUDA's."""
-    if not torch.is_autocast_enabled("cuda"):
-        yield
-        return
-    with torch.autocast("cpu", dtype=torch.get_autocast_dtype("cuda"), cache_enabled=torch.is_autocast_cache_enabled()):
-        yield

@@ -193,6 +193,8 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     kind, text = type(innermost).__name__, str(error)
     if kind == "PlanError":
         return str(innermost)
+    if found := re.search(r"got PlanError\((['\"])(.*?)\1\)", text, re.DOTALL):  # Dynamo keeps an op's error as words
+        return f"no plan for {device}: {found[2]}{_users_line(error)}"
     if "autograd's threading" in str(innermost):
         return (
             f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "

@@ -70,7 +70,7 @@ def device(plan: Plan) -> Generator[None]:
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
         stack.enter_context(_triton_driver(gpu))
         stack.enter_context(decisions.padding(plan))
-        stack.enter_context(choosing.predicted(plan))
+        stack.enter_context(choosing.library_kernels(plan))
         stack.enter_context(decisions.constants_on_cpu())
         stack.enter_context(decisions.constants_on_device(plan))
         stack.enter_context(decisions.cudnn_layouts(plan))

@@ -142,7 +142,8 @@ def _one(
     if cubin := binary.asm.get("cubin"):
         path = folder / "kernel.cubin"
         path.write_bytes(cubin)
-        facts["registers"], facts["spill_bytes"] = _usage(path)
+        if found := _USAGE.search(_tool_output("cuobjdump", "--dump-resource-usage", str(path)) or ""):
+            facts["registers"], facts["spill_bytes"] = int(found[1]), max(int(found[2]), int(found[4]))
         if "sass" in keep:
             facts["sass"] = _tool_output("nvdisasm", str(path))
     if "ptx" in keep:
@@ -192,12 +193,6 @@ def _smaller_reductions(name: str, autotuner: Any, results: list[Any], plan: Pla
         added.clear()
         plan.assume(*unasked, f"torch's rule raised {one_line(error)}")
     yield from added
-
-
-def _usage(cubin: Path) -> tuple[int | None, int | None]:
-    """Return (registers per thread, bytes of local memory per thread) of a compiled kernel."""
-    found = _USAGE.search(_tool_output("cuobjdump", "--dump-resource-usage", str(cubin)) or "")
-    return (int(found[1]), max(int(found[2]), int(found[4]))) if found else (None, None)
 
 
 def tool(name: str) -> str | None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from fxscope.model import Environment
 
 _KEPT: tuple[Literal["ptx", "sass"], ...] = ("ptx", "sass")
-# Functions with a kernel of their own on CUDA only: a CPU build of torch decomposes them before Inductor sees them.
-_CUDA_ONLY = {"rms_norm": "_fused_rms_norm"}
 
 
 def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> Recording:
@@ -28,7 +26,16 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
         sources=facts.sources,
         schedules=facts.schedules,
         rewrites=facts.rewrites,
-        compiles=tuple(replace(item, runs=plan.runs.get(item.compile_id)) for item in facts.compiles),
+        near_misses=facts.near_misses,
+        compiles=tuple(
+            replace(
+                item,
+                runs=plan.runs.get(item.compile_id),
+                cudagraphs=plan.cudagraphs,
+                cudagraph_skip=plan.cudagraph_skips.get(item.compile_id),
+            )
+            for item in facts.compiles
+        ),
         problems=(*facts.problems, *plan.problems.values()),
         assumptions=tuple(
             Assumption(subject=subject, assumed=assumed, because=because)
@@ -116,21 +123,12 @@ def _tools(tuned: list[str]) -> tuple[Assumption, ...]:
 
 
 def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:
-    """An assumption for each function that a CUDA build would hand to Inductor whole."""
-    used = {
-        function
-        for graph in recording.graphs
-        if graph.stage == "pre_grad"
-        for node in graph.nodes
-        for function in _CUDA_ONLY
-        if function in node.target
-    }
-    return tuple(
-        Assumption(
-            subject="early decomposition",
-            assumed=f"{function} is decomposed before Inductor sees it",
-            because=f"this is a CPU build of torch, without CUDA's {_CUDA_ONLY[function]}; a CUDA build names the "
-            "kernel after that op, and may order its arithmetic differently",
-        )
-        for function in sorted(used)
+    """An assumption where a CUDA build would hand a function to Inductor whole: it has a kernel of its own there."""
+    targets = [node.target for graph in recording.graphs if graph.stage == "pre_grad" for node in graph.nodes]
+    assumed = Assumption(
+        subject="early decomposition",
+        assumed="rms_norm is decomposed before Inductor sees it",
+        because="this is a CPU build of torch, without CUDA's _fused_rms_norm; a CUDA build names the kernel after that op, "
+        "and may order its arithmetic differently",
     )
+    return (assumed,) if any("rms_norm" in target for target in targets) else ()

@@ -12,6 +12,7 @@ import contextlib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest import mock
 
 import torch
 from torch.backends import cuda
@@ -33,7 +34,6 @@ def choice(plan: Plan) -> Generator[None]:
     """Let the target's rules decide wherever the op is decomposed (in AOTAutograd and in Inductor's patterns)."""
     op: Any = torch.ops.aten.scaled_dot_product_attention.default
     dispatch_key = torch._C.DispatchKey.CompositeImplicitAutograd
-    before = op.py_kernels.get(dispatch_key)
     rules = Rules.of(torch.__version__)
     order = priority_order(plan.gpu.capability)
 
@@ -66,14 +66,11 @@ def choice(plan: Plan) -> Generator[None]:
         result = _run(backend, call, scale)
         return result.squeeze(0) if unbatched else result
 
-    op.py_kernels[dispatch_key] = attention
-    op._dispatch_cache.clear()
     try:
-        yield
+        with mock.patch.dict(op.py_kernels, {dispatch_key: attention}):
+            op._dispatch_cache.clear()
+            yield
     finally:
-        op.py_kernels.pop(dispatch_key)
-        if before is not None:
-            op.py_kernels[dispatch_key] = before
         op._dispatch_cache.clear()
 
 

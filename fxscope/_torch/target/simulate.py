@@ -27,14 +27,13 @@ from unittest import mock
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target import decisions, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.values import Values
-from fxscope.model import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from fxscope.gpus import Gpu
     from fxscope.model import Choice, Problem
 
-# Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`choosing.py` predicts others).
+# Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`choosing.py` has others).
 BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise_cat_autotune")
 
 
@@ -60,6 +59,7 @@ class Plan:
         problems: by where, what this torch has not that a plan would use.
         on_cpu: a training is being traced on CPU tensors that stand for the device's.
         progress: called with a line now and then.
+        static: the positions of the inputs that stay where they are, of the graph that is being compiled.
     """
 
     def __init__(self, gpu: Gpu) -> None:
@@ -70,8 +70,11 @@ class Plan:
         self.choices: list[tuple[str, Choice]] = []
         self.problems: dict[str, Problem] = {}
         self.on_cpu = False
+        self.cudagraphs = False  # the program asks for them
+        self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
         self.runs: Counter[str] = Counter()  # of a compile's graph, as the program is called once
         self.progress: Callable[[str], None] = lambda message: None
+        self.static: Sequence[int] = ()
 
     @property
     def codes(self) -> list[str]:
@@ -83,37 +86,70 @@ class Plan:
             self.assumptions.append((subject, assumed, because))
 
     def choose(self, node: str, choice: Choice) -> None:
-        """Note what a benchmark is predicted to decide, once."""
+        """Note what a benchmark is taken to decide, once."""
         if (node, choice) not in self.choices:
             self.choices.append((node, choice))
-
-    def rechoose(self, name: str, other: str, candidates: tuple[str, ...]) -> None:
-        """Take another candidate in the latest choice of some candidates: an epilogue goes into that one."""
-        for index in range(len(self.choices) - 1, -1, -1):
-            node, choice = self.choices[index]
-            if choice.predicted == name and set(candidates) <= {item.name for item in choice.candidates}:
-                self.choices[index] = node, replace(choice, predicted=other)
-                return
 
 
 @contextlib.contextmanager
 def planning(gpu: Gpu) -> Generator[Plan]:
     """Pretend, for the duration of a `with` block, that a GPU is this machine's."""
     plan = Plan(gpu)
-    with fake_device.device(plan), sdpa.choice(plan), _no_launch(plan):
+    with fake_device.device(plan), sdpa.choice(plan), _no_launch(plan), _shapes_from_cpu(plan):
         yield plan
+
+
+@contextlib.contextmanager
+def _shapes_from_cpu(plan: Plan) -> Generator[None]:
+    """Ask the CPU's kernel for the results of an op without a shape rule: torch would run it on zeros on the device."""
+    import torch._subclasses.fake_tensor as fake
+
+    original: Any = fake.run_fallback_kernel
+
+    def run(mode: Any, func: Any, arguments: Sequence[Any], spec: Any, error: Exception) -> Any:
+        def moved(value: Any, device: str) -> Any:
+            if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+                return value
+            with mode:
+                return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
+
+        if func._schema.is_mutable or not any(isinstance(item, FakeTensor) and item.is_cuda for item in arguments):
+            return original(mode, func, arguments, spec, error)
+        try:
+            result = original(mode, func, [moved(item, "cpu") for item in arguments], spec, error)
+        except NotImplementedError:
+            raise PlanError(
+                f"{func} cannot be planned: torch has no rule for its result's shape, and finds it by running it on the "
+                "device. Leave it out of the graph (torch.compiler.disable), or write it in other ops."
+            ) from None
+        plan.assume(
+            "shape", f"{func}: the results have the shapes of a CPU's", "torch runs it on the device to see them"
+        )
+        return torch.utils._pytree.tree_map(lambda item: moved(item, "cuda"), result)
+
+    with mock.patch.object(fake, "run_fallback_kernel", run):
+        yield
 
 
 @contextlib.contextmanager
 def _no_launch(plan: Plan) -> Generator[None]:
     """Stop after the code is written: a module that returns fake outputs takes the place of the compiled one."""
+    from torch._inductor import compile_fx
     from torch._inductor.graph import GraphLowering
+
+    compile_graph: Any = compile_fx.fx_codegen_and_compile
+
+    def compile_with_static(*args: Any, **kwargs: Any) -> Any:
+        plan.static = kwargs.get("static_input_idxs") or ()
+        return compile_graph(*args, **kwargs)
 
     def compile_to_module(lowering: Any) -> Any:
         plan.progress(f"writing the kernels of graph {lowering.graph_id if lowering.graph_id is not None else ''}")
         code, _ = lowering.codegen()
         (plan.backwards if lowering.is_backward else plan.forwards).append(code.value)
         graph_module, compile_id = lowering.orig_gm, current_compile_id()
+        if (reason := why_not_replayed(lowering, plan.static)) is not None:
+            plan.cudagraph_skips.setdefault(compile_id, reason)
 
         def call(arguments: list[Any]) -> Any:
             plan.runs[compile_id] += 1
@@ -129,8 +165,36 @@ def _no_launch(plan: Plan) -> Generator[None]:
         module.runner = None  # type: ignore[attr-defined]
         return module
 
-    with mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module):
+    with (
+        mock.patch.object(compile_fx, "fx_codegen_and_compile", compile_with_static),
+        mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module),
+    ):
         yield
+
+
+def why_not_replayed(lowering: Any, static: Sequence[int]) -> str | None:
+    """Return why torch would not replay a graph as a CUDA graph, by its own checks and in its words; else `None`."""
+    from torch._inductor import config, cudagraph_utils, utils
+
+    graph_module = lowering.orig_gm
+    function = cudagraph_utils.WrappedFunction(
+        model=lambda: None,
+        static_input_idxs=tuple(static),
+        id=cudagraph_utils.FunctionID(0),
+        constants=(),
+        placeholders=tuple(cudagraph_utils.get_placeholder_info(graph_module.graph)),
+        mutated_input_idxs=tuple(lowering.mutated_input_idxs),
+    )
+    inputs: list[Any] = [None] * len(function.placeholders)
+    with config.patch({"triton.cudagraphs": True}):
+        reason = cudagraph_utils.check_for_mutation(function, inputs, lambda _: False)
+        reason = reason or cudagraph_utils.check_multiple_devices_or_any_cpu_nodes(dict(lowering.device_node_mapping))
+    if reason is None and not config.graph_partition:  # else what cannot be captured runs between parts
+        node = utils.get_first_incompatible_cudagraph_node(graph_module)
+        if node is not None:
+            reason = f"disabling cudagraphs due to incompatible op {node.target}"
+            reason += f" Found from {node.meta['stack_trace']}" if node.meta.get("stack_trace") else ""
+    return reason
 
 
 class _Dry(torch.fx.Interpreter):
@@ -167,6 +231,7 @@ def compile_for_target(
             processes.
     """
     import torch._inductor.config as inductor_config
+    from torch._inductor.compile_fx import compile_fx
 
     arguments = dict(compile_options or {})
     switches = _switches(arguments, plan)
@@ -207,19 +272,13 @@ def compile_for_target(
             if name in switches or _switch(inductor_config, name) is not None
         }
         stack.enter_context(inductor_config.patch(known))
-        backend = stack.enter_context(training.backend(plan)) if train else _backend
+        backend = stack.enter_context(training.backend(plan)) if train else compile_fx
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(train))
         stack.enter_context(mode)
         stack.enter_context(decisions.branches(mode, plan))
         stack.enter_context(values.followed(mode, plan, decisions.asked_at))
         compiled(*call_inputs, **call_kwargs)
-
-
-def _backend(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
-    from torch._inductor.compile_fx import compile_fx
-
-    return compile_fx(graph_module, example_inputs)
 
 
 def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
@@ -251,10 +310,11 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
             "the configurations listed are those that tuning begins with",
             "on the device coordinate descent goes on from the best of them; where it ends is not predicted",
         )
-    if switches.pop("triton.cudagraphs", False):
+    plan.cudagraphs = bool(switches.pop("triton.cudagraphs", _switch(inductor_config, "triton.cudagraphs")))
+    if plan.cudagraphs:
         plan.assume(
             "CUDA graphs",
-            "the kernels are those of the default mode; a replay launches them as one graph",
+            "the kernels are those of the default mode; where torch's checks forbid no replay, one launches them as one graph",
             "graphs are captured on the device when the model first runs",
         )
     return switches
@@ -362,14 +422,12 @@ def _make_fake(module: nn.Module, once: _Once) -> None:
                 if tensor is not None:
                     table[name] = once(tensor)  # type: ignore[assignment]
         for name, value in list(vars(part).items()):
-            if name not in ("_parameters", "_buffers", "_modules") and _holds_tensors(value):
+            leaves = (
+                torch.utils._pytree.tree_leaves(value) if isinstance(value, torch.Tensor | list | tuple | dict) else ()
+            )
+            named = name in ("_parameters", "_buffers", "_modules")
+            if not named and any(isinstance(leaf, torch.Tensor) for leaf in leaves):
                 vars(part)[name] = torch.utils._pytree.tree_map(once, value)
-
-
-def _holds_tensors(value: Any) -> bool:
-    return isinstance(value, torch.Tensor | list | tuple | dict) and any(
-        isinstance(leaf, torch.Tensor) for leaf in torch.utils._pytree.tree_leaves(value)
-    )
 
 
 def _refuse_processes(module: nn.Module) -> None:

@@ -35,6 +35,7 @@ _DEVICE = torch.device("cuda", 0)
 def backend(plan: Plan) -> Generator[Any]:
     """For a `with` block: a backend for `torch.compile` that plans forward and backward."""
     import torch._inductor.compile_fx as compile_fx
+    import torch.nn.attention.flex_attention as flex
 
     plan.assume(
         "training",
@@ -85,25 +86,12 @@ def backend(plan: Plan) -> Generator[Any]:
         return forward
 
     plan.on_cpu = True
-    with mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes), _flex_attention():
+    # Flex attention refuses gradients on CPU tensors, which here stand for the device's.
+    with (
+        mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes),
+        mock.patch.object(flex, "_validate_device", lambda *tensors: None, create=True),
+    ):
         yield compile_both
-
-
-@contextlib.contextmanager
-def _flex_attention() -> Generator[None]:
-    """Let flex attention be traced with gradients on the CPU tensors that stand for the device's: it refuses them."""
-    import torch.nn.attention.flex_attention as flex
-
-    if not hasattr(flex, "_validate_device"):
-        yield
-        return
-    with mock.patch.object(flex, "_validate_device", lambda *tensors: None):
-        yield
-
-
-def _uses_autocast(graph_module: Any) -> bool:
-    entered = any("_enter_autocast" in str(node.target) for node in graph_module.graph.nodes)
-    return entered or torch.is_autocast_enabled("cuda")
 
 
 @contextlib.contextmanager
@@ -112,7 +100,8 @@ def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
     from fxscope._torch.target import autocast
     from fxscope._torch.target.simulate import PlanError
 
-    if not _uses_autocast(graph_module):
+    entered = any("_enter_autocast" in str(node.target) for node in graph_module.graph.nodes)
+    if not entered and not torch.is_autocast_enabled("cuda"):
         yield
         return
     with contextlib.ExitStack() as stack:
@@ -129,7 +118,10 @@ def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
             "autograd cannot run on a device that is not there; CPU tensors were cast in their place",
         )
         autocast.enter_on_cpu(graph_module)
-        stack.enter_context(autocast.around())
+        if torch.is_autocast_enabled("cuda"):
+            cached = torch.is_autocast_cache_enabled()
+            dtype = torch.get_autocast_dtype("cuda")
+            stack.enter_context(torch.autocast("cpu", dtype=dtype, cache_enabled=cached))
         yield
 
 
@@ -191,6 +183,6 @@ def decompose(graph_module: Any) -> None:
     output, new_output = graph_module.graph.output_node(), traced.graph.output_node()
     new_output.meta.update({key: value for key, value in output.meta.items() if key != "val"})
     graph_module.graph = traced.graph
-    for name, buffer in traced.named_buffers():
-        setattr(graph_module, name, buffer)
+    for name, part in (*traced.named_buffers(), *traced.named_children()):  # constants, and graphs of regions
+        setattr(graph_module, name, part)
     graph_module.recompile()

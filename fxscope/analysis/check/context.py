@@ -122,7 +122,8 @@ def all_of(rows: Iterable[Row]) -> Answer:
     """Join several parts of one expectation; where some are not met, only those are shown."""
     rows = list(rows)
     wrong = [row for row in rows if not row[0]]
-    expected, found = ("; ".join(dict.fromkeys(row[part] for row in wrong or rows)) for part in (1, 2))
+    expected = "; ".join(dict.fromkeys(row[1] for row in wrong or rows))
+    found = "; ".join(dict.fromkeys(row[2] for row in wrong or rows))
     return met(not wrong, expected, found)
 
 

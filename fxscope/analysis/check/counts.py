@@ -148,7 +148,7 @@ def op_presence(context: Context, names: list[str], *, wanted: bool) -> Iterator
         known_somewhere(context, name)
     if not recording.ops:
         raise NotRecorded(listed(names), "the recording has no CPU ops")
-    first = index_of(recording).first_step
+    first = index_of(recording).typical_step
     for name in names:
         count = sum(op.step == first and select.op_named(op, name) for op in recording.ops)
         yield bool(count) == wanted, name if wanted else f"no {name}", f"{count} × {name}"
@@ -203,16 +203,11 @@ def known_somewhere(context: Context, name: str) -> None:
     if any(select.known(recording, name) for recording in context.recordings.values()):
         return
     every = frozenset[str]().union(*(select.words(recording) for recording in context.recordings.values()))
-    raise PassError(
-        f"{name!r} occurs in none of the recordings, so its absence would say nothing. {select.nearest(name, every)}"
-    )
+    raise PassError(f"{name!r} occurs in no recording (a typo?). {select.nearest(name, every)}")
 
 
 def kernel_somewhere(context: Context, pattern: str) -> None:
     """Raise PassError where no recording of this check has such a kernel."""
     every = {unit.kernel for recording in context.recordings.values() for unit in select.units(recording)}
     if not any(matches(name, pattern) for name in every):
-        raise PassError(
-            f"no kernel of the recordings matches {pattern!r}, so that it is a typo cannot be told. "
-            f"{select.nearest(pattern, every)}"
-        )
+        raise PassError(f"no kernel of the recordings matches {pattern!r} (a typo?). {select.nearest(pattern, every)}")

@@ -16,9 +16,7 @@ from fxscope.index import index_of
 from fxscope.model import How, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fxscope.model import Decision, KernelCall, Node, Recording
+    from fxscope.model import Decision, KernelCall, Recording
 
 
 def fused(context: Context, value: object) -> Answer:
@@ -73,7 +71,9 @@ def places(recording: Recording, name: str) -> set[str]:
         graphs = {call.graph for call in recording.calls}
         for graph in graphs:
             for _, node in select.nodes_named(recording, name, graph=graph):
-                found |= {item for item in node.calls if item in calls} or runs_it(calls.values(), graph, node)
+                found |= {item for item in node.calls if item in calls} or {
+                    call.id for call in calls.values() if call.graph == graph and node.name in call.nodes
+                }
         found |= {call.id for call in recording.calls if name in (call.kernel, call.handle)}
         if found:
             return found
@@ -81,10 +81,6 @@ def places(recording: Recording, name: str) -> set[str]:
         if unit.is_kernel:
             found.add(unit.call or f"#{unit.position}")
     return found
-
-
-def runs_it(calls: Iterable[KernelCall], graph: str, node: Node) -> set[str]:
-    return {call.id for call in calls if call.graph == graph and node.name in call.nodes}
 
 
 def describe(recording: Recording, place: str) -> str:
@@ -125,7 +121,7 @@ def why_not(recording: Recording, wanted: list[str]) -> str | None:
 
 
 def between(context: Context, value: object) -> Answer:
-    """Return what was decided about two ops: `between = { pair = ["mm", "gelu"], verdict = "never_considered" }`."""
+    """The verdict on two ops: `between = { pair = ["mm", "gelu"], verdict = "never_considered" }`."""
     table = a_table(value, "between", '{ pair = ["mm", "gelu"], verdict = "never_considered" }')
     keys_of(table, "between", ["pair"], ["verdict", "how", "saved_bytes", "saved_us", "reason"])
     pair = a_list(table["pair"], "pair", least=2)

@@ -54,7 +54,7 @@ def kernels_at(context: Context, places: list[str], *, wanted: bool) -> Answer:
 
 
 def same_launch(context: Context, value: object) -> Answer:
-    """The same kernels with the same grid, block, registers and shared memory: the same work, launched the same way."""
+    """The same kernels with the same grid, block, registers and shared memory."""
     places = a_list(value, "same_launch", least=2)
     expected = f"equal launches at {', '.join(places)}"
     rows: list[list[tuple[Any, ...]]] = []
@@ -92,7 +92,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
 
 
 def decoded(context: Context, value: object) -> Iterator[Row]:
-    """Yield what a kernel's name says: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
+    """Parts of a kernel's name: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
     example = '{ "aten::addmm" = { epilogue = "bias" } }'
     for place, wanted in a_table(value, "decoded", example).items():
         for unit in context.units(place):

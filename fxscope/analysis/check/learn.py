@@ -91,7 +91,7 @@ def silent_ops(recording: Recording) -> list[str]:
     for op in recording.ops:  # parents first
         if op.parent in inside:
             inside.add(op.id)
-        elif op.step == index.first_step and op.name.startswith("aten::"):
+        elif op.step == index.typical_step and op.name.startswith("aten::"):
             found[op.name] = None
     return [name for name in found if launched_under(recording, name) == []]
 

@@ -103,6 +103,7 @@ def build(
     comparable = group_a and group_b and (kind != "replaced" or len(group_a) == len(group_b))
     saved = bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None
     planned = not a.launches and not b.launches
+    not_predicted = tuple(item.kernel for item in (*uses_a, *uses_b) if planned and item.time_us is None)
     return KernelMatch(
         kind=kind,
         a=uses_a,
@@ -110,17 +111,13 @@ def build(
         aligned_by=how,
         time=time,
         saved_bytes=saved,
-        predicted_us=predicted_difference(uses_a, uses_b) if planned else None,
-        not_predicted=tuple(item.kernel for item in (*uses_a, *uses_b) if planned and item.time_us is None),
+        predicted_us=None if not_predicted or not planned else _total_us(uses_b) - _total_us(uses_a),
+        not_predicted=not_predicted,
     )
 
 
-def predicted_difference(a: Sequence[KernelUse], b: Sequence[KernelUse]) -> float | None:
-    """Return how much longer a step of B is predicted to take; `None` where a kernel's time is not predicted."""
-    if any(item.time_us is None for item in (*a, *b)):
-        return None
-    times_a, times_b = (sum((item.time_us or 0.0) * item.runs for item in side) for side in (a, b))
-    return times_b - times_a
+def _total_us(uses: Sequence[KernelUse]) -> float:
+    return sum((item.time_us or 0.0) * item.runs for item in uses)
 
 
 def other_work(a: set[str], b: set[str]) -> bool:

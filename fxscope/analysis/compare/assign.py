@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter, defaultdict
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # One op under several names: which one a graph has depends on how it was made.
 COPIES = {"clone", "copy_", "contiguous", "_to_copy", "to", "copy"}
 TRUST: tuple[AlignedBy, ...] = ("nodes", "name", "source", "module", "shapes", "op", "order")
+COPIED = ("gpu_memcpy", "gpu_memset")  # which their kind names in full
 FEW = 16  # kernels that one may stand against; more say that nothing is known
 WHOLE = 1000  # votes of a key that is about whole kernels
 
@@ -55,12 +57,13 @@ def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequen
     links.take_same_ops()
     links.split()
     lines, modules = links.lines, links.modules
-    for how, key in (
+    keys: list[tuple[AlignedBy, Callable[[Atom], tuple[Hashable, ...] | None]]] = [
         ("source", lambda atom: (atom.module in modules and atom.module, atom.line) if atom.line in lines else None),
         ("source", lambda atom: (atom.line,) if atom.line in lines else None),
         ("module", lambda atom: (atom.module,) if atom.module in modules else None),
         ("op", lambda atom: ()),
-    ):
+    ]
+    for how, key in keys:
         links.take_atoms(how, key)
     links.take_left_over()
     links.take_places()
@@ -164,7 +167,7 @@ class _Links:
             for place in self.unlinked(side):
                 unit = self.sides[side][place]
                 shapes = self._shapes(side, place)
-                if unit.ops and (unit.modules or shapes):
+                if (unit.ops and (unit.modules or shapes)) or unit.category in COPIED:
                     key = name_of(unit), unit.ops, unit.modules, unit.sources, shapes, self.backward[side][place]
                     rows.setdefault(key, ([], []))[side].append(place)
         for xs, ys in rows.values():
@@ -242,11 +245,14 @@ class _Links:
         """Yield what can tie a kernel to another, the most trusted first."""
         direction, ops = self.backward[side][place], {canonical(op) for op in called(unit)}
         ops = sorted(ops - {"copy"} or ops)  # any kernel may write its result in another layout
-        for how, places in (("source", unit.sources), ("module", unit.modules)):
-            yield from ((how, (how, direction, at, op)) for at in places for op in ops)
-        yield from (("op", ("op", direction, self.gap(side, place), op)) for op in ops)
-        if ops != ["copy"]:
-            yield from (("source", ("line", direction, line)) for line in unit.sources)
+        places: list[tuple[AlignedBy, tuple[str, ...]]] = [("source", unit.sources), ("module", unit.modules)]
+        for how, names in places:
+            for at, op in product(names, ops):
+                yield how, (how, direction, at, op)
+        for op in ops:
+            yield "op", ("op", direction, self.gap(side, place), op)
+        for line in unit.sources if ops != ["copy"] else ():
+            yield "source", ("line", direction, line)
 
     def _home(
         self, side: int, place: int, expected: int, table: dict[Hashable, list[int]]
@@ -320,7 +326,8 @@ class _Links:
         weakest: dict[tuple[int, int], AlignedBy] = {}
         for tie in ties:
             key = root((0, tie[0]))
-            weakest[key] = max(weakest.get(key, "nodes"), self.how[tie], key=TRUST.index)
+            if TRUST.index(self.how[tie]) >= TRUST.index(weakest.get(key, "nodes")):
+                weakest[key] = self.how[tie]
         found: list[Aligned] = []
         for key, (xs, ys) in members.items():
             how = weakest.get(key) if xs and ys else None
@@ -342,7 +349,8 @@ def _atoms(recording: Recording, place: int, unit: Unit) -> Iterator[Atom]:
     found: Counter[tuple[str, str | None, str | None]] = Counter()
     for node in (nodes[name] for name in unit.nodes if name in nodes):
         if node.nature != "view" and op_names.op_of(node) in unit.ops:
-            key = _atom_of(node)
+            module = node.source.module if node.source is not None else None
+            key = canonical(op_names.op_of(node)), module, select.place(node.source)
             found[key] = found[key] + 1 if op_names.op_of(node) == op_names.op_name(node.target) else 1
     if not found:
         module, line = (names[0] if len(names) == 1 else None for names in (unit.modules, unit.sources))
@@ -356,11 +364,6 @@ def _contradict(x: Atom, y: Atom, lines: set[str], modules: set[str]) -> bool:
     if x.module != y.module and x.module in modules and y.module in modules:
         return True
     return x.line != y.line and x.line in lines and y.line in lines
-
-
-def _atom_of(node: Node) -> tuple[str, str | None, str | None]:
-    module = node.source.module if node.source is not None else None
-    return canonical(op_names.op_of(node)), module, select.place(node.source)
 
 
 def canonical(op: str) -> str:

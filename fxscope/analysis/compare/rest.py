@@ -29,7 +29,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
     Those that neither has are left out.
     """
     a, b = side_a[0], side_b[0]
-    planned = both_planned(a, b)
+    planned = all(item.environment.target is not None and not item.launches for item in (a, b))
 
     def kernels(recording: Recording) -> float | None:
         if bool(a.launches) != bool(b.launches) and not recording.launches:
@@ -102,11 +102,6 @@ def collective_us(recording: Recording) -> float | None:
     return median(every - own for every, own in zip(index_of(recording).step_us, own_step_us(recording), strict=True))
 
 
-def both_planned(a: Recording, b: Recording) -> bool:
-    """Return whether both are plans: a prediction is compared with a prediction only."""
-    return all(item.environment.target is not None and not item.launches for item in (a, b))
-
-
 def predicted_us(recording: Recording) -> float | None:
     """The predicted device time of a plan's step, `None` where a call has none."""
     return recording.predicted.device_us if recording.predicted is not None else None
@@ -149,16 +144,19 @@ def graph_breaks(recording: Recording) -> int | None:
 
 def op_counts(recording: Recording) -> dict[str, float]:
     """CPU op → occurrences per step; runtime calls and the profiler's own marks are no ops."""
-    columns = (column(recording.ops, field) for field in ("category", "name"))
-    return of_a_step(recording, Counter(name for kind, name in zip(*columns, strict=True) if kind == "cpu_op"))
+    columns = (column(recording.ops, field) for field in ("category", "name", "step"))
+    return of_a_step(
+        recording, Counter((name, step) for kind, name, step in zip(*columns, strict=True) if kind == "cpu_op")
+    )
 
 
-def of_a_step(recording: Recording, found: Mapping[str, int]) -> dict[str, float]:
-    """Return what was found of names in all steps → per step, of names without the number that a process gives a graph."""
-    total: Counter[str] = Counter()
-    for name, number in found.items():
-        total[without_graph_number(name)] += number
-    return {name: number / index_of(recording).num_steps for name, number in total.items()}
+def of_a_step(recording: Recording, found: Mapping[tuple[str, int], int]) -> dict[str, float]:
+    """Return (name, step) → number as name → median per step; names without the number that a process gives a graph."""
+    steps = index_of(recording).steps
+    total: dict[str, Counter[int]] = {}
+    for (name, step), number in found.items():
+        total.setdefault(without_graph_number(name), Counter())[step] += number
+    return {name: median(by_step[step] for step in steps) for name, by_step in total.items()} if steps else {}
 
 
 def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[OpChange, ...]]:
@@ -181,14 +179,15 @@ def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[
 
 def self_us(recording: Recording) -> dict[str, float]:
     """Op → self CPU time per step."""
-    ids, parents, names, durations = (column(recording.ops, field) for field in ("id", "parent", "name", "duration_ns"))
+    fields = ("id", "parent", "name", "duration_ns", "step")
+    ids, parents, names, durations, steps = (column(recording.ops, field) for field in fields)
     inner: Counter[int] = Counter()
     for parent, duration_ns in zip(parents, durations, strict=True):
         if parent is not None:
             inner[parent] += duration_ns
-    found: Counter[str] = Counter()
-    for number, name, duration_ns in zip(ids, names, durations, strict=True):
-        found[name] += max(0, duration_ns - inner[number])
+    found: Counter[tuple[str, int]] = Counter()
+    for number, name, duration_ns, step in zip(ids, names, durations, steps, strict=True):
+        found[name, step] += max(0, duration_ns - inner[number])
     return {name: time / 1e3 for name, time in of_a_step(recording, found).items()}
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis.compare.kinds import change_word
+from fxscope.analysis.groups import numberless, pattern
+from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.index import grouped
+from fxscope.kernel_names import decode
 from fxscope.op_names import is_generated
 from fxscope.text import kernel_name
 
@@ -15,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
-
-
-NUMBER = re.compile(r"(?<![^._])\d+(?![^.])")
 
 
 class ChangeRow(NamedTuple):
@@ -43,39 +42,61 @@ class ChangeRow(NamedTuple):
 
 def change_rows(comparison: Comparison) -> list[ChangeRow]:
     """The changes of a comparison, without what stayed as it was."""
-    matches = [match for match in comparison.kernels if is_changed(match)]
-    rows = [_row(alike) for alike in grouped(matches, _key).values()]
+    rows = [_row(alike) for alike in grouped(changed(comparison), _key).values()]
     return sorted(rows, key=lambda row: (-abs(row.difference_us or 0.0), -max(row.num_a, row.num_b)))
 
 
-def is_changed(match: KernelMatch) -> bool:
-    """Return whether other kernels run, or the same ones in another time."""
-    if match.kind not in ("same", "moved"):
-        return True
-    return match.time is not None and match.time.verdict in ("faster", "slower")
+def changed(comparison: Comparison) -> list[KernelMatch]:
+    """The matches of other kernels, or of the same ones in another time.
+
+    Of hundreds of kernels some differ by chance: where the step's device time shows no difference, a kernel's own must
+    be larger than what that time varies by.
+    """
+    step = comparison.step_time
+    least_us = 0.0
+    if step is not None and step.verdict not in ("faster", "slower") and step.a_us and step.ratio_high and step.ratio:
+        least_us = step.a_us * min(RUN_TO_RUN, step.ratio_high / step.ratio - 1)
+    found: list[KernelMatch] = []
+    for match in comparison.kernels:
+        time = match.time
+        if match.kind not in ("same", "moved"):
+            found.append(match)
+        elif time is None or time.verdict not in ("faster", "slower") or waits(match):
+            continue
+        elif abs((time.a_us or 0.0) - (time.b_us or 0.0)) > least_us:
+            found.append(match)
+    return found
+
+
+def waits(match: KernelMatch) -> bool:
+    """Return whether kernels wait for other ranks: their time says how late the others are."""
+    return any((decode(use.kernel) or {}).get("role") == "collective" for use in match.a)
 
 
 def _key(match: KernelMatch) -> tuple[str, ...]:
-    return word_of(match), ops_of(match.a), ops_of(match.b), *map(layerless, _modules(match))
+    return word_of(match), ops_of(match.a), ops_of(match.b), *map(numberless, _modules(match))
 
 
 def _row(alike: Sequence[KernelMatch]) -> ChangeRow:
     first = alike[0]
-    sides = [use for match in alike for use in match.a], [use for match in alike for use in match.b]
-    times = [None if any(use.time_us is None for use in side) or not side else sum(map(_time, side)) for side in sides]
+    a, b = [use for match in alike for use in match.a], [use for match in alike for use in match.b]
     return ChangeRow(
         word_of(first),
         ops_of(first.a),
         ops_of(first.b),
         together(sorted({module for match in alike for module in _modules(match)}), len(alike)),
-        *(sum(use.runs for use in side) for side in sides),
-        *times,
+        sum(use.runs for use in a),
+        sum(use.runs for use in b),
+        _total_us(a),
+        _total_us(b),
         tuple(alike),
     )
 
 
-def _time(use: KernelUse) -> float:
-    return (use.time_us or 0.0) * use.runs
+def _total_us(uses: Sequence[KernelUse]) -> float | None:
+    """The time of some kernels, `None` where there is none or a time is not known."""
+    times = [None if use.time_us is None else use.time_us * use.runs for use in uses]
+    return sum(time or 0.0 for time in times) if times and None not in times else None
 
 
 def word_of(match: KernelMatch) -> str:
@@ -103,25 +124,8 @@ def _modules(match: KernelMatch) -> tuple[str, ...]:
     return min(filter(None, sides), key=len, default=())[:2]
 
 
-def layerless(module: str) -> str:
-    """ "layers.3.mlp" → "layers.[*].mlp", and "DecoderLayer_3" of a profiler → "DecoderLayer_[*]"."""
-    return NUMBER.sub("[*]", module)
-
-
 def together(modules: Sequence[str], count: int) -> str:
     """ "layers.[0..11].mlp ×12" of twelve layers."""
-    found: list[str] = []
-    for pattern, names in grouped(modules, layerless).items():
-        numbers = [list(map(int, NUMBER.findall(name))) for name in names]
-        for column in zip(*numbers, strict=True):
-            pattern = pattern.replace("[*]", _range(sorted(set(column))), 1)
-        found.append(pattern)
+    found = [pattern(names) or "" for names in grouped(modules, numberless).values()]
     times = f"×{count}" if count > 1 else ""
     return " ".join(filter(None, (", ".join(found[:2]), times)))
-
-
-def _range(numbers: Sequence[int]) -> str:
-    if len(numbers) == 1:
-        return str(numbers[0])
-    whole = numbers[-1] - numbers[0] == len(numbers) - 1
-    return f"[{numbers[0]}..{numbers[-1]}]" if whole else f"[{','.join(map(str, numbers))}]"

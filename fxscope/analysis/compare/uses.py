@@ -88,7 +88,10 @@ def settings_of(
 ) -> tuple[str | None, int | None, int | None]:
     """(Launch configuration in words, warps per block, pipeline stages): as chosen, else as the trace or the name says."""
     chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
-    traced, launch = triton_config(unit), unit.launch
+    launch, traced = unit.launch, None
+    if unit.op is not None and launch is not None and launch.op == unit.kernel:  # the op around a Triton kernel
+        traced = unit.op.config
+    traced = traced or {}
     words = ", ".join(f"{key}={value}" for key, value in chosen.kwargs.items()) if chosen else ""
     warps, rest = divmod(math.prod(launch.block), 32) if launch and launch.block else (None, 0)
     decoded = (launch.decoded if launch else None) or {}
@@ -119,7 +122,8 @@ def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> 
         return None
     if unit.kernel.startswith("triton_"):
         codes = [source.text for source in recording.sources if source.kind == "output_code"]
-        meta = next((meta for code in codes if (meta := meta_of(code, unit.kernel))), "")
+        wanted = f"'kernel_name': '{unit.kernel}'"  # in the line that holds its `inductor_meta`
+        meta = next((line for code in codes for line in code.splitlines() if wanted in line), "")
         if not meta:
             return None
         timed = any(
@@ -130,16 +134,3 @@ def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> 
         return None
     # An ATen op launches what belongs to PyTorch or a vendor's library.
     return "library" if unit.chain[-1].startswith(("aten::", "_c10d", "c10d", "cudnn")) else "author"
-
-
-def meta_of(code: str, kernel: str) -> str:
-    """The line of generated code that holds a kernel's `inductor_meta`."""
-    wanted = f"'kernel_name': '{kernel}'"
-    return next((line for line in code.splitlines() if wanted in line), "")
-
-
-def triton_config(unit: Unit) -> dict[str, Any]:
-    """Return what the trace says of a Triton kernel's launch: the op around it has the kernel's name."""
-    if unit.launch is None or unit.launch.op != unit.kernel:
-        return {}
-    return (unit.op.config if unit.op is not None else None) or {}

@@ -51,24 +51,21 @@ def between(
             access = next((item for item in call.reads or () if item.buffer == name), None)
             if access is not None:
                 found.setdefault((source.id, call.id), (source, call, {}))[2][name] = access
-    result: list[Decision] = []
-    for a, b, accesses in found.values():
-        result.append(
-            never_considered(
-                a,
-                b,
-                reason_code="forward_backward",
-                reason_arguments={"saved": list(accesses)},
-                # A library's kernel would be called again, a kernel of its own as before.
-                hint_code="activation_memory_budget" if a.is_generated and b.is_generated else None,
-                shared_buffers=tuple(accesses),
-                saved_launches=0,
-                # Forward and backward cannot be one kernel, so only the read is counted.
-                saved_bytes=total(accesses.values()),
-                evidence="name",
-            )
+    return [
+        never_considered(
+            a,
+            b,
+            reason_code="forward_backward",
+            reason_arguments={"saved": list(accesses)},
+            # A library's kernel would be called again, a kernel of its own as before.
+            hint_code="activation_memory_budget" if a.is_generated and b.is_generated else None,
+            shared_buffers=tuple(accesses),
+            saved_launches=0,
+            saved_bytes=total(accesses.values()),  # they cannot be one kernel, so only the read is counted
+            evidence="name",
         )
-    return result
+        for a, b, accesses in found.values()
+    ]
 
 
 def never_considered(a: KernelCall, b: KernelCall, **more: Any) -> Decision:

@@ -14,9 +14,21 @@ from fxscope.columns import column, picked
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Decision, Graph, Node, Op, Recording, TensorMeta, replace
-from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name, phase_of, reductions
+from fxscope.op_names import (
+    GEMMS,
+    is_attention,
+    is_collective,
+    is_convolution,
+    is_gemm,
+    is_generated,
+    keeps_shape,
+    op_name,
+    phase_of,
+    reductions,
+)
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
+from fxscope.passes.unfused import is_library
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,6 +139,9 @@ def flow(
     # Nobody else reads it: fused, it need not be written either.
     saved = None if size is None or read is None else (size if once else 0) + read
     on_cpu = any((item.device or "").startswith("cpu") for item in a.outputs)
+    if (no := refusal(a.target, b.target)) is not None:
+        arguments = {**found.reason_arguments, **no[1]}
+        return replace(found, reason_code=no[0], reason_arguments=arguments, saved_bytes=saved)
     return replace(found, hint_code=hint(a, b, on_cpu=on_cpu), saved_bytes=saved)
 
 
@@ -172,6 +187,30 @@ def hint(a: Node | Op, b: Node | Op, *, on_cpu: bool) -> str | None:
     return "compile" if joined(first, second) else None
 
 
+def refusal(first: str, second: str) -> tuple[str, dict[str, Any]] | None:
+    """Say why no compile joins a writer and its reader; `None` where one may.
+
+    An op is opaque to a compile if a library runs it, or the program's own code. A GEMM's template takes pointwise ops.
+    """
+    own = [
+        not is_generated(name) and ("::" in op_name(name) or is_collective(name) or name == "record_param_comms")
+        for name in (first, second)
+    ]
+    opaque = [mine or is_library(name) for mine, name in zip(own, (first, second), strict=True)]
+    if all(opaque):
+        return "both_extern", {"kernels": (op_name(first), op_name(second))}
+    for name, mine, reads in ((first, own[0], False), (second, own[1], True)):
+        if mine:
+            return "fallback", {"kernel": op_name(name)}
+        if is_attention(name):
+            return "extern_attention", {"kernel": op_name(name)}
+        if is_convolution(name) and reads:
+            return "extern_convolution", {"kernel": op_name(name)}
+    if opaque[0] and reductions(second):
+        return "epilogue_not_pointwise", {}
+    return ("prologue_not_pointwise", {}) if opaque[1] and reductions(first) else None
+
+
 def joined(first: str, second: str) -> bool:
     """Return whether torch.compile makes one loop nest of two ops: at most one of them reduces, and the other is pointwise."""
     reduce = [bool(reductions(name)) for name in (first, second)]
@@ -187,7 +226,7 @@ def of_trace(recording: Recording) -> list[Decision]:
     known that one of the waiting results is. Where the program brings tensors of that size of its own, only ops that
     follow each other are paired.
     """
-    first = index_of(recording).first_step
+    first = index_of(recording).typical_step
     rows = [position for position, step in enumerate(column(recording.launches, "step")) if step == first]
     mine = picked(recording.launches, rows, ("op_id", "stream", "chain", "call"))
     wanted = {launch.op_id for launch in mine}
@@ -267,8 +306,11 @@ def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None
     size = flops.tensor_bytes([source.result])
     note = "by_shape" if len(source.ops) == source.num_unread else "by_shape_one_of"
     around = {regions[item.id] for item in (*source.ops, op)}
+    arguments: dict[str, Any] = {"size": size}
     reason, advice = "eager", hint(source.ops[0], op, on_cpu=on_cpu)
-    if len(around) > 1:
+    if (no := refusal(source.ops[0].name, op.name)) is not None and (around == {None} or no[0] == "both_extern"):
+        reason, advice, arguments = no[0], None, {**arguments, **no[1]}
+    elif len(around) > 1:
         reason, advice = "other_region", None
     elif around != {None}:
         reason, advice = "compiled_trace", "record_compile_log"
@@ -278,7 +320,7 @@ def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None
         b=(op.node or op.name,),
         verdict=None if reason == "compiled_trace" else "never_considered",
         reason_code=reason,
-        reason_arguments={"size": size},
+        reason_arguments=arguments,
         notes=(note,),
         hint_code=advice,
         saved_bytes=None if size is None else 2 * size,

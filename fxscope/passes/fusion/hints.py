@@ -5,17 +5,17 @@ that is not there. Such hints are marked "not verified".
 from __future__ import annotations
 
 import re
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.kernel_names.cpp import split
 from fxscope.model import EXTERN
 from fxscope.op_names import GEMMS, RESIZES, TRANSPOSES, op_name, reductions
+from fxscope.passes.flops import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import BufferAccess, KernelCall, Node, SchedulerNode
+    from fxscope.model import KernelCall, Node, SchedulerNode
 
 _REDUCES = ("reduction", "triton_reduction", "triton_persistent_reduction", "triton_scan", "scan", "split_scan")
 
@@ -74,8 +74,11 @@ def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *
     if consumer.reduces or consumer.opaque or mutates or {"template", "foreach"} & set(consumer.types):
         return False
     results = [access for access in gemm.call.writes or () if access.buffer in shared]
-    sizes = {elements(access) for access in consumer.call.writes or ()}
-    return not results or None in sizes or any(elements(access) in {None, *sizes} for access in results)
+    made, taken = (
+        {None if item.shape is None else numbers(*item.shape) for item in items}
+        for items in (results, consumer.call.writes or ())
+    )
+    return not results or None in taken or bool(made & {None, *taken})
 
 
 def can_be_triton_convolution(convolution: PairSide) -> bool:
@@ -130,10 +133,3 @@ def source(name: str, nodes: Mapping[str, Node], through: frozenset[str] = froze
     while name in nodes and nodes[name].inputs and op_name(nodes[name].target) in (RESIZES | through):
         name = nodes[name].inputs[0]
     return name
-
-
-def elements(access: BufferAccess) -> int | None:
-    """Return how many elements a buffer has, `None` where that is not known or a symbol."""
-    if access.shape is None or any(isinstance(size, str) for size in access.shape):
-        return None
-    return prod(int(size) for size in access.shape)

@@ -49,13 +49,6 @@ class Pair(NamedTuple):
         return [(min(one, other), max(one, other)) for one in self.a.groups for other in self.b.groups]
 
 
-class Saved(NamedTuple):
-    """Bytes that one kernel instead of two would not move."""
-
-    num_bytes: int | None
-    least: bool  # there may be more
-
-
 def decisions(
     calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
 ) -> list[Decision]:
@@ -182,7 +175,7 @@ class PairVerdict:
         verdict, reason, raw = self.verdict(pair)
         reason, verified = self.possible(reason, pair)
         same = a.call.id == b.call.id
-        saved = self.saved(pair, self.loops_reading if same else self.readers)
+        saved_bytes, least = self.saved(pair, self.loops_reading if same else self.readers)
         return Decision(
             graph=a.call.graph,
             a=tuple(node.name for node in a.nodes) if same else a.call.nodes,
@@ -198,14 +191,14 @@ class PairVerdict:
             hint_verified=verified,
             config=reason.config,
             shared_buffers=pair.buffers,
-            saved_bytes=saved.num_bytes,
-            saved_bytes_least=saved.least,
+            saved_bytes=saved_bytes,
+            saved_bytes_least=least,
             saved_launches=0 if same else 1,
             evidence="debug_handle" if a.call.scheduler_nodes and b.call.scheduler_nodes else "order",
         )
 
-    def saved(self, pair: Pair, readers: Mapping[str, int]) -> Saved:
-        """The bytes that one kernel instead of the two would not move; `None` where no size is known.
+    def saved(self, pair: Pair, readers: Mapping[str, int]) -> tuple[int | None, bool]:
+        """The bytes that one kernel instead of the two would not move, and whether there may be more.
 
         A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only
         reader and the graph does not return it. An input that both read need be read once only. What of this is not
@@ -233,7 +226,7 @@ class PairVerdict:
                 least = least or not exact
             if cost is not None:
                 total = (total or 0) + cost
-        return Saved(total or None, least=bool(total)) if least else Saved(total, least=False)
+        return (total or None, bool(total)) if least else (total, False)
 
     def in_both(self, pair: Pair, name: str, first: int | None, second: int | None) -> tuple[int | None, bool]:
         """Return the least number of bytes of a memory that both must touch, and whether they touch no more in common."""

@@ -87,7 +87,12 @@ def captures_of(trace: Trace) -> list[Capture]:
                     ops=_ops_of(trace, mine),
                     begin_ns=begin,
                     end_ns=end,
-                    kernels=[_kernel_of(details.get(row)) for row in mine.tolist()],
+                    kernels=[
+                        (args.kernel, args.grid)
+                        if (args := details.get(row)) is not None and isinstance(args.kernel, str)
+                        else None
+                        for row in mine.tolist()
+                    ],
                     label=_label(trace, mark),
                 )
             )
@@ -129,7 +134,9 @@ def link_replays(trace: Trace, captures: Sequence[Capture]) -> None:
     replays = replays_of(trace)
     graphs: dict[object, list[Replay]] = {}
     for replay in replays:
-        graphs.setdefault(_identity(trace, replay), []).append(replay)
+        # What a graph is known by: the profiler's number, else which kernels it runs how often.
+        ran = replay.graph if replay.graph is not None else Counter(trace.name[replay.rows].tolist())
+        graphs.setdefault(tuple(sorted(ran.items())) if isinstance(ran, Counter) else ran, []).append(replay)
     numbers = _numbers(graphs)
     for identity, members in graphs.items():
         first = members[0].rows
@@ -186,13 +193,6 @@ def _fits(trace: Trace, replay: Replay, capture: Capture) -> bool:
     return True
 
 
-def _identity(trace: Trace, replay: Replay) -> object:
-    """Return what tells a graph from others: the profiler's number, else which kernels it runs how often."""
-    if replay.graph is not None:
-        return replay.graph
-    return tuple(sorted(Counter(trace.name[replay.rows].tolist()).items()))
-
-
 def _numbers(graphs: dict[object, list[Replay]]) -> dict[object, int]:
     """A number for each graph: the profiler's, else counted from 1 in the order of their first replay."""
     taken = {replays[0].graph for replays in graphs.values()}
@@ -228,10 +228,6 @@ def _label(trace: Trace, row: int) -> str:
             if _batch(trace.name_of(row)):
                 return trace.name_of(row)
     return innermost
-
-
-def _kernel_of(args: Args | None) -> tuple[str, object] | None:
-    return (args.kernel, args.grid) if args is not None and isinstance(args.kernel, str) else None
 
 
 def _number(args: Args | None, field: str) -> int | None:

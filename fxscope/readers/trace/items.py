@@ -97,7 +97,7 @@ def ops(kept: Kept) -> Items[Op]:
             "source": Made(lambda which: [sources.of(row) for row in rows[which].tolist()]),
             "shapes": details.made(lambda args: _shapes(args.shapes)),
             "strides": details.made(lambda args: _shapes(args.strides)),
-            "dtypes": details.made(_dtypes),
+            "dtypes": details.made(lambda args: _torch_names(names) if (names := _strings(args.dtypes)) else names),
             "concrete_inputs": details.made(lambda args: _strings(args.concrete)),
             "sequence_number": details.made(lambda args: whole(args.sequence_number)),
             "config": details.made(_config),
@@ -126,11 +126,6 @@ class _Details:
             block = [found.get(row) for row in rows]
             self._last = (which, block) if len(block) <= BLOCK else ([], [])
         return block
-
-
-def _dtypes(args: Args) -> tuple[str, ...] | None:
-    names = _strings(args.dtypes)
-    return None if names is None else _torch_names(names)
 
 
 @lru_cache(maxsize=4096)
@@ -196,7 +191,9 @@ def launches(kept: Kept) -> Items[Launch]:
             "registers": details.made(lambda args: whole(args.registers)),
             "shared_bytes": details.made(lambda args: whole(args.shared_bytes)),
             "bytes": details.made(lambda args: whole(args.bytes)),
-            "occupancy": details.made(_occupancy),
+            "occupancy": details.made(
+                lambda args: share / 100 if isinstance(share := args.occupancy, int | float) and share > 0 else None
+            ),
             "cuda_graph": Numbers(np.where(in_replay, trace.graph[rows], -1), none=-1),
             "cuda_graph_node": Numbers(np.where(in_replay, trace.graph_node[rows], -1), none=-1),
             "evidence": Chosen(trace.op_evidence[rows], _EVIDENCE),
@@ -206,11 +203,6 @@ def launches(kept: Kept) -> Items[Launch]:
 
 _NEVER = -(2**63)
 _EVIDENCE = tuple(LaunchEvidence(op=known) for known in (None, "external_id", "correlation", "order"))
-
-
-def _occupancy(args: Args) -> float | None:
-    share = args.occupancy
-    return share / 100 if isinstance(share, int | float) and share > 0 else None
 
 
 def _runtime_calls(

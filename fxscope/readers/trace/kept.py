@@ -101,6 +101,9 @@ class Kept:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
             message = f"{calls.total()} {of_all} were launched outside of any op ({by}): no op is known of them"
             found.append(Problem(where=where, message=message))
+        if trace.steps and len(early := launched_before(trace)):
+            message = f"{len(early)} device events were launched before the recording: busy time, and in no step"
+            found.append(Problem(where=where, message=message))
         if lost:
             message = f"{lost} {of_all} have neither a launch nor an external id: they are unattributed"
             found.append(Problem(where=where, message=message))
@@ -208,7 +211,19 @@ def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
     for source in (trace.op, trace.launcher):
         known = device[source[device] >= 0]
         step_of[known] = step_of[source[known]]
+    step_of[launched_before(trace)] = -1
     return step_of
+
+
+def launched_before(trace: Trace) -> NDArray[np.intp]:
+    """The device rows that were launched before the recording: without a launch, ahead of all launched ones of their stream."""
+    device = np.flatnonzero(trace.category >= t.KERNEL)
+    launched = device[trace.launcher[device] >= 0]
+    first = np.full(len(trace.threads), np.iinfo(np.int64).max)
+    np.minimum.at(first, trace.thread[launched], trace.start_ns[launched])
+    first[first == np.iinfo(np.int64).max] = np.iinfo(np.int64).min  # nothing is known of a stream without a launch
+    unknown = device[(trace.launcher[device] < 0) & (trace.op[device] < 0)]
+    return unknown[trace.start_ns[unknown] < first[trace.thread[unknown]]]
 
 
 def _replayed_windows(trace: Trace) -> list[tuple[int, int, int, int]]:

@@ -268,14 +268,6 @@ class Window:
                 return BROKEN, max(self.at + 1, min(position, len(self.data)))
 
 
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 class _Broken(Exception):
     """Text that is not JSON."""
 
@@ -293,9 +285,8 @@ class Reader:
         self.header: dict[str, Any] = {}
         self.problems: list[Problem] = []
         self.lost: int = 0
-        self.mended: int = 0
         self.incomplete: bool = False  # some events are not there
-        self._stray = 0
+        self._damaged = False  # where no event was lost
         self._strange = 0
         self._spent = 0
         self._stretch = 1
@@ -315,15 +306,8 @@ class Reader:
             self._document(Window(lambda size: self._more(file, size)), table)
         if self.lost:
             self._damage(f"{self.lost} events could not be read; every whole event around them was")
-        if self._stray:
-            self._damage(
-                f"the list of events is damaged in {self._stray} places between events, where none was lost", lost=False
-            )
-        if self.mended:
-            self._damage(
-                f"{self.mended} events hold control characters, or bytes that are not UTF-8: such a byte reads \ufffd",
-                lost=False,
-            )
+        if self._damaged:
+            self._damage("some text between events, or in their names, is damaged: no event was lost there", lost=False)
 
     def _document(self, window: Window, table: Table) -> None:
         """Read the one object of the file: its values into the header, the elements of `traceEvents` into the table."""
@@ -432,31 +416,28 @@ class Reader:
 
     def _list(self, window: Window, table: Table) -> bool:
         """Read a list of events up to its end, fast where it can be; False where the file ends before."""
-        depth, after, fresh, until = 1, False, True, 0
+        depth, after, until = 1, False, 0
         while char := window.peek():
-            place = window.base + window.at
-            if place >= until:
+            if window.base + window.at >= until:
                 after, slow_until = self._fast(window, table, after=after)
-                fresh = fresh and window.base + window.at == place
                 until = slow_until or until
             elif char == b"]":
-                self._stray += not (after or fresh)  # a comma before the end
                 window.at += 1
                 depth -= 1
                 if not depth:
                     return True
-                after, fresh = True, False
+                after = True
             elif after and char == b",":
                 window.at += 1
                 after = False
             elif not after and char == b"[" and depth < MAX_NESTING:
                 self._count_strange()
                 window.at += 1
-                depth, fresh = depth + 1, True
+                depth += 1
             elif not after and self._element(window, table):
-                after, fresh = True, False
+                after = True
             elif self._resynchronise(window, in_list=True):
-                depth, after, fresh = 1, False, False  # a bracket that opened a list within was damage, too
+                depth, after = 1, False  # a bracket that opened a list within was damage, too
             else:
                 return False
         return False
@@ -531,7 +512,7 @@ class Reader:
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text.decode()  # msgspec does not look into the strings that it skips
             return self._one.decode(text)
-        self.mended += not _is_utf8(text) or extent(text, 0)[0] != WHOLE
+        self._damaged |= extent(text, 0)[0] != WHOLE or text.decode(errors="ignore").encode() != text
         try:
             value = decode_json(text)
         except ValueError:
@@ -566,7 +547,9 @@ class Reader:
                 break
             go_to(brace)
             status, end = window.value()
-            self._spend(end - window.at)
+            self._spent += end - window.at + 256
+            if self._spent > 4 * LARGEST_BYTES + 16 * self._read:
+                raise TraceError(f"{self.path} is damaged in too many places to be read. Export the trace again.")
             if status == WHOLE and not _PHASE.search(window.data, window.at, end):
                 go_to(end)
             elif status == WHOLE:
@@ -581,14 +564,8 @@ class Reader:
         foot = not found and window.data.rstrip().endswith(b"}")  # rather the end of the document than an event
         lost = num_phases or int(colons and in_list and not foot)
         self.lost += lost
-        self._stray += in_list and not lost
+        self._damaged |= in_list and not lost
         return found
-
-    def _spend(self, size: int) -> None:
-        """Bound the work on damage by the size of the file."""
-        self._spent += size + 256
-        if self._spent > 4 * LARGEST_BYTES + 16 * self._read:
-            raise TraceError(f"{self.path} is damaged in too many places to be read. Export the trace again.")
 
     def _is_event(self, text: bytes) -> bool:
         try:

@@ -16,6 +16,8 @@ from fxscope.readers.trace.kept import Kept, of_names
 from fxscope.readers.trace.table import device_and_stream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fxscope.model import LaunchCategory
@@ -193,15 +195,18 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
         _by_step(kept, where)
         for where in (kept.launch_step, np.where(calls, kept.step, -1), np.where(syncs, kept.step, -1))
     )
+    device = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL)
+    ran = intervals.union(start, end)
+    if kept.on_device:
+        ran = intervals.union(trace.start_ns[device], trace.start_ns[device] + trace.duration_ns[device])
     lines: list[StepStats] = []
-    for step, mine, called, waited in zip(kept.steps, of_launch, of_call, of_sync, strict=True):
-        busy = intervals.length(intervals.union(start[mine], end[mine]))
+    for step, mine, called, waited, (begin, until) in zip(
+        kept.steps, of_launch, of_call, of_sync, windows(kept, of_launch), strict=True
+    ):
+        busy = int(np.diff(intervals.covered_until(ran, np.array([begin, until])))[0])
         communication = intervals.union(start[mine[talks[mine]]], end[mine[talks[mine]]])
         other = intervals.union(start[mine[~talks[mine]]], end[mine[~talks[mine]]])
-        # Work that a step launched may end after it: its wall time lasts until then.
-        begin = min(step.start_ns, int(start[mine].min(initial=step.start_ns)))
-        last = step.start_ns + step.duration_ns
-        wall = max(last, int(end[mine].max(initial=last))) - begin
+        wall = until - begin
         talking = intervals.length(communication)
         lines.append(
             StepStats(
@@ -222,6 +227,20 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     return tuple(lines)
 
 
+def windows(kept: Kept, of_launch: Sequence[NDArray[np.intp]]) -> list[tuple[int, int]]:
+    """The time of each step: until the device has done what the step launched, from where the step before it ended.
+
+    A device that lags behind the CPU works for the step before while a step begins: that time is not idle, and not this step's.
+    """
+    found: list[tuple[int, int]] = []
+    for step, mine in zip(kept.steps, of_launch, strict=True):
+        begin, last = step.start_ns, step.start_ns + step.duration_ns
+        begin = min(begin, int(kept.launch_start[mine].min(initial=begin)))
+        begin = max(begin, found[-1][1]) if found else begin
+        found.append((begin, max(begin, last, int(kept.launch_end[mine].max(initial=last)))))
+    return found
+
+
 def _by_step(kept: Kept, step: NDArray[np.int32]) -> list[NDArray[np.intp]]:
     """For each kept step the positions that belong to it."""
     order = np.argsort(step, kind="stable")
@@ -233,32 +252,35 @@ def _by_step(kept: Kept, step: NDArray[np.int32]) -> list[NDArray[np.intp]]:
 
 def gaps(kept: Kept) -> tuple[Gap, ...]:
     """The longest times of a step in which a device ran nothing; before its first and after its last launch too."""
-    trace, start, end = kept.trace, kept.launch_start, kept.launch_end
+    trace = kept.trace
+    every = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL)
     devices = [device for device, _ in map(device_and_stream, trace.threads)]
-    used = np.unique(trace.thread[kept.launch_rows]).tolist()
+    used = dict.fromkeys(devices[thread] for thread in np.unique(trace.thread[kept.launch_rows]).tolist())
+    times = windows(kept, _by_step(kept, kept.launch_step))
     found: list[Gap] = []
-    for device in dict.fromkeys(devices[thread] for thread in used):
-        threads = [thread for thread in used if devices[thread] == device]
-        here = np.isin(trace.thread[kept.launch_rows], threads)
-        for step, mine in zip(kept.steps, _by_step(kept, np.where(here, kept.launch_step, -1)), strict=True):
-            if not len(mine):
-                continue
-            before, after = intervals.gaps(start[mine], end[mine])
-            longest = np.argsort(end[mine[before]] - start[mine[after]], kind="stable")[:MAX_GAPS]
-            pairs = zip(mine[before[longest]].tolist(), mine[after[longest]].tolist(), strict=True)
-            first, last = int(mine[np.argmin(start[mine])]), int(mine[np.argmax(end[mine])])
-            for a, b in ((None, first), *pairs, (last, None)):
-                begins = step.start_ns if a is None else int(end[a])
-                ends = step.start_ns + step.duration_ns if b is None else int(start[b])
-                gap = Gap(
-                    device=device,
-                    start_ns=begins,
-                    duration_ns=ends - begins,
-                    step=step.index,
-                    before=None if a is None else trace.name_of(int(kept.launch_rows[a])),
-                    after=None if b is None else trace.name_of(int(kept.launch_rows[b])),
+    for device in used:
+        rows = every[np.isin(trace.thread[every], [at for at, other in enumerate(devices) if other == device])]
+        start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
+        before, after = intervals.gaps(start, end)
+        left = np.concatenate(([-1], before, [np.argmax(end)]))
+        right = np.concatenate(([np.argmin(start)], after, [-1]))
+        begins = np.where(left < 0, np.iinfo(np.int64).min, end[left])
+        ends = np.where(right < 0, np.iinfo(np.int64).max, start[right])
+        for step, (first, last) in zip(kept.steps, times, strict=True):
+            here = np.flatnonzero((ends > first) & (begins < last))
+            length = np.minimum(ends[here], last) - np.maximum(begins[here], first)
+            for place in here[np.argsort(-length, kind="stable")[:MAX_GAPS]].tolist():
+                begin, until = max(first, int(begins[place])), min(last, int(ends[place]))
+                found.append(
+                    Gap(
+                        device=device,
+                        start_ns=begin,
+                        duration_ns=until - begin,
+                        step=step.index,
+                        before=trace.name_of(int(rows[left[place]])) if begins[place] >= first else None,
+                        after=trace.name_of(int(rows[right[place]])) if ends[place] <= last else None,
+                    )
                 )
-                found += [gap] if gap.duration_ns > 0 else []
     return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])
 
 

@@ -66,7 +66,11 @@ class Unpacked:
             pass
 
     def _begin(self) -> Any:
-        return _zlib().decompressobj(31)
+        try:
+            from isal import isal_zlib as fast  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            fast = zlib
+        return fast.decompressobj(31)
 
     def _piece(self, size: int) -> bytes | None:
         """Some of the next bytes, at most `size` of them; None at the end."""
@@ -92,18 +96,6 @@ class UnpackedZstandard(Unpacked):
 
     def _piece(self, size: int) -> bytes | None:
         return self._stream.read1(size) or None
-
-
-def zstandard_errors() -> tuple[type[Exception], ...]:
-    """Return what is raised of a damaged Zstandard file."""
-    try:
-        from compression.zstd import ZstdError  # pyright: ignore - Python 3.14
-    except ImportError:
-        try:
-            from zstandard import ZstdError  # pyright: ignore[reportMissingImports]
-        except ImportError:
-            return ()
-    return (ZstdError,)
 
 
 def zstandard_file(file: IO[bytes]) -> Any:
@@ -155,14 +147,6 @@ class _Frames(io.RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
-
-
-def _zlib() -> Any:
-    try:
-        from isal import isal_zlib  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        return zlib
-    return isal_zlib
 
 
 def open_trace(path: Path) -> IO[bytes] | Unpacked:

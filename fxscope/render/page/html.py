@@ -54,22 +54,29 @@ def render(
         comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
     data = payload.encode(payload.page(shown, comparison, stage=stage))
     script, style = assemble("js"), palette() + assemble("css") + strip_colours()
-    title = html.escape(" · ".join(r.title or "recording" for r in shown))
+    title = " · ".join(r.title or "recording" for r in shown)
+    return (
+        f"{head(f'{title} · fxscope', script, style, images='blob: data:')}"
+        '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
+        "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
+        f'<script type="application/octet-stream" id="recording">{data}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def head(title: str, script: str, style: str, *, images: str) -> str:
+    """The head of a page that runs its one script and fetches nothing."""
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest(script)}'; "
-        f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"
+        f"style-src 'sha256-{digest(style)}'; img-src {images}; base-uri 'none'; form-action 'none'"
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f'<meta name="generator" content="fxscope">\n<title>{title} · fxscope</title>\n'
+        f'<meta name="generator" content="fxscope">\n<title>{html.escape(title)}</title>\n'
         f"<style>{style}</style>\n</head>\n"
-        '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
-        "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
-        f'<script type="application/octet-stream" id="recording">{data}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 
@@ -110,6 +117,8 @@ def palette() -> str:
 
 
 def strip_colours() -> str:
-    """The dark colours of the strip, as the page chooses them."""
-    chosen, by_system = strip.css(":root[data-theme=dark] "), strip.css(":root:not([data-theme=light]) ")
-    return f"@media screen{{{chosen}@media (prefers-color-scheme:dark){{{by_system}}}}}"
+    """The colours of the strip, as the page chooses them."""
+    chosen, by_system = (
+        strip.css(f"{root} ", dark=True) for root in (":root[data-theme=dark]", ":root:not([data-theme=light])")
+    )
+    return f"{strip.css(dark=False)}@media screen{{{chosen}@media (prefers-color-scheme:dark){{{by_system}}}}}"

@@ -9,14 +9,14 @@ import msgspec
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import others, report
 from fxscope.index import index_of
-from fxscope.render import axis, labels, strip
-from fxscope.render.findings import change_words_of, decision_title, match_line, op_change_words
+from fxscope.render import axis, diff, labels, strip
+from fxscope.render.findings import change_words_of, decision_title, match_line, number, op_change_words
 from fxscope.text import counted, listed, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.analysis.findings import Comparison, KernelUse
+    from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
     from fxscope.analysis.report import CompileRow, Report
     from fxscope.model import Compile, Recording
 
@@ -35,7 +35,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "predicted": made.step.predicted,
                 "unknown": made.unknown,
                 "figures": strip.figures(made),
-                "strip": strip.render(recording, dark=False, head=False) if made.groups else None,
+                "strip": strip.render(recording, head=False, in_page=True) if made.groups else None,
                 "kernels": kernels(recording, made),
                 "missed": rows[:8],
                 "num_missed": len(rows),
@@ -57,7 +57,7 @@ def beside(recordings: Sequence[Recording]) -> str | None:
     """The strips of two or three recordings at one scale."""
     if not 1 < len(recordings) <= strip.MAX_STRIPS or not all(report(item).groups for item in recordings):
         return None
-    return strip.render(recordings[0], others=recordings[1:], dark=False)
+    return strip.render(recordings[0], others=recordings[1:], in_page=True)
 
 
 def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
@@ -166,8 +166,10 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
         found = {"us": item.time_us, "share": item.share_of_roof, "call": index[side].get(item.call or "", -1)}
         return found | {key: getattr(item, key) for key in same}
 
-    def time(item: Any) -> Any:
-        return item and msgspec.to_builtins(item)
+    def time(item: TimeComparison | None) -> dict[str, str] | None:
+        if item is None:
+            return None
+        return {"verdict": item.verdict, "reason": item.reason, "words": diff.factor(item) or item.verdict}
 
     return {
         "a": item.a_title,
@@ -180,14 +182,14 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
                 "by": m.aligned_by,
                 "a": [use(u, 0) for u in m.a],
                 "b": [use(u, 1) for u in m.b],
-                "time": time(m.time),
+                "time": time(m.time) if m.time and m.time.ratio is not None else None,
                 "saved": m.saved_bytes,
                 "change": change_words_of(m),
                 "words": match_line(m),
             }
             for m in item.kernels
         ],
-        "totals": [[c.subject, c.a, c.b, c.unit, c.verdict] for c in item.totals],
+        "totals": [[c.subject, number(c.a, c.unit), number(c.b, c.unit)] for c in item.totals],
         "gone": [[c.name, *op_change_words(c)] for c in item.ops_gone],
         "added": [[c.name, *op_change_words(c)] for c in item.ops_added],
         "decisions": [[decision_title(d), d.a_verdict, d.b_verdict, d.a_reason, d.b_reason] for d in item.decisions],

@@ -23,7 +23,7 @@ from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
 from fxscope.passes import stages
 from fxscope.render import labels, legible, theme
 from fxscope.render.page import overview, scene, tables
-from fxscope.text import kernel_name, percent
+from fxscope.text import kernel_name, num_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -170,19 +170,29 @@ class Encoder:
         """Everything the page knows of the recording."""
         recording = self.recording
         environment = msgspec.to_builtins(recording.environment)
+        default, opening = first_graphs(recording)
+        names = {*column(recording.launches, "name"), *(call.kernel for call in recording.calls)}
         data: dict[str, Any] = {
             "title": recording.title or "recording",
             "environment": {k: v for k, v in environment.items() if v and k != "device_properties"},
             "graphs": [graph_data(scene.build(recording, graph, self.calls), self.place) for graph in recording.graphs],
-            "default": default_graph(recording),
-            "opening": opening_graph(recording),
+            "default": default,
+            "opening": opening,
             "left_out": self.left_out,
-            "short": short_names(recording),
+            "short": {name: short for name in sorted(names) if (short := kernel_name(name)) != name},
             "calls": self.call_columns(),
             "launches": self.launch_columns(),
             "ops": self.op_columns(),
             "steps": [[s.index, s.name, s.start_ns - self.base, s.duration_ns] for s in recording.steps],
-            "links": self.link_columns(),
+            "links": columns(
+                [x for x in recording.links if self.has(x.from_) and self.has(x.to)],
+                a=lambda x: self.graphs[x.from_[0]],
+                an=lambda x: self.nodes[self.graphs[x.from_[0]]][x.from_[1]],
+                b=lambda x: self.graphs[x.to[0]],
+                bn=lambda x: self.nodes[self.graphs[x.to[0]]][x.to[1]],
+                relation=lambda x: x.relation,
+                evidence=lambda x: x.evidence,
+            ),
             "decisions": self.decision_columns(),
             "codes": [
                 {"id": s.id, "kind": s.kind, "graph": self.graphs.get(s.graph or "", -1), "text": s.text}
@@ -212,13 +222,15 @@ class Encoder:
             read=lambda c: c.bytes_read,
             written=lambda c: c.bytes_written,
             flops=lambda c: c.flops,
-            timing=lambda c: timing(c.timing),
+            timing=lambda c: (t := c.timing) and [t.count, t.typical_us, t.min_us, t.max_us, labels.middle([t])],
             estimated=lambda c: [labels.planned_words(c), labels.planned_basis(c)] if c.estimated_basis else None,
             roof=lambda c: c.roof and msgspec.to_builtins(c.roof),
             kernel_lines=lambda c: c.code.kernel,
             call_lines=lambda c: c.code.call,
             places=lambda c: [self.place(source) for source in c.sources],
-            resources=lambda c: resources(c.resources),
+            resources=lambda c: (
+                c.resources and {k: v for k, v in msgspec.to_builtins(c.resources).items() if v not in (None, [])}
+            ),
         )
 
     def launch_columns(self) -> dict[str, Any]:
@@ -248,7 +260,9 @@ class Encoder:
             e_call=[item.call for item in evidence],
             chain=self.listed(read("chain"), " › "),
             runtime=self.listed(read("runtime"), ", "),
-            config=self.interned(self.launch_configs()),
+            config=self.in_words(
+                self.launches, launch_config, "grid", "block", "registers", "shared_bytes", "occupancy"
+            ),
             decoded=self.decoded(),
         )
 
@@ -270,14 +284,6 @@ class Encoder:
                 said[name] = self.names.add(decoded_words(decoded))
         return [said[name] for name in column(self.launches, "name")]
 
-    def launch_configs(self) -> list[str | None]:
-        """Return how each launch was configured, in words; of many launches nothing, like the shapes of ops."""
-        if len(self.launches) > MAX_DETAILED:
-            return []
-        fields = ("grid", "block", "registers", "shared_bytes", "occupancy")
-        rows = (zip(*block.values(), strict=True) for block in blocks_of(self.launches, fields))
-        return [launch_config(*row) for block in rows for row in block]
-
     def op_columns(self) -> dict[str, Any]:
         """The CPU's events; times from the first event on."""
         read = partial(column, self.ops)
@@ -292,7 +298,7 @@ class Encoder:
             start=[start - self.base for start in read("start_ns")],
             duration=read("duration_ns"),
             parent=[self.op_index.get(parent, -1) for parent in read("parent")],
-            shapes=self.op_shapes(),
+            shapes=self.in_words(self.ops, shape_words, "shapes", "dtypes"),
             graph=[self.graphs.get(graph or "", -1) for graph in graphs],
             node=[
                 (self.inside(graph, [node]) or [-1])[0] if node else -1
@@ -301,12 +307,12 @@ class Encoder:
             place=[places[id(source)] for source in sources],
         )
 
-    def op_shapes(self) -> list[int]:
-        """The inputs of each op, in words; of many ops nothing."""
-        if len(self.ops) > MAX_DETAILED:
+    def in_words(self, items: Sequence[Any], words: Callable[..., str | None], *fields: str) -> list[int]:
+        """Return the words on some fields of each item; nothing where there are many items."""
+        if len(items) > MAX_DETAILED:
             return []
-        rows = (zip(*block.values(), strict=True) for block in blocks_of(self.ops, ("shapes", "dtypes")))
-        return [self.names.add(shape_words(*row)) for block in rows for row in block]
+        rows = (zip(*block.values(), strict=True) for block in blocks_of(items, fields))
+        return [self.names.add(words(*row)) for block in rows for row in block]
 
     def interned(self, names: Sequence[str | None]) -> list[int]:
         known = {name: self.names.add(name) for name in dict.fromkeys(names)}
@@ -316,18 +322,6 @@ class Encoder:
         """The position of each list as a text."""
         joined = cache(lambda one: self.names.add(between.join(one) or None))
         return [joined(one) for one in lists]
-
-    def link_columns(self) -> dict[str, list[Any]]:
-        """Return which node of one stage came of which of another."""
-        return columns(
-            [x for x in self.recording.links if self.has(x.from_) and self.has(x.to)],
-            a=lambda x: self.graphs[x.from_[0]],
-            an=lambda x: self.nodes[self.graphs[x.from_[0]]][x.from_[1]],
-            b=lambda x: self.graphs[x.to[0]],
-            bn=lambda x: self.nodes[self.graphs[x.to[0]]][x.to[1]],
-            relation=lambda x: x.relation,
-            evidence=lambda x: x.evidence,
-        )
 
     def decision_columns(self) -> dict[str, list[Any]]:
         ends = labels.Ends(self.recording)
@@ -353,33 +347,17 @@ class Encoder:
         )
 
 
-def short_names(recording: Recording) -> dict[str, str]:
-    """Kernel name → a readable one, where that is another."""
-    names = {*column(recording.launches, "name"), *(call.kernel for call in recording.calls)}
-    found = {name: kernel_name(name) for name in sorted(names)}
-    return {name: short for name, short in found.items() if short != name}
-
-
-def default_graph(recording: Recording) -> int:
-    """The index of the graph that the page opens with."""
+def first_graphs(recording: Recording) -> tuple[int, int]:
+    """The graph that the page opens with, and the one to look at first: the kernel calls of it, where there are any."""
     stage = labels.default_stage(recording)
     sizes = [(len(g.nodes) if g.stage == stage else -1, -i) for i, g in enumerate(recording.graphs)]
-    return -max(sizes)[1] if sizes else -1
-
-
-def opening_graph(recording: Recording) -> int:
-    """The index of the graph to look at first: the kernel calls of the default one, where there are any."""
-    default = default_graph(recording)
-    if default < 0:
-        return default
-    chosen = recording.graphs[default]
-    same = (chosen.compile_id, chosen.direction)
-    found = (
-        position
-        for position, graph in enumerate(recording.graphs)
-        if graph.stage == "kernel_calls" and (graph.compile_id, graph.direction) == same
-    )
-    return next(found, default) if chosen.stage == "post_grad" else default
+    default = -max(sizes)[1] if sizes else -1
+    chosen = recording.graphs[default] if sizes else None
+    if chosen is None or chosen.stage != "post_grad":
+        return default, default
+    same = ("kernel_calls", chosen.compile_id, chosen.direction)
+    graphs = enumerate(recording.graphs)
+    return default, next((i for i, g in graphs if (g.stage, g.compile_id, g.direction) == same), default)
 
 
 def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str | None]:
@@ -432,38 +410,13 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
         "home": made.home,
         "own": [[node, group] for node, group in made.own.items()],
         "dim": [int(value) for value in made.dim],
-        "title": [w.title for w in made.words],
-        "sub": [w.sub for w in made.words],
-        "meta": [w.meta for w in made.words],
-        "width": [w.width for w in made.words],
-        "height": [w.height for w in made.words],
-        "groups": columns(
-            list(zip(made.groups, made.group_words, strict=True)),
-            parent=lambda g: g[0].parent,
-            kind=lambda g: g[0].kind,
-            title=lambda g: g[0].title,
-            sub=lambda g: g[0].sub,
-            meta=lambda g: g[0].meta,
-            ref=lambda g: g[0].ref,
-            share=lambda g: g[0].share,
-            path=lambda g: g[0].path,
-            note=lambda g: g[0].note,
-            width=lambda g: g[1].width,
-            height=lambda g: g[1].height,
+        **{key: [getattr(words, key) for words in made.words] for key in scene.Words._fields},
+        "groups": filled(
+            len(made.groups),
+            **{key: [getattr(group, key) for group in made.groups] for key in scene.Group._fields},
+            **{key: [getattr(words, key) for words in made.group_words] for key in ("width", "height")},
         ),
     }
-
-
-def timing(item: Any) -> list[Any] | None:
-    """Count, median, least and most, and whether the second is a median."""
-    return None if item is None else [item.count, item.typical_us, item.min_us, item.max_us, labels.middle([item])]
-
-
-def resources(item: Any) -> dict[str, Any] | None:
-    """Registers and the like; configs as they are."""
-    if item is None:
-        return None
-    return {key: value for key, value in msgspec.to_builtins(item).items() if value not in (None, [], ())}
 
 
 def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occupancy: Any) -> str | None:
@@ -471,7 +424,7 @@ def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occu
     sizes = (("grid", grid), ("block", block))
     parts = [f"{label} {'×'.join(map(str, value))}" for label, value in sizes if value]
     parts += [f"{registers} registers"] if registers else []
-    parts += [f"{shared_bytes} B shared"] if shared_bytes else []
+    parts += [f"{num_bytes(shared_bytes)} shared"] if shared_bytes else []
     parts += [f"occupancy {percent(occupancy)}"] if occupancy else []
     return ", ".join(parts) or None
 

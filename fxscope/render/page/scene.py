@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fxscope.dtypes import short_tensor
 from fxscope.index import grouped, index_of
 from fxscope.render import labels
-from fxscope.text import counted, microseconds, num_bytes, of_roof, shorten
+from fxscope.text import counted, microseconds, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -81,16 +81,6 @@ def module_path(text: str | None) -> tuple[str, ...]:
     return tuple(part for part in plain.split(".") if part)
 
 
-def cost_line(call: KernelCall, *, timed: bool = True) -> str:
-    """Time (unless it stands elsewhere), bytes and share of the roof, as far as they are known."""
-    parts = [labels.time_words(call)] if timed else []
-    if call.bytes_read is not None or call.bytes_written is not None:
-        parts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
-    if call.roof and call.roof.share is not None:
-        parts.append(of_roof(call.roof.share, "roof"))
-    return " · ".join(part for part in parts if part)
-
-
 def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> Scene:
     index = {node.name: position for position, node in enumerate(graph.nodes)}
     inputs = [[index[name] for name in dict.fromkeys(node.inputs) if name in index] for node in graph.nodes]
@@ -151,7 +141,16 @@ class GroupBuilder:
         self.of_module: dict[tuple[str, ...], int] = {}
         self.origins: dict[str, tuple[str, str]] = {}  # node → the written op: where, and its target
         self.variant: dict[tuple[str, str], str] = {}
-        self.written_as()
+        # The op of the user's code that each node was lowered from, and which variant of it was asked for.
+        earlier = {g.id: g for g in recording.graphs if g.stage == "pre_grad"}
+        nodes = {(g.id, node.name): node for g in earlier.values() for node in g.nodes}
+        for link in recording.links:
+            if link.relation == "lowered_to" and link.to[0] == graph.id and link.from_ in nodes:
+                node = nodes[link.from_]
+                origin = (f"{link.from_[0]}/{node.name}", node.target)
+                self.origins.setdefault(link.to[1], origin)
+                found = _TEXT_ARGUMENT.findall(node.arguments or "")
+                self.variant[origin] = f" ({', '.join(found)})" if found else ""
         self.types: dict[tuple[str, ...], str] = {
             module_path(n.source.module): n.source.module_type for n in graph.nodes if n.source and n.source.module_type
         }
@@ -187,7 +186,10 @@ class GroupBuilder:
                 path = common([paths[i] for i in inside if paths[i]])
                 self.group_of_call[position] = len(self.groups)
                 nodes = {node.name: node for node in self.graph.nodes}
-                self.groups.append(call_group(call, self.of_module.get(path, -1), position, nodes))
+                title, handle = labels.kernel_title(call, nodes), shorten(call.handle, MAX_NOTE)
+                cost, share = labels.cost_line(call, timed=False), call.roof.share if call.roof else None
+                parent = self.of_module.get(path, -1)
+                self.groups.append(Group(parent, "call", title, handle, cost, position, share, call.id, handle))
                 self.written_ops(inside, self.group_of_call[position], call)
         index = self.index
         parents = {node.parent for node in self.graph.nodes if node.parent in index}
@@ -255,18 +257,6 @@ class GroupBuilder:
                 title = labels.op_title(target) + self.variant.get((place, target), "")
                 sub = counted(len(found), "op")
                 self.groups.append(Group(parent, "written", title, sub, "", -1, None, f"{call.id}/{place}/{target}"))
-
-    def written_as(self) -> None:
-        """Find the op of the user's code that each node was lowered from, and which variant of it was asked for."""
-        earlier = {graph.id: graph for graph in self.recording.graphs if graph.stage == "pre_grad"}
-        nodes = {(g.id, node.name): node for g in earlier.values() for node in g.nodes}
-        for link in self.recording.links:
-            if link.relation == "lowered_to" and link.to[0] == self.graph.id and link.from_ in nodes:
-                node = nodes[link.from_]
-                origin = (f"{link.from_[0]}/{node.name}", node.target)
-                self.origins.setdefault(link.to[1], origin)
-                found = _TEXT_ARGUMENT.findall(node.arguments or "")
-                self.variant[origin] = f" ({', '.join(found)})" if found else ""
 
     def paths(self) -> list[tuple[str, ...]]:
         """The module of each node; of an input, the module that all of its users are in."""
@@ -353,14 +343,6 @@ def repeated(
     return out
 
 
-def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str, Node]) -> Group:
-    """The frame of a kernel call: what ran in it in the reader's words, then the kernel's name."""
-    title = labels.kernel_title(call, nodes)
-    share = call.roof.share if call.roof else None
-    handle = shorten(call.handle, MAX_NOTE)
-    return Group(parent, "call", title, handle, cost_line(call, timed=False), position, share, call.id, handle)
-
-
 def convex(members: Iterable[int], inputs: Sequence[Sequence[int]]) -> bool:
     """Return whether no way leads out of a set of nodes and back in: closed, it would be its own input."""
     inside = set(members)
@@ -415,13 +397,13 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
     if node.kind in SMALL_KINDS or (node.nature == "view" and graph.stage != "eager"):
         return Words(title, shape, "", round(7.0 * len(title) + 6.7 * len(shape) + 40), 24)
     time = microseconds(node.timing.typical_us) if node.timing else ""
-    return sized(title, shape, cost_line(call) if call is not None else time)
+    return sized(title, shape, labels.cost_line(call) if call is not None else time)
 
 
 def call_node_words(call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
     """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
     title = shorten(labels.ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
-    return sized(title, shorten(call.handle, MAX_NOTE), cost_line(call), beside=34, least=90)
+    return sized(title, shorten(call.handle, MAX_NOTE), labels.cost_line(call), beside=34, least=90)
 
 
 def group_words(group: Group) -> Words:

@@ -113,7 +113,7 @@ def gemms(recording: Recording) -> dict[str, Any]:
     """GEMMs, convolutions and attention: shape, kernel, tile, rate."""
     columns: list[Column] = [
         ("op", "Op", "text", "label"),
-        ("size", "M·K·N", "text", size_of),
+        ("size", "M·K·N", "text", labels.size_words),
         ("kernel", "Kernel", "text", "kernel"),
         ("tile", "Tile", "text", lambda row: "×".join(map(str, row.tile or ())) or None),
         ("count", "Runs", "int", "count"),
@@ -126,13 +126,6 @@ def gemms(recording: Recording) -> dict[str, Any]:
     rows = products.gemms(recording)
     refs = [("call", position[row.call]) if row.call in position else ("kernel", row.kernel) for row in rows]
     return table("gemms", "GEMMs", columns, rows, refs)
-
-
-def size_of(row: products.GemmRow) -> str | None:
-    """ "12×1024·64·1024": how many, and of which size."""
-    if row.m is None:
-        return None
-    return f"{f'{row.batch}×' if row.batch else ''}{row.m}·{row.k}·{row.n}"
 
 
 def decisions(recording: Recording) -> dict[str, Any]:

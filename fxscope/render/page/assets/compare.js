@@ -77,10 +77,7 @@ class Compare {
   verdict(time) {
     if (!time) return el('span', { class: 'muted small' }, 'times not compared');
     const [style, glyph] = { faster: ['won', '▼'], slower: ['lost', '▲'] }[time.verdict] || ['muted', '≈'];
-    const by = time.verdict === 'faster' ? 1 / time.ratio : time.ratio;
-    const factor = style === 'muted' ? '' : ` ×${by.toFixed(2)}`;
-    const text = known(time.ratio) ? `${glyph} ${time.verdict}${factor}` : time.verdict;
-    return el('span', { class: `delta ${style}`, title: time.reason }, text);
+    return el('span', { class: `delta ${style}`, title: time.reason }, `${glyph} ${time.words}`);
   }
   totals() {
     const sets = PAGE.comparison;
@@ -103,18 +100,8 @@ class Compare {
         'tbody',
         {},
         subjects.map((subject) => {
-          const found = sets.map((c) => c.totals.find(([s]) => s === subject)),
-            unit = (found.find(Boolean) || [])[3];
-          const cell = (value) =>
-            el(
-              'td',
-              {},
-              unit === 'count'
-                ? known(value)
-                  ? words(Math.round(value * 100) / 100, 'int')
-                  : '–'
-                : words(value, unit),
-            );
+          const found = sets.map((c) => c.totals.find(([s]) => s === subject));
+          const cell = (value) => el('td', {}, known(value) ? value : '–');
           return el(
             'tr',
             {},
@@ -217,7 +204,7 @@ class Compare {
             el('span', { class: `change ${cell.kind}`, title: cell.words }, `${CHANGE[cell.kind]} ${cell.change}`),
             cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null,
             el('span', { class: 'spring' }),
-            cell.time && known(cell.time.ratio) ? this.verdict(cell.time) : null,
+            cell.time ? this.verdict(cell.time) : null,
             cell.saved && cell.uses.some((u) => u.category !== 'gpu_memset')
               ? el(
                   'span',

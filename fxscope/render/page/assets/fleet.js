@@ -249,6 +249,8 @@ function choose(rank) {
   byId('rank').scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   history.replaceState(null, '', `#rank-${rank}`);
 }
+for (const row of document.querySelectorAll('.strip [data-rank]'))
+  row.addEventListener('click', () => choose(Number(row.dataset.rank)));
 window.addEventListener('resize', draw);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
 sortBy('rank');

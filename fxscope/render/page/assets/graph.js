@@ -104,6 +104,7 @@ class GraphView {
     new ResizeObserver(() => {
       if (this.canvas.clientWidth) {
         if (!this.state?.placed) this.readable();
+        else if (chosen.from === 'graph' && this.of === this.graph) this.showChosen(); // the panel has come
         this.paint();
       }
     }).observe(this.stage);

@@ -60,7 +60,7 @@ function missedList(items) {
     if (PAGE.view === 'overview') show('graph');
   };
   const entry = (item) => {
-    const times = item.all.length > 1 ? ` × ${item.all.length}` : '';
+    const times = item.all.length > 1 ? ` ×${item.all.length}` : '';
     return el(
       'li',
       {},
@@ -68,7 +68,7 @@ function missedList(items) {
         'button',
         { type: 'button', class: 'pair', onclick: () => open(item) },
         `${item.pair}${times}`,
-        item.price ? [': ', el('span', { class: 'price' }, `${item.price} a step`)] : null,
+        item.price ? [': ', el('span', { class: 'price' }, `${item.price} per step`)] : null,
       ),
       el('p', {}, capital(item.reason)),
       item.once ? el('p', { class: 'muted' }, item.price ? ONCE : EXCLUDED) : null,
@@ -183,7 +183,7 @@ class Overview {
   kernels(o) {
     if (!o.kernels.length) return null;
     const roofs = o.kernels.some((item) => known(item.roof));
-    const heads = ['Kernel', 'Calls', o.predicted ? 'Predicted' : 'Time a step', 'Share'];
+    const heads = ['Kernel', 'Launches', o.predicted ? 'Predicted' : 'Time', 'Share'];
     if (roofs) heads.push('Of the roof');
     const row = (item) =>
       el(
@@ -207,7 +207,7 @@ class Overview {
     return el(
       'section',
       { class: 'top-kernels' },
-      el('h2', {}, 'Kernels with the most time'),
+      el('h2', {}, 'Kernels with the most time, per step'),
       el(
         'div',
         { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Kernels with the most time' },

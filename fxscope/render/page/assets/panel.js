@@ -28,7 +28,7 @@ class Panel {
     const r = current(),
       { type, key, links } = chosen;
     if (!type) {
-      clear(this.host, this.idle(r));
+      clear(this.host);
       return;
     }
     const head = [
@@ -250,18 +250,9 @@ class Panel {
           ],
         ],
       });
-    else if (launches.length) {
-      const total = launches.reduce((sum, x) => sum + r.launches.duration[x], 0) / 1e3;
-      steps.push({
-        label: 'Time',
-        items: [
-          [
-            el('b', {}, microseconds(total)),
-            el('span', { class: 'muted' }, ` over ${plural(launches.length, 'launch')}`),
-          ],
-        ],
-      });
-    } else if (calls.length === 1 && known(at(r.calls, 'estimated', calls[0]))) {
+    else if (chosen.type === 'kernel' && kernelTotals(r, chosen.key))
+      steps.push({ label: 'Time', items: [[el('b', {}, kernelTotals(r, chosen.key))]] });
+    else if (calls.length === 1 && known(at(r.calls, 'estimated', calls[0]))) {
       const [time, basis] = r.calls.estimated[calls[0]];
       steps.push({ label: 'Planned', items: [[el('b', {}, time), el('span', { class: 'muted' }, ` ${basis}`)]] });
     }
@@ -391,13 +382,13 @@ class Panel {
         add(
           'Resources',
           [
-            ['registers', 'registers'],
-            ['spill_bytes', 'B spilled'],
-            ['shared_bytes', 'B shared'],
-            ['chosen_by', ''],
+            ['registers', 'int', 'registers'],
+            ['spill_bytes', 'bytes', 'spilled'],
+            ['shared_bytes', 'bytes', 'shared'],
+            ['chosen_by', null, ''],
           ]
             .filter(([k]) => known(resources[k]))
-            .map(([k, label]) => (k === 'chosen_by' ? `chosen by ${resources[k]}` : `${resources[k]} ${label}`))
+            .map(([k, unit, label]) => (unit ? `${words(resources[k], unit)} ${label}` : `chosen by ${resources[k]}`))
             .join(', ') + (known(resources.occupancy) ? `, occupancy ${words(resources.occupancy, 'share')}` : ''),
         );
       for (const [heading, of, title] of [
@@ -499,38 +490,15 @@ class Panel {
       at(d, 'hint', i) ? el('p', { class: 'hint' }, `Hint: ${d.hint[i]}`, ...switchOf(at(d, 'config', i))) : null,
     );
   }
-  idle(r) {
-    const { missed } = PAGE.overview[r.position];
-    return [
-      el('h2', { class: 'panel-title' }, 'Nothing chosen'),
-      el(
-        'p',
-        { class: 'muted' },
-        'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, ' +
-          'with how each link is known.',
-      ),
-      missed.length
-        ? el(
-            'section',
-            {},
-            el('h3', {}, missed[0].price ? 'Missed fusions, most expensive first' : 'Missed fusions'),
-            missedList(missed),
-          )
-        : null,
-      el(
-        'section',
-        {},
-        el('h3', {}, 'Evidence, strongest first'),
-        el(
-          'ol',
-          { class: 'evidence-list' },
-          PAGE.evidence.map((name) => el('li', {}, EVIDENCE_WORDS[name] || name)),
-        ),
-      ),
-    ];
-  }
 }
 const isHere = (g, i) => chosen.type === 'node' && chosen.key[0] === g && chosen.key[1] === i;
+/** "512 µs over 9 launches", as the table of kernels has it. */
+function kernelTotals(r, name) {
+  const table = r.tables.find((item) => item.key === 'kernels');
+  const row = table ? table.refs.findIndex(([, kernel]) => kernel === name) : -1;
+  const cell = (column) => table.values[table.columns.findIndex(([key]) => key === column)][row];
+  return row < 0 ? null : `${microseconds(cell('total'))} over ${plural(cell('count'), 'launch')}`;
+}
 function weakest(list) {
   let worst = null;
   for (const item of list)

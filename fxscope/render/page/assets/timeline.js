@@ -49,7 +49,11 @@ class Timeline {
     this.from = 0;
     this.perNs = 1;
     new ResizeObserver(() => {
-      if (this.canvas.clientWidth && this.tracks.length && this.fitted !== this.shown.length) this.fitAll();
+      const { clientWidth } = this.canvas;
+      if (!clientWidth) return;
+      if (this.tracks.length && this.fitted !== this.shown.length) this.fitAll();
+      else if (this.wide) this.perNs *= this.span / (this.wide - 16); // the same times, beside the panel too
+      this.wide = clientWidth;
       this.paint();
     }).observe(this.canvas);
     on('chosen', (from) => this.follow(from));

@@ -1,0 +1,174 @@
+"""Passes of a serving engine in a trace: prefill or decode, with which graphs, and device time per phase and layer.
+
+vLLM and SGLang annotate each pass of the model. A device event belongs to the pass during which the CPU launched it, a
+replay's events with their graph; a layer is known where a module path has it, else the time has no layer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from statistics import median
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from fxscope.analysis.groups import modules_of_launches, numberless
+from fxscope.columns import column
+from fxscope.model import Item
+
+if TYPE_CHECKING:
+    from fxscope.model import Recording
+
+ServingPhase = Literal["prefill", "decode", "mixed"]
+_EXECUTE = re.compile(r"execute_(?:(?P<tokens>\d+)_)?context_(?P<context>\d+)\(.*\)_generation_(?P<generation>\d+)\(")
+_STEP = re.compile(r"step\[(?P<phase>\w+) bs=(?P<requests>\d+)(?: toks=(?P<tokens>\d+))?")
+_STEP_PHASES: dict[str, ServingPhase] = {
+    "EXTEND": "prefill",
+    "PREFILL": "prefill",
+    "DECODE": "decode",
+    "MIXED": "mixed",
+}
+_ENGINES = {"vllm": "vLLM", "_C": "vLLM", "sglang": "SGLang", "sgl_kernel": "SGLang"}
+
+
+class PhaseRow(Item, frozen=True, kw_only=True):
+    """The passes of one phase; times are their device events', µs in all."""
+
+    phase: ServingPhase | None  # None: outside of the annotated passes
+    passes: int = 0
+    requests: int = 0
+    tokens: int | None = None
+    replays: int = 0  # of CUDA or HIP graphs
+    launches: int = 0
+    layout: Literal["full graph", "piecewise graphs", "no graph"] = "no graph"
+    time_us: float = 0.0
+
+
+class LayerRow(Item, frozen=True, kw_only=True):
+    """A part of the model's layers in one phase: "Qwen3Attention" of 36 layers. No part: not in a layer, or not known."""
+
+    phase: ServingPhase | None
+    layers: str | None = None  # "Qwen3DecoderLayer"
+    part: str | None = None
+    count: int = 0  # layers
+    time_us: float = 0.0
+    median_us: float | None = None  # of one layer
+    max_us: float | None = None
+
+
+class Serving(Item, frozen=True, kw_only=True):
+    """The passes of a serving engine."""
+
+    engine: str | None
+    phases: tuple[PhaseRow, ...]
+    layers: tuple[LayerRow, ...]
+
+
+class Pass(NamedTuple):
+    """One annotated pass of the model."""
+
+    start_ns: int
+    end_ns: int
+    phase: ServingPhase
+    requests: int
+    tokens: int | None
+
+
+def parsed(name: str) -> tuple[ServingPhase, int, int | None] | None:
+    """Parse an annotation: phase, requests and tokens; `None` where it names no pass."""
+    if found := _EXECUTE.match(name):
+        context, generation = int(found["context"]), int(found["generation"])
+        phase: ServingPhase = "mixed" if context and generation else "prefill" if context else "decode"
+        return phase, context + generation, int(found["tokens"]) if found["tokens"] else None
+    if (found := _STEP.match(name)) and found["phase"] in _STEP_PHASES:
+        return _STEP_PHASES[found["phase"]], int(found["requests"]), int(found["tokens"]) if found["tokens"] else None
+    return None
+
+
+def passes_of(recording: Recording) -> list[Pass]:
+    """The annotated passes in order of time; one within another is the same pass."""
+    names = column(recording.ops, "name")
+    known = {name: found for name in set(names) if (found := parsed(name)) is not None}
+    if not known:
+        return []
+    times = (column(recording.ops, "start_ns"), column(recording.ops, "duration_ns"))
+    found = [
+        Pass(start, start + duration, *known[name])
+        for name, start, duration in zip(names, *times, strict=True)
+        if name in known
+    ]
+    out: list[Pass] = []
+    for item in sorted(found, key=lambda item: (item.start_ns, -item.end_ns)):
+        if not out or item.start_ns >= out[-1].end_ns:
+            out.append(item)
+    return out
+
+
+def serving(recording: Recording) -> Serving | None:
+    """The passes, phases and layers of a recording; `None` without an annotated pass."""
+    passes = passes_of(recording)
+    if not passes or not recording.launches:
+        return None
+    rows: dict[ServingPhase | None, list[int]] = defaultdict(list)
+    for row, launched in enumerate(column(recording.launches, "launched_ns")):
+        mine = (item.phase for item in passes if launched is not None and item.start_ns <= launched < item.end_ns)
+        rows[next(mine, None)].append(row)
+    durations, graphs, calls = (
+        column(recording.launches, field) for field in ("duration_ns", "cuda_graph", "correlation")
+    )
+    phases: list[PhaseRow] = []
+    for phase, mine in rows.items():
+        members = [item for item in passes if item.phase == phase]
+        tokens = [item.tokens for item in members]
+        replays = len({calls[row] for row in mine if graphs[row] is not None})
+        phases.append(
+            PhaseRow(
+                phase=phase,
+                passes=len(members),
+                requests=sum(item.requests for item in members),
+                tokens=sum(item or 0 for item in tokens) if members and None not in tokens else None,
+                replays=replays,
+                launches=len(mine),
+                layout="no graph" if not replays else "piecewise graphs" if replays > len(members) else "full graph",
+                time_us=sum(durations[row] for row in mine) / 1e3,
+            )
+        )
+    spaces = Counter(name.partition("::")[0] for name in set(column(recording.ops, "name")) if "::" in name)
+    engines = {_ENGINES[space] for space in spaces if space in _ENGINES}
+    return Serving(
+        engine=engines.pop() if len(engines) == 1 else None,
+        phases=tuple(sorted(phases, key=lambda item: -item.time_us)),
+        layers=tuple(_layers(recording, rows)),
+    )
+
+
+def _layers(recording: Recording, rows: dict[ServingPhase | None, list[int]]) -> list[LayerRow]:
+    """Device time by part of a layer: the outermost module that occurs with several numbers, and the module in it."""
+    paths = [[part.strip() for part in module.split(".")] for module in modules_of_launches(recording)]
+    numbers: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for path in paths:
+        for depth, part in enumerate(path):
+            numbers[depth, numberless(part)].add(part)
+    durations = column(recording.launches, "duration_ns")
+    out: list[LayerRow] = []
+    for phase, mine in rows.items():
+        times: dict[tuple[str | None, str | None], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        for row in mine:
+            path = paths[row]
+            depth = next((at for at, part in enumerate(path) if len(numbers[at, numberless(part)]) > 1), None)
+            layer = None if depth is None else numberless(path[depth]).removesuffix("_#")
+            inside = path[depth + 1 : depth + 2] if depth is not None else []
+            part = numberless(inside[0]).removesuffix("_#") if inside else None
+            times[layer, part]["" if depth is None else path[depth]] += durations[row] / 1e3
+        for (layer, part), by_layer in times.items():
+            out.append(
+                LayerRow(
+                    phase=phase,
+                    layers=layer,
+                    part=part,
+                    count=len(by_layer) if layer else 0,
+                    time_us=sum(by_layer.values()),
+                    median_us=median(by_layer.values()) if layer else None,
+                    max_us=max(by_layer.values()) if layer else None,
+                )
+            )
+    return sorted(out, key=lambda item: (item.phase or "", item.layers is None, -item.time_us))

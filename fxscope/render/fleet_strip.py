@@ -1,0 +1,116 @@
+"""The strip of a job: one row per rank on one time axis, device work, idle time and exposed communication to scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.render import strip
+from fxscope.render.axis import LEFT, RIGHT, SPAN, Extent
+from fxscope.render.fleet import MAX_FINDINGS, marks, shown
+from fxscope.render.fleet import headline as finding_line
+from fxscope.render.legible import legible
+from fxscope.text import counted, microseconds, percent, sentence, shorten
+
+if TYPE_CHECKING:
+    from fxscope.fleet.model import Fleet, RankLine
+    from fxscope.model import Kind
+
+MAX_ROWS = 16
+TOP, FOOT = 152.0, 60.0
+# Waiting for others is exposed communication, at the end of the row.
+PARTS: tuple[tuple[str, str, Kind | None], ...] = (
+    ("compute_us", "device work", "host"),
+    ("idle_input_us", "idle, data loading", "folded"),
+    ("idle_host_us", "idle", None),
+    ("exposed_us", "exposed communication", "kernel"),
+)
+
+
+def render(fleet: Fleet, *, dark: bool | None = None, head: bool = True) -> str:
+    """The ranks of a job as SVG, 16:9; for a page without the title and the colours, as high as its rows."""
+    lines, said = shown(fleet, MAX_ROWS), marks(fleet)
+    longest = max((sum(times(line).values()) for line in lines), default=0.0)
+    scale = SPAN / max(longest, fleet.step_us or 0.0, 1e-9)
+    y = TOP if head else 6.0
+    height = min(64.0, (strip.HEIGHT - FOOT - TOP) / max(len(lines), 1)) if head else 32.0
+    parts = headline(fleet) if head else []
+    for line in lines:
+        parts += row(line, said.get(line.rank), y, height, scale)
+        y += height
+    if len(lines) < len(fleet.ranks):
+        more = f"{len(fleet.ranks) - len(lines):,} ranks more, none of them named"
+        y += 0 if head else 28
+        parts.append(strip.text(LEFT, strip.HEIGHT - 46 if head else y - 6, more, look="muted"))
+    tall = float(strip.HEIGHT) if head else y + 44
+    if head:
+        parts += findings(fleet, y + 40)
+    return strip.frame(
+        [*parts, *legend(lines, tall)], legible(f"{fleet.title}: {fleet.verdict}"), tall, dark, in_page=not head
+    )
+
+
+def headline(fleet: Fleet) -> list[str]:
+    """The verdict and three figures."""
+    step = [(microseconds(fleet.step_us), "step (median of the ranks)")] if fleet.step_us is not None else []
+    share = fleet.exposed_share
+    exposed = [(percent(share), "exposed communication")] if share is not None else []
+    numbers = [*step, *exposed, (counted(len(fleet.ranks), "rank"), f"{counted(len(fleet.steps), 'step')} compared")]
+    return strip.headline(legible(sentence(fleet.verdict)), legible(fleet.title), numbers)
+
+
+def findings(fleet: Fleet, y: float) -> list[str]:
+    """The first findings with their evidence, as many lines as fit."""
+    lines = [
+        (24 if not number else 48, words)
+        for item in fleet.findings[:MAX_FINDINGS]
+        for number, words in enumerate((finding_line(item), *item.evidence))
+    ]
+    out: list[str] = []
+    for x, words in lines[: max(0, int((strip.HEIGHT - FOOT - y) / strip.LINE) + 1)]:
+        is_first = x == 24
+        look = "cost" if is_first else "muted"
+        out.append(strip.text(x, y, shorten(legible(words), 100), look=look, weight=700 if is_first else 400))
+        y += strip.LINE
+    return out
+
+
+def times(line: RankLine) -> dict[str, float]:
+    """Field → µs of a rank's step, what is known."""
+    return {name: getattr(line, name) or 0.0 for name, *_ in PARTS}
+
+
+def row(line: RankLine, cause: str | None, y: float, height: float, scale: float) -> list[str]:
+    """One rank: its name, red where it is named, and its step."""
+    name = f"rank {line.rank}"
+    look = "cost" if cause else "muted"
+    out = [
+        f'<g data-rank="{line.rank}">',
+        strip.text(LEFT - 10, y + height / 2 + strip.SIZE * 0.34, name, look=look, anchor="end"),
+    ]
+    x = float(LEFT)
+    for field, what, kind in PARTS:
+        time = getattr(line, field)
+        if not time:
+            continue
+        place = Extent(x, time * scale)
+        note = f" ({cause})" if cause and field == "compute_us" else ""
+        choices = (f"{what} {microseconds(time)}{note}", f"{what} {microseconds(time)}", microseconds(time), "")
+        words = next(words for words in choices if strip.fits(words, place.width) or not words)
+        tip = f"{name}: {choices[0]}"
+        if kind is None:
+            words = words if strip.fits(words, place.width - 12) else ""
+            out += strip.gap_of(place, y + 2, height - 6, words, tip)
+        else:
+            out.append(strip.box(place, y + 2, height - 6, kind, words, tip, field))
+        x = place.right
+    if cause:
+        out.append(strip.bar(Extent(LEFT, min(x, RIGHT) - LEFT), y, height - 2, "fx-cut"))
+    return [*out, "</g>"]
+
+
+def legend(lines: list[RankLine], height: float) -> list[str]:
+    kinds: dict[Kind, str] = {
+        kind: what for field, what, kind in PARTS if kind and any(getattr(line, field) for line in lines)
+    }
+    scale = "widths: median times of a step"
+    return strip.key(kinds, scale, height)
