@@ -117,11 +117,12 @@ for number in range(20):
             "Let torch.compile compile script.py:8",
             "it runs eagerly: Attempted to wrap RNN, GRU, or LSTM. Set torch._dynamo.config.allow_rnn=True",
         ),
-        (
+        pytest.param(
             "Scaled()",
             "2 compiled graphs, none ran: recompile limit exceeded at script.py:13",
             "Stop the recompiles of script.py:13",
             "it runs eagerly: recompile limit exceeded. tensor 'x' size mismatch at index 0. expected 4, actual 5",
+            marks=pytest.mark.cpp,
         ),
     ],
 )

@@ -173,6 +173,7 @@ for _ in range(20):
 """
 
 
+@pytest.mark.cpp
 def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> None:
     script, path, search = tmp_path / "train.py", tmp_path / "train.fxscope", list(sys.path)
     script.write_text(UNUSED)

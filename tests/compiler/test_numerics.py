@@ -202,6 +202,7 @@ def test_it_is_behind_its_switch() -> None:
         fxscope.record(lambda x: x + 1, rows(4), numerics=True)
 
 
+@pytest.mark.cpp
 def test_the_page_shows_what_the_command_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
