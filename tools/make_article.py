@@ -21,7 +21,7 @@ from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
 from fxscope.render import chart, findings, resources, sweeps  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
-from fxscope.render.markdown import text  # noqa: E402
+from fxscope.render.markdown import fenced, text  # noqa: E402
 from fxscope.text import microseconds, num_bytes  # noqa: E402
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
         **{name: recordings[name] for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger")},
         **more,
     }.items():
-        lines += [f"### {name}", "", *resources.markdown(uses_of(recording)), ""]
+        lines += [f"### {name}", "", fenced("\n".join(resources.table(uses_of(recording)))), ""]
     rows = sweep.experiments.get("liger_resources")
     if isinstance(rows, list) and rows:
         lines += ["### Liger's kernel over column counts (the sweep's run)", ""]
@@ -189,7 +189,7 @@ def uses_of(recording: Recording) -> list[KernelUse]:
 def sweep_part(sweep) -> list[str]:
     """Return the sweep over batch sizes, and the other measurements of its run."""
     lines = ["## Over batch sizes", "", f"![{text(sweep.title or '')}]({CHART.name})", ""]
-    lines += sweeps.markdown(sweep).splitlines()[4:]
+    lines += [fenced(sweeps.text(sweep))]
     lines += ["", "### Depth", "", "| batch | layers | eager | compiled | |", "|--:|--:|--:|--:|---|"]
     lines += [pair_row([str(r["batch"]), str(r["depth"])], r["wall_us"]) for r in sweep.experiments.get("depth", [])]
     lines += ["", "### 1024×4096×1024", "", "| what | dtype | eager | compiled | |", "|---|---|--:|--:|---|"]

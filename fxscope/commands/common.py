@@ -217,7 +217,9 @@ def clipped(text: str, *, everything: bool) -> str:
 
 def fenced(text: str, format: str) -> str:
     """A text as it is, in Markdown as a block of code."""
-    return f"```text\n{text.replace('```', chr(39) * 3).rstrip()}\n```\n" if format == "md" else text
+    from fxscope.render import markdown
+
+    return markdown.fenced(text) if format == "md" else text
 
 
 def read_runs(name: str, arguments: argparse.Namespace | None = None) -> list[Recording]:

@@ -51,15 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def resources(comparison: Comparison, format: str) -> str:
     """Return what each kernel of both sides takes and how it was launched."""
-    from fxscope.render.resources import markdown, table
+    from fxscope.render.resources import table
 
     lines: list[str] = []
     for title, uses in (
         (comparison.a_title, [use for match in comparison.kernels for use in match.a]),
         (comparison.b_title, [use for match in comparison.kernels for use in match.b]),
     ):
-        if format == "md":
-            lines += ["", f"**Resources of {title}**", "", *markdown(uses)]
-        else:
-            lines += ["", f"Resources of {title}", "", *table(uses)]
-    return "\n".join(lines) + "\n"
+        lines += ["", f"Resources of {title}", "", *table(uses)]
+    return common.fenced("\n".join(lines) + "\n", format)

@@ -19,8 +19,8 @@ from fxscope.render.findings import (
     op_change_words,
     signed,
 )
-from fxscope.render.markdown import code, text
-from fxscope.text import aligned, counted, listed, microseconds, shorten
+from fxscope.render.markdown import block
+from fxscope.text import aligned, counted, microseconds, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -247,32 +247,6 @@ def kernel_lines(comparison: Comparison, width: int) -> list[str]:
 
 
 def diff_markdown(comparison: Comparison, *, every: bool = False) -> str:
-    """The same as tables for a pull request."""
-    a, b = text(comparison.a_title), text(comparison.b_title)
-    lines = [f"### {a} → {b}", ""]
-    if is_same(comparison) and not every:
-        return "\n".join([*lines, SAME]) + "\n"
-    lines += [f"- {text(name)}: {text(before)} → {text(after)}" for name, before, after in comparison.settings]
-    lines += [f"**{text(line)}**<br>" for line in headline(comparison)]
-    lines += ["", f"| per step | {a} | {b} |", "|---|--:|--:|"]
-    for change in comparison.totals:
-        if change.a != change.b:
-            left, right = (number(value, change.unit) for value in (change.a, change.b))
-            lines.append(f"| {text(change.subject)} | {left} | {right} |")
-    rows = change_rows(comparison)
-    if rows:
-        lines += ["", f"| {' | '.join(HEADINGS)} |", "|---|---|--:|--:|--:|--:|"]
-    lines += [f"| {' | '.join(map(text, _cells(row)))} |" for row in (rows if every else rows[:30])]
-    lines += ["", f"… {len(rows) - 30} more"] if len(rows) > 30 and not every else []
-    for heading, changes in (("fewer", comparison.ops_gone), ("more", comparison.ops_added)):
-        items = [f"{code(item.name)} {op_change_words(item)[0]}" for item in changes]
-        lines += ["", f"**CPU ops, {heading}:** {listed(items, 16)}"] if items else []
-    lines += ["", "**Decisions that changed:**", ""] if comparison.decisions else []
-    for item in comparison.decisions:
-        sides = [
-            f"{text(str(v))} ({text(why or '–')})"
-            for v, why in ((item.a_verdict, item.a_reason), (item.b_verdict, item.b_reason))
-        ]
-        lines.append(f"- {text(decision_title(item))}: {' → '.join(sides)}")
-    lines += ["", *(f"> {text(note)}" for note in comparison.notes)] if comparison.notes else []
-    return "\n".join(lines) + "\n"
+    """The same for a pull request."""
+    lines = diff_text(comparison, width=100, every=every).splitlines()[2:]
+    return block(f"{comparison.a_title} → {comparison.b_title}", "\n".join(lines).strip("\n"))

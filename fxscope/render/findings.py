@@ -6,9 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.compare.kinds import change_word
+from fxscope.model import replace
 from fxscope.op_names import out_of_place, table
 from fxscope.render import grid, labels
-from fxscope.render.markdown import text
+from fxscope.render.markdown import block
 from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
 if TYPE_CHECKING:
@@ -56,16 +57,8 @@ def summary(report: CheckReport) -> str:
 
 
 def check_markdown(report: CheckReport) -> str:
-    """A table for a pull request."""
-    lines = [f"### {text(report.title or 'Expectations')}", "", f"**{summary(report)}**", ""]
-    lines += ["| | claim | where | fact |", "|---|---|---|---|"]
-    for outcome in report.outcomes:
-        fact = text(outcome.found)
-        if outcome.status != "met":
-            more = [f"expected {outcome.expected}", outcome.reason, outcome.note]
-            fact += "<br>" + "<br>".join(text(line) for line in more if line)
-        lines.append(f"| {MARKS[outcome.status]} | {text(outcome.claim)} | {text(outcome.subject)} | {fact} |")
-    return "\n".join(lines) + "\n"
+    """The same for a pull request."""
+    return block(report.title or "Expectations", check_text(replace(report, title=None), width=100))
 
 
 def number(value: float | None, unit: str) -> str:

@@ -6,6 +6,7 @@ from statistics import median_high
 from typing import TYPE_CHECKING
 
 from fxscope.fleet.model import CAUSES
+from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.render import markdown as md
 from fxscope.render.legible import legible
@@ -177,7 +178,5 @@ def shade(value: float | None, most: float) -> str:
 
 
 def markdown(fleet: Fleet) -> str:
-    """The job for a pull request: the verdict, and the text as a block of code."""
-    block = "\n".join(f"    {line}".rstrip() for line in text(fleet, width=100, every=True).splitlines()[1:])
-    head = f"### {md.text(fleet.title or 'fleet')}\n\n**{md.text(sentence(fleet.verdict))}**"
-    return legible(f"{head}\n\n{block}\n")
+    """The same for a pull request."""
+    return md.block(fleet.title or "fleet", text(replace(fleet, title=""), width=100, every=True))

@@ -1,4 +1,4 @@
-"""Per-SM resource usage of each kernel, how it was launched, and who chose that: as text and Markdown."""
+"""Per-SM resource usage of each kernel, how it was launched, and who chose that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fxscope.index import grouped
 from fxscope.render import grid
 from fxscope.render.findings import kernel_label
-from fxscope.render.markdown import code, text
 from fxscope.text import microseconds, percent
 
 if TYPE_CHECKING:
@@ -49,18 +48,6 @@ def cells(use: KernelUse) -> list[str]:
 def known(value: object) -> str:
     """A value, "–" where it is not known."""
     return "–" if value is None else str(value)
-
-
-def markdown(uses: Sequence[KernelUse]) -> list[str]:
-    """A table, kernels that are equal in every column once."""
-    if not distinct(uses):
-        return ["No kernel ran on a GPU."]
-    lines = [f"| kernel | {' | '.join(HEADINGS)} |", f"|---|{'--:|' * (len(HEADINGS) - 2)}---|---|"]
-    for count, use in distinct(uses):
-        label, ops = kernel_label(use, 64)
-        name = code(label) + text(ops) + (f" (×{count})" if count > 1 else "")
-        lines.append(f"| {name} | {' | '.join(text(cell) for cell in cells(use))} |")
-    return lines
 
 
 def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sweeps as text and Markdown."""
+"""Sweeps as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.sweep import sentences, values_of
-from fxscope.render import markdown as md
 from fxscope.text import aligned, microseconds, num_bytes, roof_share
 
 if TYPE_CHECKING:
@@ -53,11 +52,3 @@ def text(sweep: Sweep) -> str:
     lines = [sweep.title or "", f"{sweep.environment.get('device') or ''}", ""]
     lines += aligned([[sweep.vary, *HEADINGS], *rows(sweep)])
     return "\n".join([*lines, "", *sentences(sweep)]) + "\n"
-
-
-def markdown(sweep: Sweep) -> str:
-    """A Markdown table and where the crossovers lie."""
-    lines = [f"### {md.text(sweep.title or 'sweep')}", "", md.text(str(sweep.environment.get("device") or "")), ""]
-    lines += [f"| {sweep.vary} | {' | '.join(HEADINGS)} |", f"|--:|---|{'--:|' * (len(HEADINGS) - 1)}"]
-    lines += [f"| {' | '.join(md.text(cell) for cell in row)} |" for row in rows(sweep)]
-    return "\n".join([*lines, "", *(f"- {md.text(line)}" for line in sentences(sweep))]) + "\n"

@@ -297,7 +297,7 @@ def test_the_reports(tmp_path: Path) -> None:
     assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
     assert [case.get("name") for case in suite] == ["kernels 3", "a & b | c"]
     assert json.loads(report.to_json())["outcomes"][1]["status"] == "not_met"
-    assert "\\|" in findings.check_markdown(report)
+    assert findings.check_markdown(report).startswith("### a &lt; b\n\n```text\n✗ kernels 3")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
