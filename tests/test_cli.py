@@ -65,7 +65,7 @@ def test_output_files_by_suffix_several_at_once(saved: Path, tmp_path: Path) -> 
     done = fxscope("view", saved, "-o", tmp_path / "x.dot", "-o", tmp_path / "x.md", "-o", tmp_path / "x.json")
     assert done.returncode == 0 and done.stdout == ""
     assert (tmp_path / "x.dot").read_text().startswith("digraph")
-    assert "| kernels | module |" in (tmp_path / "x.md").read_text()
+    assert "\nKernels, 222.4 µs of device time" in (tmp_path / "x.md").read_text()
     assert store.load(tmp_path / "x.json") == build.mlp_compiled()
 
 
