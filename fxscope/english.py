@@ -120,8 +120,6 @@ REASONS: dict[str, str] = {
     "graph_break": "graph break{place}{code_line}: {why}",
     # Eager.
     "eager": "eager: each op launches its own kernel",
-    "other_region": "not in the same compiled region",
-    "compiled_trace": "a trace alone does not hold the reason for compiled ops",
     # Fused.
     "folded": "became an argument (strides, shape) of {kernel}",
     "in_one_kernel": "run inside {kernel}",
@@ -149,8 +147,6 @@ NOTES: dict[str, str] = {
     "read_in_part": "{read} of it are read here",
     "both_read": "both read {source} ({size})",
     "both_read_parts": "both read parts of {source}",
-    "by_shape": "by order and shape, {size} passes between them (a trace does not record which tensor)",
-    "by_shape_one_of": "by order and shape, {size} of one of these ops passes between them (a trace does not record which)",
 }
 
 # Code → what to do. `config` is a name in torch._inductor.config.
@@ -168,12 +164,11 @@ HINTS: dict[str, str] = {
     "activation_memory_budget": "set torch._functorch.config.activation_memory_budget below 1, to recompute instead of saving",
     "remove_break": "remove the break; torch.compile(fullgraph=True) makes it an error",
     "record_fusion_log": "record with TORCH_LOGS=fusion, or with fxscope run",
-    "record_compile_log": "record with TORCH_TRACE=FOLDER, then fxscope view TRACE --compile-log FOLDER",
     "compile": "torch.compile fuses such neighbours",
     "compile_template": 'try torch.compile(mode="max-autotune"): a Triton GEMM with this as its epilogue',
 }
 # Hints that promise no fusion: nothing is to be verified.
-PROMISE_NOTHING = {"recorded", "remove_break", "record_fusion_log", "record_compile_log"}
+PROMISE_NOTHING = {"recorded", "remove_break", "record_fusion_log"}
 
 # What a switch does.
 SWITCHES: dict[str, str] = {

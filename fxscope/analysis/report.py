@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "fxscope-report/1"
 LOW_ROOF = 0.6  # kernels below this share of their roof are worth a look
-NO_GAIN = ("record_fusion_log", "record_compile_log")  # hints that save no time
+NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 IMPOSSIBLE = ("fallback", "extern_attention", "extern_convolution", "epilogue_not_pointwise", "prologue_not_pointwise")
 WHOLE_RUN = "the whole run: no steps were recorded"
@@ -670,7 +670,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     first = (failed or _eager_advice(made, idle)) if is_eager else []
     found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
     library = next(
-        (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, *NO_GAIN)), None
+        (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN)), None
     )
     if library is not None:
         total = next((item.time_us for item in made.brackets if item.number == library.bracket), library.time_us)
@@ -816,6 +816,8 @@ def unknown(recording: Recording) -> list[str]:
         out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:
         out.append("fusion decisions (--compile-log)")
+    elif recording.launches and not any(n.outputs for n in nodes) and not recording.calls:
+        out.append("missed fusions (record with fxscope run)")
     if nodes and not any(n.source and n.source.file for n in nodes):
         out.append("source lines")
     if recording.launches and not any(group.modules for group in groups(recording)):

@@ -80,13 +80,6 @@ def test_max_autotune_says_what_the_template_was_told():
     assert any("tried_as_template" in item.notes for item in decisions)
 
 
-def test_the_eager_mlp_from_its_trace_alone():
-    recording = captures.read("mlp_eager")
-    pair = next(item for item in recording.decisions if (item.a, item.b) == (("gelu",), ("mul",)))
-    assert pair.saved_bytes == 2 * 50_331_648
-    assert pair.evidence == "order"
-
-
 def test_a_graph_break_of_a_real_compile():
     recording = captures.read("plans/graph_break/real")
     (item,) = [item for item in recording.decisions if item.other_graph]

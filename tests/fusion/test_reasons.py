@@ -76,7 +76,7 @@ def used() -> dict[str, set[str]]:
 def test_every_code_has_words_and_all_words_are_of_a_code():
     for table, codes in used().items():
         assert codes <= set(getattr(english, table)), table
-    dynamic = {"recorded", "other_region", "compiled_trace", "extern_attention", "fallback"}
+    dynamic = {"recorded", "extern_attention", "fallback"}
     assert set(english.REASONS) - used()["REASONS"] <= dynamic
     source = "".join(path.read_text() for path in (PACKAGE / "passes" / "fusion").glob("*.py"))
     for code in {*english.NOTES, *english.HINTS} - {"recorded"}:

@@ -109,7 +109,7 @@ def test_choices_that_exclude_each_other_have_one_number() -> None:
     assert said[0].startswith("1 mm → gelu·mul ×2: ")
 
 
-@pytest.mark.parametrize("name", ["mlp_train_compiled", "mlp_train_eager", "attn_compiled", "block.fxscope"])
+@pytest.mark.parametrize("name", ["mlp_train_compiled", "attn_compiled", "block.fxscope"])
 def test_no_marker_touches_another_and_each_has_its_line(name: str) -> None:
     drawn = strip.render(common.read(str(H200 / name)), in_page=True)
     root = ElementTree.fromstring(drawn)
