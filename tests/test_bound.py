@@ -11,7 +11,7 @@ from fxscope.analysis.report import report
 from fxscope.model import Launch, Op, Recording, StepStats, StepTimes, Summary
 from fxscope.passes import bound
 from fxscope.readers.join import read_trace
-from fxscope.render import terminal, trace_tables
+from fxscope.render import tables, terminal
 from fxscope.text import microseconds, percent
 from tests import captures
 
@@ -44,7 +44,7 @@ def test_every_view_says_the_same():
     shown = report(recording).step
     assert words == f"{shown.verdict} (device busy {percent(shown.busy_share)} of {microseconds(shown.wall_us)})"
     assert shown.verdict in terminal.render(recording)
-    assert words in trace_tables.render(recording.summary, width=120)
+    assert words in tables.of_trace(recording.summary, width=120)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 from fxscope.op_names import may_multiply, only_named
 from fxscope.passes import bound
-from fxscope.render import decisions, labels, terminal, trace_tables
+from fxscope.render import decisions, labels, tables, terminal
 from fxscope.text import flop, microseconds, num_bytes, percent, rate
 from tests.captures import CAPTURES, read
 
@@ -112,7 +112,7 @@ def test_which_side_sets_the_length_of_a_step(name: str) -> None:
     found = bound.of_summary(recording.summary)
     assert found is not None and recording.summary is not None
     assert found.words == recording.summary.verdict
-    assert found.words in trace_tables.render(recording.summary, width=120)
+    assert found.words in tables.of_trace(recording.summary, width=120)
     assert found.short in shown(name) and f"({percent(found.busy)})" in shown(name)
     step = reported(name).step
     assert (step.bound, step.busy_share, step.wall_us) == (found.side, found.busy, pytest.approx(found.wall_us))

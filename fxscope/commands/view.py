@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def show_tables(name: str, arguments: argparse.Namespace) -> None:
     """Print the tables of an input; those of a trace alone from its columns, without an object for each event."""
-    from fxscope.render import trace_tables
+    from fxscope.render import tables
 
     if common.is_plain_trace(name, arguments):
         from fxscope.readers import trace
@@ -56,7 +56,7 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
         summary, problems = recording.summary, recording.problems
     if summary is None:
         raise FxscopeError(f"{name} holds no tables: they are made of a trace.")
-    sys.stdout.write(trace_tables.render(summary, width=common.width(), everything=arguments.all))
+    sys.stdout.write(tables.of_trace(summary, width=common.width(), everything=arguments.all))
     for problem in problems:
         print(f"{problem.where}: {problem.message}", file=sys.stderr)
 

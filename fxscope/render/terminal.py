@@ -7,22 +7,20 @@ import sys
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select, traced_regions
-from fxscope.analysis.products import gemms
-from fxscope.index import index_of
-from fxscope.op_names import only_named
-from fxscope.passes.predicted import runs_of
-from fxscope.render import grid, labels, report, theme
+from fxscope.render import grid, labels, report, tables
 from fxscope.render.legible import legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import aligned, counted, listed, microseconds, percent, roof_share, span, wrapped
+from fxscope.text import counted, microseconds, wrapped
 
 if TYPE_CHECKING:
-    from fxscope.model import KernelCall, Node, Recording
+    from fxscope.model import Recording
 
 MAX_CALLS = 60
 MAX_DECISIONS = 5
 MAX_PROBLEMS = 12
 MAX_START_UP = 8
+CALLS = ("handle", "ops", "median", "planned", "share", "untimed")
+GEMMS = ("op", "size", "kernel", "median", "flops", "share")
 WITH_CALLS = ("post_grad", "scheduler", "kernel_calls")  # stages of which the kernel calls are a view
 
 
@@ -60,10 +58,12 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
             out.append(grid.heading("eager dispatch chain", width))
             out += [f" {line}" for line in dispatch_tree(recording, graph, width=width - 1)]
     if recording.calls and (not stage or any(graph.stage in WITH_CALLS for graph in graphs)):
-        out += calls(recording, width)
+        out.append(grid.heading("kernel calls", width))
+        out += tables.text(tables.calls(recording), width, only=CALLS, notes=("untimed",), most=MAX_CALLS)
     out += section("compiled code, as far as the trace shows", traced_regions.lines(recording), width)
     if not stage:
-        out += [grid.heading("GEMMs, convolutions and attention", width), *gemm_table(recording, width)]
+        gemms = tables.text(tables.gemms(recording), width, only=GEMMS, notes=("note",), most=MAX_CALLS)
+        out += [grid.heading("GEMMs, convolutions and attention", width), *gemms] if gemms else []
         out += start_up(recording, width)
     return out + footer(recording, width)
 
@@ -71,102 +71,6 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
 def section(title: str, lines: list[str], width: int) -> list[str]:
     """Lines under a title; nothing where there is none."""
     return [grid.heading(title, width), *(f" {line}" for line in wrapped(lines, width - 1))] if lines else []
-
-
-def calls(recording: Recording, width: int) -> list[str]:
-    """One table per compiled graph: kernel, the ops that ran in it, median and range of its time, share, roof.
-
-    A share is of the device time that the report totals.
-    """
-    nodes = index_of(recording).nodes
-    out: list[str] = []
-    total = sum(index_of(recording).step_us)
-    shown, runs = 0, runs_of(recording.compiles)
-    for graph_id in dict.fromkeys(call.graph for call in recording.calls):
-        group = index_of(recording).calls_of_graph.get(graph_id, [])
-        again = f", {runs(graph_id)} times a step" if runs(graph_id) > 1 else ""
-        out.append(grid.heading(f"kernel calls · {graph_id.removesuffix(':post_grad')}{again}", width))
-        room = max(0, MAX_CALLS - shown)
-        out += call_table(group[:room], nodes.get(graph_id, {}), total, width=width) if room else []
-        why: dict[str, list[str]] = {}
-        for call in group[:room]:
-            if call.untimed:
-                why.setdefault(call.untimed, []).append(labels.call_number(call))
-        out += wrapped([f"    no launch of {listed(numbers)}: {reason}" for reason, numbers in why.items()], width)
-        shown += len(group[:room])
-        if len(group) > room:
-            out.append(f"   … {counted(len(group) - room, 'more call')}: write .html or .json to see all")
-    return out
-
-
-def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float, *, width: int) -> list[str]:
-    """The table of one graph's calls.
-
-    Args:
-        group: the calls.
-        nodes: of their graph, by name.
-        total_us: device time of all steps, of which a share is.
-        width: in columns.
-    """
-    timed = [call.timing for call in group if call.timing]
-    rows = [["#", "kernel", "ops", labels.middle(timed) if timed else "planned", "range", "share", "roof"]]
-    for call in group:
-        timing = call.timing
-        style = theme.KINDS["kernel" if call.is_extern or len(call.nodes) < 2 else "fused"]
-        time = microseconds(timing.typical_us) if timing else "–" if timed else labels.planned_words(call)
-        rows.append(
-            [
-                labels.call_number(call),
-                f"{style.glyph} {call.kernel}",
-                _ran(call, nodes),
-                time.removeprefix("≈ "),
-                span(timing.min_us, timing.max_us) if timing and timing.count > 1 else "–",
-                percent(timing.total_us / total_us if timing and total_us else None),
-                roof_share(call.roof.share if call.roof else None),
-            ]
-        )
-    return [f" {line}" for line in grid.table(rows, width - 1, left={1, 2}, cut=(1, 2))]
-
-
-def _ran(call: KernelCall, nodes: dict[str, Node]) -> str:
-    """The ops that ran in a call, and what is only in its name."""
-    runs = call.nodes or call.biases or call.is_extern
-    ops = " · ".join(labels.ops_of(call, nodes)) if runs else "no op itself"
-    named = only_named(call, nodes)
-    return f"{ops} (its name: {listed(named, 3)}{', too' if runs else ''})" if named else ops
-
-
-def gemm_table(recording: Recording, width: int) -> list[str]:
-    """The table of GEMMs: what, M·K·N, tile, µs, TFLOP/s, share of peak; the kernels below it."""
-    header = ["", "op", "M·K·N", "GFLOP", "tile", "µs", "TFLOP/s", "of peak"]
-    rows: list[list[str]] = []
-    kernels: dict[str, int] = {}
-    found = gemms(recording)
-    if not found:
-        return ["no GEMM, convolution or attention reached a device"]
-    for row in found:
-        number = kernels.setdefault(row.kernel, len(kernels) + 1)
-        rows.append(
-            [
-                f"[{number}]",
-                row.label,
-                labels.size_words(row) or "–",
-                f"{row.flops / 1e9:.4g}" if row.flops else "–",
-                "×".join(map(str, row.tile)) if row.tile else "–",
-                f"{row.duration_us:.1f}",
-                f"{row.flops_per_second / 1e12:.3g}" if row.flops_per_second else "–",
-                roof_share(row.share_of_peak),
-            ]
-        )
-    lines = [f"  {line}" for line in aligned([header, *rows], left=range(3))]
-    for name, number in kernels.items():
-        lines += grid.folded(name, width, f"  [{number}] ", "      ")
-    for note in dict.fromkeys(row.note for row in found if row.note):
-        names = list(dict.fromkeys(row.label for row in found if row.note == note))
-        lines += grid.folded(f"{listed(names, 3)}: {note}", width, "  ", "  ")
-    for peak in dict.fromkeys(row.peak for row in found if row.peak and row.share_of_peak is not None):
-        lines += grid.folded(f"peak: {peak}", width, "  ", "  ")
-    return lines
 
 
 def start_up(recording: Recording, width: int) -> list[str]:

@@ -139,7 +139,7 @@ def test_recordings_of_one_title_are_told_apart_by_how_they_ran(recording):
 def test_a_call_has_one_number_in_view_and_why(recording):
     for call in recording.calls:
         assert re.search(
-            rf"^ *{labels.call_number(call)} +\S+ {re.escape(call.kernel[:12])}",
+            rf"^ {re.escape(call.kernel)}:{labels.call_number(call)} ",
             terminal.render(recording, everything=True),
             re.M,
         )

@@ -15,8 +15,7 @@ from fxscope.index import index_of
 from fxscope.model import Recording, Timing, replace
 from fxscope.passes.attribute import timing
 from fxscope.passes.cost import cost
-from fxscope.render import decisions, dot, labels, markdown, terminal
-from fxscope.render.page import tables
+from fxscope.render import decisions, dot, labels, markdown, tables, terminal
 from fxscope.text import FASTER, microseconds, span
 from tests import build, captures
 
@@ -57,7 +56,7 @@ def test_the_shares_of_a_table_are_of_what_the_header_says(name: str) -> None:
         assert sum(item.total_us for item in stats) == pytest.approx(whole, rel=1e-6)
         assert sum(item.share for item in stats) == pytest.approx(1, abs=1e-6)
         assert all(item.share == pytest.approx(item.total_us / whole, abs=1e-9) for item in stats)
-    page = tables.kernels(recording)
+    page = tables.kernels(recording.summary.kernels)
     keys = [key for key, _, _ in page["columns"]]
     assert sum(page["values"][keys.index("share")]) == pytest.approx(1, abs=1e-6)
 

@@ -20,8 +20,8 @@ from fxscope.analysis import products
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
 from fxscope.model import Decision, Recording, Source, replace
-from fxscope.render import axis, diff, labels, terminal, theme
-from fxscope.render.page import html, payload, scene, tables
+from fxscope.render import axis, diff, labels, tables, terminal, theme
+from fxscope.render.page import html, payload, scene
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
 from tests import build
 

@@ -21,8 +21,8 @@ from fxscope.columns import blocks_of, column, picked
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
 from fxscope.passes import stages
-from fxscope.render import labels, legible, theme
-from fxscope.render.page import overview, scene, tables
+from fxscope.render import labels, legible, tables, theme
+from fxscope.render.page import overview, scene
 from fxscope.text import kernel_name, num_bytes, percent
 
 if TYPE_CHECKING:

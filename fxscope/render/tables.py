@@ -1,4 +1,4 @@
-"""The tables of the report: what each column is, and its values."""
+"""Tables of a recording for the page and the terminal: what each column is, and its values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis import products
 from fxscope.columns import column
-from fxscope.index import index_of
-from fxscope.render import labels, theme
+from fxscope.index import grouped, index_of
+from fxscope.passes import bound
+from fxscope.render import grid, labels, theme
+from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, roof_share
 
 if TYPE_CHECKING:
-    from fxscope.model import Recording
+    from fxscope.model import KernelStats, Recording, Summary
 
-# A column is (key, heading, unit, value); units are formatted by the page: text, int, us, bytes, share, rate, flops.
+MAX_LINES = 25
+UNITS: dict[str, Callable[[Any], str]] = {  # the page formats them the same way
+    "text": lambda value: "–" if value is None else str(value),
+    "int": lambda value: "–" if value is None else f"{value:,}",
+    "us": microseconds,
+    "bytes": num_bytes,
+    "share": percent,
+    "roof": roof_share,
+    "rate": rate,
+    "flops": lambda value: rate(value, "FLOP/s"),
+}
+
+# A column is (key, heading, unit, value).
 # The value is a function of a line, or where it is: "roof.share" is unknown where the roof is.
 Column = tuple[str, str, str, str | Callable[[Any], Any]]
 
@@ -39,25 +53,88 @@ def value_of(line: Any, where: str | Callable[[Any], Any]) -> Any:
     return line
 
 
-def tables(recording: Recording) -> list[dict[str, Any]]:
-    made = [
-        kernels(recording),
-        calls(recording),
-        gemms(recording),
-        decisions(recording),
-        ops(recording),
-        steps(recording),
+def text(
+    made: dict[str, Any], width: int, *, only: Sequence[str] = (), notes: Sequence[str] = (), most: int = MAX_LINES
+) -> list[str]:
+    """A table as lines of at most `width` columns; nothing of an empty one.
+
+    Args:
+        made: the table.
+        width: in columns.
+        only: keys of the columns to show; all but the category by default.
+        notes: keys of columns whose values stand below the table, each once.
+        most: rows.
+    """
+    if not made["refs"]:
+        return []
+    shown = [
+        (key, heading, unit, values)
+        for (key, heading, unit), values in zip(made["columns"], made["values"], strict=True)
+        if key not in (*notes, "category") and (not only or key in only)
     ]
+    cells = [
+        [kernel_name(x, 90) if key in ("kernel", "after", "before") and x else UNITS[unit](x) for x in values[:most]]
+        for key, _, unit, values in shown
+    ]
+    rows = [[heading.lower() for _, heading, *_ in shown], *map(list, zip(*cells, strict=True))]
+    cut = [place for place, (_, _, unit, _) in enumerate(shown) if unit == "text"]
+    out = [f" {line}" for line in grid.table(rows, width - 1, left={0, *cut}, cut=cut)]
+    left = len(made["refs"]) - most
+    out += [f"   … {counted(left, 'more row')}: --all, or write .html or .json"] if left > 0 else []
+    for (key, *_), values in zip(made["columns"], made["values"], strict=True):
+        by_note = grouped(range(len(values)), values.__getitem__) if key in notes else {}
+        for note, places in by_note.items():
+            names = list(dict.fromkeys(str(made["values"][0][place]) for place in places))
+            out += grid.folded(f"{listed(names, 3)}: {note}", width, "  ", "    ") if note else []
+    return out
+
+
+def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> str:
+    """The tables of a trace and the verdict as text; each table with its first lines, or with all."""
+    most = 1 << 30 if everything else MAX_LINES
+    out: list[str] = []
+    for made in of_summary(summary):
+        lines = text(made, width, most=most)
+        out += [grid.heading(made["title"].lower(), width), *lines] if lines else []
+    if limit := bound.of_summary(summary):
+        out += [grid.heading("verdict", width), f" {limit.words}"]
+    return "\n".join(out) + "\n"
+
+
+def tables(recording: Recording) -> list[dict[str, Any]]:
+    """The tables of the page that have a row."""
+    made = [calls(recording), gemms(recording), decisions(recording)]
+    if recording.summary:
+        made += [kernels(recording.summary.kernels, families(recording)), ops(recording.summary)]
+        made += [steps(recording.summary)]
     return [item for item in made if item["refs"]]
 
 
-def kernels(recording: Recording) -> dict[str, Any]:
-    """Device time by kernel name."""
-    says: dict[str, str] = {}
-    for name, decoded in zip(column(recording.launches, "name"), column(recording.launches, "decoded"), strict=True):
-        if decoded and name not in says:
-            says[name] = family(decoded)
-    lines = recording.summary.kernels if recording.summary else ()
+def of_summary(summary: Summary) -> list[dict[str, Any]]:
+    """Ops, kernels, copies, steps, gaps of the device and waits."""
+    gaps: list[Column] = [
+        ("idle", "Idle", "us", lambda gap: gap.duration_ns / 1e3),
+        ("step", "Step", "int", "step"),
+        ("after", "After", "text", lambda gap: gap.before or "start of the step"),
+        ("before", "Before", "text", lambda gap: gap.after or "end of the step"),
+    ]
+    waits: list[Column] = [
+        ("call", "Call", "text", "name"),
+        ("count", "Calls", "int", "count"),
+        ("total", "Total", "us", "cpu_total_us"),
+    ]
+    return [
+        ops(summary),
+        kernels(summary.kernels),
+        kernels(summary.copies) | {"title": "Copies"},
+        steps(summary),
+        table("gaps", "Times in which the device ran nothing", gaps, summary.gaps, summary.gaps),
+        table("waits", "Waits for the device", waits, summary.syncs, summary.syncs),
+    ]
+
+
+def kernels(lines: Sequence[KernelStats], says: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Device time by kernel name; `says` is what a name says."""
     columns: list[Column] = [
         ("kernel", "Kernel", "text", "name"),
         ("category", "Category", "text", "category"),
@@ -67,9 +144,15 @@ def kernels(recording: Recording) -> dict[str, Any]:
         ("min", "Min", "us", "min_us"),
         ("max", "Max", "us", "max_us"),
         ("share", "Share", "share", "share"),
-        ("says", "The name says", "text", lambda line: says.get(line.name)),
+        ("says", "The name says", "text", lambda line: (says or {}).get(line.name)),
     ]
     return table("kernels", "Kernels", columns, lines, [("kernel", line.name) for line in lines])
+
+
+def families(recording: Recording) -> dict[str, str]:
+    """Kernel name → what it says."""
+    names, decoded = (column(recording.launches, field) for field in ("name", "decoded"))
+    return {name: family(found) for name, found in dict(zip(names, decoded, strict=True)).items() if found}
 
 
 def family(decoded: Mapping[str, Any]) -> str:
@@ -98,7 +181,7 @@ def calls(recording: Recording) -> dict[str, Any]:
         ("written", "Written", "bytes", "bytes_written"),
         ("rate", "Rate", "rate", "roof.bytes_per_second"),
         ("flops", "FLOP/s", "flops", "roof.flops_per_second"),
-        ("share", "Of the roof", "roof", "roof.share"),
+        ("share", "Roof", "roof", "roof.share"),
         ("bound", "Bound", "text", "roof.bound"),
         ("floor", "Floor", "us", "roof.floor_us"),
         ("registers", "Registers", "int", "resources.registers"),
@@ -119,7 +202,7 @@ def gemms(recording: Recording) -> dict[str, Any]:
         ("count", "Runs", "int", "count"),
         ("median", "Median", "us", "duration_us"),
         ("flops", "FLOP/s", "flops", "flops_per_second"),
-        ("share", "Of the peak", "roof", "share_of_peak"),
+        ("share", "Peak", "roof", "share_of_peak"),
         ("note", "Note", "text", "note"),
     ]
     position = {call.id: i for i, call in enumerate(recording.calls)}
@@ -152,30 +235,31 @@ def decisions(recording: Recording) -> dict[str, Any]:
     return table("decisions", "Decisions", columns, lines, [("decision", i) for i in order])
 
 
-def ops(recording: Recording) -> dict[str, Any]:
+def ops(summary: Summary) -> dict[str, Any]:
     """CPU and device time by op, as `key_averages()` has it."""
     columns: list[Column] = [
         ("op", "Op", "text", "name"),
         ("count", "Calls", "int", "count"),
-        ("cpu", "CPU total", "us", "cpu_total_us"),
+        ("cpu", "CPU", "us", "cpu_total_us"),
         ("self", "CPU self", "us", "cpu_self_us"),
-        ("device", "Device total", "us", "device_total_us"),
+        ("device", "Device", "us", "device_total_us"),
         ("dself", "Device self", "us", "device_self_us"),
         ("launches", "Launches", "int", "num_launches"),
     ]
-    lines = recording.summary.ops if recording.summary else ()
-    return table("ops", "Ops", columns, lines, [("opname", line.name) for line in lines])
+    return table("ops", "Ops", columns, summary.ops, [("opname", line.name) for line in summary.ops])
 
 
-def steps(recording: Recording) -> dict[str, Any]:
+def steps(summary: Summary) -> dict[str, Any]:
+    """The steps; `exposed` is communication beside which no other kernel ran."""
     columns: list[Column] = [
         ("step", "Step", "text", "name"),
         ("wall", "Wall", "us", "wall_us"),
-        ("busy", "Device busy", "us", "device_busy_us"),
-        ("idle", "Device idle", "us", "device_idle_us"),
+        ("busy", "Busy", "us", "device_busy_us"),
+        ("idle", "Idle", "us", "device_idle_us"),
+        ("communication", "Communication", "us", "communication_us"),
+        ("exposed", "Exposed", "us", "exposed_communication_us"),
         ("launches", "Launches", "int", "num_launches"),
         ("syncs", "Syncs", "int", "num_syncs"),
-        ("cpu", "CPU in launches", "us", "launch_cpu_us"),
+        ("cpu", "Launching", "us", "launch_cpu_us"),
     ]
-    lines = recording.summary.steps if recording.summary else ()
-    return table("steps", "Steps", columns, lines, [None] * len(lines))
+    return table("steps", "Steps", columns, summary.steps, [None] * len(summary.steps))
