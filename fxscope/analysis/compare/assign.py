@@ -1,19 +1,18 @@
 """Assign the kernels of one step to those of another, by keys from the most to the least trusted.
 
-Each kernel is a row of atoms, the ops that it runs with their module and line. An atom is assigned once: by the first key
-under which it has a counterpart. A kernel belongs to the one with which it shares most atoms.
+An item is a kernel, or an op of a kernel, with its modules and lines. An item is assigned once: by the first key under which it
+has a counterpart. A kernel belongs to the one with which it shares most items.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter, defaultdict
-from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.analysis.compare.order import common
+from fxscope.analysis.compare.order import common, equally_often
 from fxscope.index import grouped, index_of
 
 if TYPE_CHECKING:
@@ -39,32 +38,41 @@ class Aligned(NamedTuple):
     how: AlignedBy | None
 
 
-class Atom(NamedTuple):
-    """One op of a kernel."""
+class Item(NamedTuple):
+    """A kernel, or a part of it, with the modules and lines that both sides know."""
 
     unit: int  # place in its side
-    op: str
-    module: str | None
-    line: str | None
+    what: Hashable
+    modules: frozenset[str] = frozenset()
+    lines: frozenset[str] = frozenset()
+
+
+Key = tuple["AlignedBy", "Callable[[Item], tuple[Hashable, ...] | None]"]
+KEYS: tuple[Key, ...] = (
+    ("source", lambda item: (item.modules, item.lines) if item.lines else None),
+    ("source", lambda item: (item.lines,) if item.lines else None),
+    ("module", lambda item: (item.modules,) if item.modules else None),
+    ("op", lambda _: ()),
+)
 
 
 def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     """The groups of kernels that belong together, in the order of A; those only in B behind what runs before them."""
     links = _Links(recordings, (a, b))
-    links.take_nodes()
-    links.take_names()
-    links.take_moved()
-    links.take_same_ops()
-    links.split()
-    lines, modules = links.lines, links.modules
-    keys: list[tuple[AlignedBy, Callable[[Atom], tuple[Hashable, ...] | None]]] = [
-        ("source", lambda atom: (atom.module in modules and atom.module, atom.line) if atom.line in lines else None),
-        ("source", lambda atom: (atom.line,) if atom.line in lines else None),
-        ("module", lambda atom: (atom.module,) if atom.module in modules else None),
-        ("op", lambda atom: ()),
-    ]
-    for how, key in keys:
-        links.take_atoms(how, key)
+    links.take(links.nodes(), ("nodes", lambda _: ()), WHOLE, anywhere=True)
+    links.cut()
+    names = links.kernels(lambda unit, _: (unit.is_kernel, name_of(unit)), lines=False)
+    for key in (lambda item: (item.modules,)), (lambda _: ()):
+        links.take(names, ("name", key), WHOLE)
+        links.cut()
+    links.take(links.kernels(identity), ("shapes", lambda _: ()), WHOLE, anywhere=True)
+    same_ops = links.kernels(lambda unit, _: frozenset(map(canonical, unit.ops)) if work([unit]) else None)
+    for key in KEYS:
+        links.take(same_ops, key, WHOLE)
+    ops = links.ops()
+    for key in KEYS:
+        links.take(ops, key)
+        links.take(ops, key, anywhere=True)
     links.take_left_over()
     links.take_places()
     return rejoin(links.groups())
@@ -77,30 +85,92 @@ class _Links:
         self.recordings, self.sides = recordings, sides
         known = not any(all(unit.backward is None for unit in side) for side in sides)
         self.backward = [_directions(side) if known else [False] * len(side) for side in sides]
-        self.free: list[list[Atom]] = [[], []]
         self.modules, self.lines = self._common(lambda unit: unit.modules), self._common(lambda unit: unit.sources)
         self.votes: tuple[dict[int, Counter[int]], ...] = (defaultdict(Counter), defaultdict(Counter))
         self.how: dict[tuple[int, int], AlignedBy] = {}
         self.cuts: list[tuple[int, int]] = []
 
-    def link(self, x: int, y: int, how: AlignedBy, weight: int = 1) -> None:
-        self.votes[0][x][y] += weight
-        self.votes[1][y][x] += weight
-        self.how.setdefault((x, y), how)
-
-    def split(self) -> None:
-        """Split the kernels without a counterpart into atoms, which are assigned one by one."""
-        self.free = [
-            [atom for at in self.unlinked(n) for atom in _atoms(self.recordings[n], at, self.sides[n][at])]
-            for n in (0, 1)
-        ]
+    def _common(self, trait: Callable[[Unit], Iterable[str]]) -> frozenset[str]:
+        """The names that units of both sides have."""
+        return frozenset.intersection(
+            *(frozenset(name for unit in side for name in trait(unit)) for side in self.sides)
+        )
 
     def unlinked(self, side: int) -> list[int]:
         return [place for place in range(len(self.sides[side])) if place not in self.votes[side]]
 
-    def _common(self, trait: Callable[[Unit], Iterable[str]]) -> set[str]:
-        """The names that units of both sides have."""
-        return set.intersection(*({name for unit in side for name in trait(unit)} for side in self.sides))
+    def nodes(self) -> list[list[Item]]:
+        """The nodes of graphs that both recordings hold, each time they run in a step."""
+        graphs = same_graphs(*self.recordings)
+        found: list[list[Item]] = [[], []]
+        for side, units in enumerate(self.sides if graphs else ()):
+            runs: Counter[tuple[str | None, str]] = Counter()
+            for place, unit in enumerate(units):
+                if unit.graph in graphs and unit.is_kernel:
+                    runs[unit.call, unit.kernel] += 1
+                    turn = runs[unit.call, unit.kernel]
+                    found[side] += [Item(place, (unit.graph, name, turn)) for name in unit.nodes]
+        return found
+
+    def kernels(self, what: Callable[[Unit, str | None], Hashable], *, lines: bool = True) -> list[list[Item]]:
+        """The kernels without a counterpart, by what a function of a unit and its shapes says of them, if it says anything."""
+        return [
+            [
+                Item(at, said, self.modules & {*unit.modules}, self.lines & {*unit.sources} if lines else frozenset())
+                for at, unit in ((at, self.sides[side][at]) for at in self.unlinked(side))
+                if (said := what(unit, _shapes(unit))) is not None
+            ]
+            for side in (0, 1)
+        ]
+
+    def ops(self) -> list[list[Item]]:
+        """The ops of the kernels without a counterpart. The copy of a bias before `addmm` is not a product."""
+        found: list[list[Item]] = [[], []]
+        for side in (0, 1):
+            for place in self.unlinked(side):
+                unit = self.sides[side][place]
+                for op, module, line in _ops_of(self.recordings[side], unit):
+                    what = unit.category == "gpu_memset", op, op_names.is_gemm(op) and is_gemm(unit)
+                    found[side].append(Item(place, what, self.modules & {module}, self.lines & {line}))
+        return found
+
+    def take(self, rows: list[list[Item]], key: Key, weight: int = 1, *, anywhere: bool = False) -> None:
+        """Link items of equal keys, and take them out of `rows`.
+
+        Args:
+            rows: the items of both sides.
+            key: by what, and the function that says it; `None` for an item that has no such key.
+            weight: votes of a pair.
+            anywhere: where both sides have as many; else between two certain pairs, in the order in which both have them.
+        """
+        how, of = key
+        items = [[item for item in row if of(item) is not None] for row in rows]
+        keys: list[list[Hashable]] = [
+            [
+                (0 if anywhere else self.gap(n, item.unit), self.backward[n][item.unit], item.what, of(item))
+                for item in items[n]
+            ]
+            for n in (0, 1)
+        ]
+        pairs = (equally_often if anywhere else common)(*keys)
+        used = set[int]()
+        for x, y in ((items[0][x], items[1][y]) for x, y in pairs):
+            if not self._contradict(x, y, moved=anywhere):
+                self.link(x.unit, y.unit, how, weight)
+                used |= {id(x), id(y)}
+        rows[:] = [[item for item in row if id(item) not in used] for row in rows]
+
+    def _contradict(self, x: Item, y: Item, *, moved: bool) -> bool:
+        """Return whether two items are of other lines or modules, or where they moved, of other shapes."""
+        shapes = [_shapes(self.sides[n][item.unit]) for n, item in enumerate((x, y)) if moved]
+        return any(
+            mine and theirs and not mine & theirs for mine, theirs in ((x.modules, y.modules), (x.lines, y.lines))
+        ) or (all(shapes) and len(set(shapes)) > 1)
+
+    def link(self, x: int, y: int, how: AlignedBy, weight: int = 1) -> None:
+        self.votes[0][x][y] += weight
+        self.votes[1][y][x] += weight
+        self.how.setdefault((x, y), how)
 
     def gap(self, side: int, place: int) -> int:
         """Between which two of the pairs that are certain a kernel runs."""
@@ -114,225 +184,102 @@ class _Links:
             if len(votes) == len(self.votes[1][y]) == 1 and (not self.cuts or y > self.cuts[-1][1]):
                 self.cuts.append((x, y))
 
-    def take_nodes(self) -> None:
-        """Link kernels that run the same nodes of a graph that both recordings hold."""
-        graphs = same_graphs(*self.recordings)
-        rows = [_node_keys(side, graphs) for side in self.sides] if graphs else []
-        for key in rows[0].keys() & rows[1].keys() if rows else ():
-            (xs, ys) = rows[0][key], rows[1][key]
-            if len(xs) == len(ys) == 1:
-                self.link(xs[0], ys[0], "nodes", WHOLE)
-        self.cut()
-
-    def take_names(self) -> None:
-        """Link kernels of equal names in the same order, those of the same modules first."""
-        for of in (self.modules, set[str]()):
-            self._take_in_order(
-                lambda _: "name", lambda unit, of=of: (name_of(unit), frozenset(of.intersection(unit.modules)))
-            )
-            self.cut()
-
-    def take_same_ops(self) -> None:
-        """Link kernels that run the same ops of the same place in the same order."""
-        modules, lines = self.modules, self.lines
-
-        def key(unit: Unit) -> Hashable:
-            ops = frozenset(map(canonical, unit.ops)) if work([unit]) else (name_of(unit), unit.ops)
-            return ops, frozenset(modules.intersection(unit.modules)), frozenset(lines.intersection(unit.sources))
-
-        def how(unit: Unit) -> AlignedBy:
-            return "source" if lines.intersection(unit.sources) else "module" if unit.modules else "op"
-
-        self._take_in_order(how, key)
-
-    def _take_in_order(self, how: Callable[[Unit], AlignedBy], key: Callable[[Unit], Hashable]) -> None:
-        """Link whole kernels of equal keys, between two certain pairs, in the order in which both sides have them."""
-        rows = [self.unlinked(side) for side in (0, 1)]
-        keys: list[list[Hashable]] = [
-            [
-                (self.gap(n, at), self.backward[n][at], self.sides[n][at].is_kernel, key(self.sides[n][at]))
-                for at in rows[n]
-            ]
-            for n in (0, 1)
-        ]
-        for x, y in ((rows[0][x], rows[1][y]) for x, y in _pairs_in_order(*keys)):
-            mine, theirs = (self.modules.intersection(self.sides[n][at].modules) for n, at in enumerate((x, y)))
-            if not (mine and theirs) or mine & theirs:
-                self.link(x, y, how(self.sides[0][x]), WHOLE)
-
-    def take_moved(self) -> None:
-        """Link what runs at another place of the step: as many kernels of one name, op, place and shapes on both sides."""
-        rows: dict[Hashable, tuple[list[int], list[int]]] = {}
-        for side in (0, 1):
-            for place in self.unlinked(side):
-                unit = self.sides[side][place]
-                shapes = self._shapes(side, place)
-                if (unit.ops and (unit.modules or shapes)) or unit.category in COPIED:
-                    key = name_of(unit), unit.ops, unit.modules, unit.sources, shapes, self.backward[side][place]
-                    rows.setdefault(key, ([], []))[side].append(place)
-        for xs, ys in rows.values():
-            for x, y in zip(xs, ys, strict=True) if len(xs) == len(ys) else ():
-                self.link(x, y, "shapes", WHOLE)
-
-    def take_atoms(self, how: AlignedBy, key: Callable[[Atom], tuple[Hashable, ...] | None]) -> None:
-        """Link the kernels of atoms that have the same key: in order between two certain pairs, then anywhere."""
-        for anywhere in (False, True):
-            rows = [[atom for atom in row if key(atom) is not None] for row in self.free]
-            keys: list[list[Hashable]] = [
-                [
-                    (0 if anywhere else self.gap(n, atom.unit), self._kind(n, atom), *(key(atom) or ()))
-                    for atom in rows[n]
-                ]
-                for n in (0, 1)
-            ]
-            runs = _equally_often(*keys) if anywhere else list(_pairs_in_order(*keys))
-            runs = [(x, y) for x, y in runs if not self._contradict(rows[0][x], rows[1][y], moved=anywhere)]
-            for x, y in runs:
-                self.link(rows[0][x].unit, rows[1][y].unit, how)
-            used = [{id(rows[n][pair[n]]) for pair in runs} for n in (0, 1)]
-            self.free = [[atom for atom in self.free[n] if id(atom) not in used[n]] for n in (0, 1)]
-
-    def _contradict(self, x: Atom, y: Atom, *, moved: bool) -> bool:
-        if moved:
-            mine, theirs = self._shapes(0, x.unit), self._shapes(1, y.unit)
-            if mine and theirs and mine != theirs:
-                return True
-        return _contradict(x, y, self.lines, self.modules)
-
-    def _shapes(self, side: int, place: int) -> str | None:
-        """The shapes and dtypes of the launching op's inputs, where they were recorded."""
-        op = self.sides[side][place].op
-        return f"{op.shapes} {op.dtypes}" if op is not None and op.shapes else None
-
-    def _kind(self, side: int, atom: Atom) -> Hashable:
-        """Return what an atom is, wherever it runs. The copy of a bias before `addmm` is not a product, nor is a memset."""
-        unit = self.sides[side][atom.unit]
-        product = op_names.is_gemm(atom.op) and is_gemm(unit)
-        return self.backward[side][atom.unit], unit.category == "gpu_memset", atom.op, product
-
     def take_left_over(self) -> None:
         """Link a kernel that has no counterpart with the one that ran more of its ops, or the rest of its line or module.
 
         A fused kernel of B does the work of several of A; an op that B computes twice is in two of its kernels.
         """
-        tables = [self._table(side) for side in (0, 1)]
+        tables: list[dict[Hashable, list[int]]] = [defaultdict(list), defaultdict(list)]
+        kept = {(side, pair[side]) for pair, how in self.how.items() if how in ("name", "shapes") for side in (0, 1)}
+        for side, units in enumerate(self.sides):
+            for place in (place for place in range(len(units)) if (side, place) not in kept):
+                for _, keys in self._traits(side, place):
+                    for key in keys:
+                        tables[side][key].append(place)
         taken: Counter[tuple[int, int]] = Counter()
         for side in (0, 1):
             linked = sorted(self.votes[side])
-            for place in self.unlinked(side):
-                other = self._home(side, place, self._expected(side, place, linked), tables[1 - side])
-                if other is not None and taken[1 - side, other[0]] < FEW:
-                    other_place, how = other
-                    taken[1 - side, other_place] += 1
-                    self.link(*((place, other_place) if side == 0 else (other_place, place)), how)
+            for place in filter(self._is_kernel(side), self.unlinked(side)):
+                # Where the other side has the next kernel with a counterpart.
+                near = linked[min(bisect(linked, place), len(linked) - 1)] if linked else None
+                expected = place if near is None else next(iter(self.votes[side][near]))
+                other, how = self._home(side, place, expected, tables[1 - side])
+                if other is not None and taken[1 - side, other] < FEW:
+                    taken[1 - side, other] += 1
+                    self.link(*((place, other) if side == 0 else (other, place)), how)
 
-    def _table(self, side: int) -> dict[Hashable, list[int]]:
-        found: dict[Hashable, list[int]] = defaultdict(list)
-        for place, unit in enumerate(self.sides[side]):
-            if not self._is_kept(side, place):
-                for _, key in self._traits(side, place, unit):
-                    found[key].append(place)
-        return found
-
-    def _is_kept(self, side: int, place: int) -> bool:
-        """Return whether a kernel is paired with the same kernel: nothing else belongs to the two."""
-        return any(
-            self.how[(place, other) if side == 0 else (other, place)] in ("name", "shapes")
-            for other in self.votes[side].get(place, ())
-        )
-
-    def _traits(self, side: int, place: int, unit: Unit) -> Iterator[tuple[AlignedBy, Hashable]]:
-        """Yield what can tie a kernel to another, the most trusted first."""
-        direction, ops = self.backward[side][place], {canonical(op) for op in called(unit)}
-        ops = sorted(ops - {"copy"} or ops)  # any kernel may write its result in another layout
-        places: list[tuple[AlignedBy, tuple[str, ...]]] = [("source", unit.sources), ("module", unit.modules)]
-        for how, names in places:
-            for at, op in product(names, ops):
-                yield how, (how, direction, at, op)
-        for op in ops:
-            yield "op", ("op", direction, self.gap(side, place), op)
-        for line in unit.sources if ops != ["copy"] else ():
-            yield "source", ("line", direction, line)
+    def _traits(self, side: int, place: int) -> list[tuple[AlignedBy, list[Hashable]]]:
+        """Return what can tie a kernel to another, the most trusted first."""
+        unit, direction = self.sides[side][place], self.backward[side][place]
+        called_ = {canonical(op) for op in called(unit)}
+        ops = called_ - {"copy"} or called_  # any kernel may write its result in another layout
+        return [
+            ("source", [("source", direction, line, op) for line in unit.sources for op in ops]),
+            ("module", [("module", direction, module, op) for module in unit.modules for op in ops]),
+            ("op", [("op", direction, self.gap(side, place), op) for op in ops]),
+            ("source", [("line", direction, line) for line in unit.sources if ops != {"copy"}]),
+        ]
 
     def _home(
         self, side: int, place: int, expected: int, table: dict[Hashable, list[int]]
-    ) -> tuple[int, AlignedBy] | None:
-        unit = self.sides[side][place]
-        if not unit.is_kernel:
-            return None
-        others = self.sides[1 - side]
-        for how, keys in grouped(self._traits(side, place, unit), lambda trait: trait[1][0]).items():  # type: ignore[index]
+    ) -> tuple[int | None, AlignedBy]:
+        unit, others = self.sides[side][place], self.sides[1 - side]
+        for how, keys in self._traits(side, place):
             shared: Counter[int] = Counter()
-            for _, key in keys:
-                row = table.get(key, [])
+            for row in (table.get(key, []) for key in keys):
                 at = bisect(row, expected)
-                shared.update(
-                    other
-                    for other in row[max(0, at - 2) : at + 2]
-                    if compatible(unit, others[other])
-                    and (set(unit.modules) & set(others[other].modules) or not (unit.modules and others[other].modules))
-                    and (how != "op" or max(len(others[other].ops), len(unit.ops)) > 1)
-                )
-            if shared:
-                best = max(shared, key=lambda other: (shared[other], -abs(other - expected)))
-                return best, keys[0][0]
-        return None
-
-    def _expected(self, side: int, place: int, linked: Sequence[int]) -> int:
-        """Return where the other side has the next kernel with a counterpart: a kernel without one is looked for there."""
-        if not linked:
-            return place
-        near = linked[min(bisect(linked, place), len(linked) - 1)]
-        return next(iter(self.votes[side][near]))
+                for place_, other in ((item, others[item]) for item in row[max(0, at - 2) : at + 2]):
+                    apart = unit.modules and other.modules and not {*unit.modules} & {*other.modules}
+                    enough = how != "op" or max(len(other.ops), len(unit.ops)) > 1
+                    shared[place_] += enough and not apart and compatible(unit, other)
+            if +shared:
+                return max(+shared, key=lambda other: (shared[other], -abs(other - expected))), how
+        return None, "op"
 
     def take_places(self) -> None:
         """Link what is left between two certain pairs: a hand-written kernel shows no ops."""
         self.cut()
         rows = [grouped(filter(self._is_kernel(n), self.unlinked(n)), lambda at, n=n: self.gap(n, at)) for n in (0, 1)]
         for gap in rows[0].keys() & rows[1].keys() if self.cuts else ():
-            if max(len(rows[0][gap]), len(rows[1][gap])) > FEW:
-                continue
-            directions = [{self.backward[n][at] for at in rows[n][gap]} for n in (0, 1)]
-            if directions[0] == directions[1]:
-                for x in rows[0][gap]:
-                    self.link(x, rows[1][gap][0], "order")
-                for y in rows[1][gap]:
-                    self.link(rows[0][gap][0], y, "order")
+            xs, ys = rows[0][gap], rows[1][gap]
+            directions = [{self.backward[n][at] for at in row} for n, row in enumerate((xs, ys))]
+            if max(len(xs), len(ys)) <= FEW and directions[0] == directions[1]:
+                for x, y in [*((x, ys[0]) for x in xs), *((xs[0], y) for y in ys)]:
+                    self.link(x, y, "order")
 
     def _is_kernel(self, side: int) -> Callable[[int], bool]:
         return lambda place: self.sides[side][place].is_kernel
 
     def groups(self) -> list[Aligned]:
         """Kernels with the one for which each has most votes; with all of them where the graph's nodes say so."""
-        parent: dict[tuple[int, int], tuple[int, int]] = {}
+        from networkx import Graph, connected_components
 
-        def root(item: tuple[int, int]) -> tuple[int, int]:
-            while (above := parent.setdefault(item, item)) != item:
-                parent[item] = item = parent[above]
-            return item
-
-        ties: list[tuple[int, int]] = []
+        ties: Graph[Any] = Graph()
         for side in (0, 1):
+            ties.add_nodes_from((side, place) for place in range(len(self.sides[side])))
             for place, votes in self.votes[side].items():
                 best = max(votes, key=lambda other: (votes[other], -abs(other - place)))
-                chosen = [other for other in votes if votes[other] >= WHOLE and votes[best] >= WHOLE] or [best]
-                for other in chosen:
-                    ties.append((place, other) if side == 0 else (other, place))
-                    parent[root((side, place))] = root((1 - side, other))
-        members: dict[tuple[int, int], tuple[list[Unit], list[Unit]]] = {}
-        for side in (0, 1):
-            for place, unit in enumerate(self.sides[side]):
-                members.setdefault(root((side, place)), ([], []))[side].append(unit)
-        weakest: dict[tuple[int, int], AlignedBy] = {}
-        for tie in ties:
-            key = root((0, tie[0]))
-            if TRUST.index(self.how[tie]) >= TRUST.index(weakest.get(key, "nodes")):
-                weakest[key] = self.how[tie]
+                for other in [other for other in votes if min(votes[other], votes[best]) >= WHOLE] or [best]:
+                    ties.add_edge((side, place), (1 - side, other))
         found: list[Aligned] = []
-        for key, (xs, ys) in members.items():
-            how = weakest.get(key) if xs and ys else None
+        for members in connected_components(ties):
+            xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
+            pairs = [tuple(at for _, at in sorted(tie)) for tie in ties.edges(members)]
+            how = max((self.how[pair] for pair in pairs), key=TRUST.index, default=None)
             found.append(Aligned(xs, ys, "name" if how == "nodes" and names_of(xs) == names_of(ys) else how))
         return found
+
+
+def identity(unit: Unit, shapes: str | None) -> Hashable:
+    """The name, op, place and shapes of a kernel that may run at another place of the step."""
+    if (unit.ops and (unit.modules or shapes)) or unit.category in COPIED:
+        return name_of(unit), unit.ops, unit.modules, unit.sources, shapes
+    return None
+
+
+def _shapes(unit: Unit) -> str | None:
+    """The shapes and dtypes of the launching op's inputs, where they were recorded."""
+    return f"{unit.op.shapes} {unit.op.dtypes}" if unit.op is not None and unit.op.shapes else None
 
 
 def _directions(units: Sequence[Unit]) -> list[bool]:
@@ -343,8 +290,8 @@ def _directions(units: Sequence[Unit]) -> list[bool]:
     return found
 
 
-def _atoms(recording: Recording, place: int, unit: Unit) -> Iterator[Atom]:
-    """The ops of a kernel with their places: of its nodes, where the recording has them."""
+def _ops_of(recording: Recording, unit: Unit) -> Iterator[tuple[str, str | None, str | None]]:
+    """(Op, module, line) of what a kernel runs: of its nodes, where the recording has them."""
     nodes = index_of(recording).nodes.get(unit.graph or "", {})
     found: Counter[tuple[str, str | None, str | None]] = Counter()
     for node in (nodes[name] for name in unit.nodes if name in nodes):
@@ -355,15 +302,7 @@ def _atoms(recording: Recording, place: int, unit: Unit) -> Iterator[Atom]:
     if not found:
         module, line = (names[0] if len(names) == 1 else None for names in (unit.modules, unit.sources))
         found.update((canonical(op), module, line) for op in unit.ops if not op_names.is_generated(op))
-    for (op, module, line), count in found.items():
-        yield from (Atom(place, op, module, line) for _ in range(count))
-
-
-def _contradict(x: Atom, y: Atom, lines: set[str], modules: set[str]) -> bool:
-    """Return whether two atoms are of other lines or modules that both sides have."""
-    if x.module != y.module and x.module in modules and y.module in modules:
-        return True
-    return x.line != y.line and x.line in lines and y.line in lines
+    return found.elements()
 
 
 def canonical(op: str) -> str:
@@ -383,31 +322,6 @@ def same_graphs(a: Recording, b: Recording) -> set[str]:
 
 def _what(node: Node) -> tuple[object, ...]:
     return node.name, node.target, node.inputs, [(output.shape, output.dtype) for output in node.outputs]
-
-
-def _node_keys(units: Sequence[Unit], graphs: set[str]) -> dict[Hashable, list[int]]:
-    """(Graph, node, the how many-eth time in a step) → the kernels that run it."""
-    runs: Counter[tuple[str | None, str]] = Counter()
-    found: dict[Hashable, list[int]] = defaultdict(list)
-    for place, unit in enumerate(units):
-        if unit.graph in graphs and unit.is_kernel:
-            turn = runs[unit.call, unit.kernel]
-            runs[unit.call, unit.kernel] += 1
-            for name in unit.nodes:
-                found[unit.graph, name, turn].append(place)
-    return found
-
-
-def _pairs_in_order(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
-    for x, y, length in common(a, b):
-        yield from zip(range(x, x + length), range(y, y + length), strict=True)
-
-
-def _equally_often(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """The places of keys that both sides have as often, in order; of another number nothing says which is which."""
-    mine, theirs = (grouped(range(len(row)), row.__getitem__) for row in (a, b))
-    rows = [(places, theirs.get(key, ())) for key, places in mine.items()]
-    return [pair for xs, ys in rows if len(xs) == len(ys) for pair in zip(xs, ys, strict=True)]
 
 
 def name_of(unit: Unit) -> str:
