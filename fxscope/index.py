@@ -84,6 +84,11 @@ class Index:
         return grouped(self._calls, lambda call: call.graph)
 
     @cached_property
+    def compiled(self) -> frozenset[str]:
+        """Compile ids of the graphs that call kernels: a forward and its backward are one."""
+        return frozenset(call.graph.partition(":")[0] for call in self._calls)
+
+    @cached_property
     def calls_of_node(self) -> dict[Key, list[KernelCall]]:
         """Node → the calls that it ran in."""
         return by_each(self._calls, lambda call: [(call.graph, name) for name in call.nodes])

@@ -236,14 +236,14 @@ def _report(recording: Recording) -> Report:
 
 def is_compiled(recording: Recording) -> bool:
     """Return whether a recorded or planned step runs compiled code."""
-    compiled = {call.graph.partition(":")[0] for call in recording.calls}
+    compiled = index_of(recording).compiled
     runs = {item.compile_id: item.runs for item in recording.compiles}
     return any(runs.get(item) != 0 for item in compiled) or bool(traced_regions.regions_of(recording))
 
 
 def contents(recording: Recording) -> str:
     """Return what ran, in a few words."""
-    compiled = {call.graph.partition(":")[0] for call in recording.calls}
+    compiled = index_of(recording).compiled
     failures = failure_rows(recording)
     directions = {graph.direction for graph in recording.graphs if graph.stage == "post_grad"}
     parts: list[str] = []

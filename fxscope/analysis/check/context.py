@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
+from fxscope.analysis.compare import together
 from fxscope.analysis.findings import Outcome
 from fxscope.analysis.stats import compare_runs
 from fxscope.errors import PassError
@@ -90,10 +91,7 @@ class Context(NamedTuple):
 
     def samples(self, text: str) -> list[float]:
         """The time at a place per step, summed over its kernels, in µs."""
-        rows = [unit.samples_us for unit in self.units(text)]
-        if not all(rows) or len({len(row) for row in rows}) > 1:
-            return []
-        return [sum(column) for column in zip(*rows, strict=True)]
+        return together(self.units(text))
 
     def compared(self, a: str, b: str) -> TimeComparison:
         """Return what the times at two places show; what two recordings say of a CPU is of two processes."""

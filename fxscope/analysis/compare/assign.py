@@ -265,7 +265,7 @@ class _Links:
         for members in connected_components(ties):
             xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
             pairs = [tuple(at for _, at in sorted(tie)) for tie in ties.edges(members)]
-            how = max((self.how[pair] for pair in pairs), key=TRUST.index, default=None)
+            how: AlignedBy | None = max((self.how[pair] for pair in pairs), key=TRUST.index, default=None)
             found.append(Aligned(xs, ys, "name" if how == "nodes" and names_of(xs) == names_of(ys) else how))
         return found
 

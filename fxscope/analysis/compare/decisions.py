@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis import select
 from fxscope.analysis.compare.assign import same_graphs
@@ -14,20 +15,20 @@ from fxscope.index import grouped, index_of
 from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+    from fxscope.index import Index
     from fxscope.model import Decision, Recording
 
-T = TypeVar("T")
 Ends = tuple[frozenset[str], frozenset[str]]  # of the writer and of the reader
 
 
 class Placed(NamedTuple):
-    """A decision, and what tells the place that it is about."""
+    """A decision, and its place in the program."""
 
     item: Decision
-    ops: tuple[str, str]  # of the writer and of the reader, their direction said
-    nodes: tuple[str, str, frozenset[str], frozenset[str]] | None  # and their graphs, where both recordings have these
+    ops: tuple[str, str]  # of the writer and of the reader, with their direction
+    nodes: Ends  # and the graphs; empty unless both recordings have these graphs
     modules: Ends
     lines: Ends
     said: Hashable  # verdict and reason as data, without names that another compile gives otherwise
@@ -70,37 +71,27 @@ def _reason_of(decisions: Sequence[Decision]) -> str:
 
 
 def pairs(a: Sequence[Placed], b: Sequence[Placed]) -> Iterator[tuple[Placed, Placed, tuple[str, ...]]]:
-    """Decisions about the same place, and what the place is called.
+    """Decisions about the same ops and place, and what the place is called.
 
-    The nodes tell, where both recordings hold the graph; else the ops, in the same modules or on the same lines.
+    The place is the nodes, modules or lines: the first of them that all decisions about these ops know. Where one of several
+    could be meant, there is none, unless all say the same.
     """
-    kinds = [grouped(side, lambda item: (item.ops, item.nodes)) for side in (a, b)]
-    for key, xs in kinds[0].items():
-        ys = kinds[1].get(key, [])
-        if key[1] is None:
-            yield from told_apart(xs, ys, (lambda item: item.modules, lambda item: item.lines), ())
-        else:
-            yield from told_apart(xs, ys, (), _called(xs[0].modules) or _called(xs[0].lines) or _called(key[1][2:]))
+    theirs = grouped(b, lambda item: item.ops)
+    for ops, xs in grouped(a, lambda item: item.ops).items():
+        both = [xs, theirs.get(ops, [])]
+        trait = next((t for t in TRAITS if all(any(getattr(item, t)) for side in both for item in side)), "ops")
+        place_of = attrgetter(trait) if trait != "nodes" else attrgetter("nodes", "item.graph", "item.other_graph")
+        sides = [grouped(side, place_of) for side in both]
+        for place, mine in sides[0].items():
+            other = sides[1].get(place, [])
+            if len(mine) != len(other) or any(len({item.said for item in side}) > 1 for side in (mine, other)):
+                continue
+            first = mine[0]
+            where = place if trait != "nodes" else next(filter(any, (first.modules, first.lines, first.nodes)))
+            yield from ((x, y, _called(where) if trait != "ops" else ()) for x, y in zip(mine, other, strict=True))
 
 
-def told_apart(
-    xs: list[Placed], ys: list[Placed], by: tuple[Callable[[Placed], Ends], ...], where: tuple[str, ...]
-) -> Iterator[tuple[Placed, Placed, tuple[str, ...]]]:
-    """Pairs by what both sides know of a place; nothing where one of several could be meant, unless all say the same."""
-    if not by:
-        alike = len({item.said for item in xs}) == len({item.said for item in ys}) == 1
-        yield from ((x, y, where) for x, y in zip(xs, ys, strict=True)) if len(xs) == len(ys) and alike else ()
-        return
-    trait, *rest = by
-    if not all(any(trait(item)) for item in (*xs, *ys)):
-        yield from told_apart(xs, ys, tuple(rest), where)
-        return
-    sides = [grouped(side, trait) for side in (xs, ys)]
-    for place, mine in sides[0].items():
-        theirs = sides[1].get(place, [])
-        yield from told_apart(
-            mine, theirs, () if len(mine) == len(theirs) == 1 else tuple(rest), where or _called(place)
-        )
+TRAITS = ("nodes", "modules", "lines")
 
 
 def _called(ends: Iterable[Iterable[str]]) -> tuple[str, ...]:
@@ -109,54 +100,32 @@ def _called(ends: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def placed(recording: Recording, same: set[str]) -> list[Placed]:
-    """The decisions of a recording with their places.
-
-    Args:
-        same: the ids of the graphs that the other recording has too.
-    """
+    """The decisions of a recording with their places; `same`: the ids of the graphs that the other recording has too."""
+    index = index_of(recording)
     found: list[Placed] = []
-    eager = {graph.id for graph in recording.graphs if graph.stage == "eager"}
     for item in recording.decisions:
-        ends = item.ends
-        graphs = ends[0].graph, ends[1].graph
-        if graphs[0] in eager:
+        if item.graph in index.graphs and index.graphs[item.graph].stage == "eager":
             continue  # eager mode decides nothing
-        a, b = (end_of(recording, end.graph, end.nodes) for end in ends)
-        found.append(
-            Placed(
-                item,
-                (a.ops, b.ops),
-                (*graphs, a.nodes, b.nodes) if same.issuperset(graphs) else None,
-                (a.modules, b.modules),
-                (a.lines, b.lines),
-                _said(item),
-            )
-        )
+        ends = [_end_of(index, end.graph, end.nodes) for end in item.ends]
+        ops, nodes, modules, lines = zip(*ends, strict=True)
+        if not same.issuperset(end.graph for end in item.ends):
+            nodes = (frozenset[str](), frozenset[str]())
+        arguments = without_names(item.reason_code, item.reason_arguments)
+        said = item.verdict, item.reason_code, json.dumps(arguments, sort_keys=True), item.notes, item.config
+        found.append(Placed(item, ops, nodes, modules, lines, said))
     return found
 
 
-def _said(item: Decision) -> Hashable:
-    arguments = without_names(item.reason_code, item.reason_arguments)
-    return item.verdict, item.reason_code, json.dumps(arguments, sort_keys=True), item.notes, item.config
-
-
-class End(NamedTuple):
-    """One side of a decision."""
-
-    ops: str
-    nodes: frozenset[str]
-    modules: frozenset[str]
-    lines: frozenset[str]
-
-
-def end_of(recording: Recording, graph: str, names: tuple[str, ...]) -> End:
-    """Return what is known of one side; views say nothing of what it is about."""
-    nodes = index_of(recording).nodes.get(graph, {})
+def _end_of(
+    index: Index, graph: str, names: tuple[str, ...]
+) -> tuple[str, frozenset[str], frozenset[str], frozenset[str]]:
+    """Return (ops, nodes, modules, lines) of one side of a decision; views say nothing of its place."""
+    nodes = index.nodes.get(graph, {})
     inside = [node for name in names if (node := nodes.get(name)) is not None and node.nature != "view"]
     sources = [node.source for node in inside if node.source is not None]
     ops = "·".join(dict.fromkeys(map(op_of, inside))) or "·".join(names[:2])
-    return End(
-        ops + (" (backward)" if select.ran_backward(index_of(recording).graphs.get(graph), ()) else ""),
+    return (
+        ops + (" (backward)" if select.ran_backward(index.graphs.get(graph), ()) else ""),
         frozenset(node.name for node in inside) or frozenset(names),
         frozenset(source.module for source in sources if source.module),
         frozenset(line for source in sources if (line := select.place(source))),

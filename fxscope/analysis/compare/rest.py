@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, OpChange
-from fxscope.analysis.stats import of_runs
 from fxscope.columns import column
 from fxscope.index import index_of, kept
+from fxscope.index import per_step as index_per_step
 from fxscope.kernel_names import decode
 from fxscope.model import KERNELS
 from fxscope.op_names import without_graph_number
@@ -28,43 +28,33 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
 
     Those that neither has are left out.
     """
-    a, b = side_a[0], side_b[0]
-    planned = all(item.environment.target is not None and not item.launches for item in (a, b))
-
-    def kernels(recording: Recording) -> float | None:
-        if bool(a.launches) != bool(b.launches) and not recording.launches:
-            return None  # calls of the one would stand beside kernels of the other
-        return per_step(recording, *KERNELS)
-
-    def of_sides(measure: Callable[[Recording], Sequence[float]]) -> tuple[float | None, float | None]:
-        return of_runs([measure(item) for item in side_a]), of_runs([measure(item) for item in side_b])
-
-    rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
-        ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
-        ("kernels per step", *both(a, b, kernels), "count"),
-        ("memsets per step", *both(a, b, lambda r: per_step(r, "gpu_memset")), "count"),
-        ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
-        ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
-        ("device time per step", *of_sides(lambda r: index_of(r).step_us if r.launches else ()), "us"),
-        ("collectives per step, with waiting", *both(a, b, collective_us), "us"),
-        ("predicted device time per step", *both(a, b, lambda r: predicted_us(r) if planned else None), "us"),
-        ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
-        ("wall time per step (profiled)", *of_sides(lambda r: index_of(r).wall_us), "us"),
-        ("ops dispatched per step", *both(a, b, dispatched), "count"),
-        ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
-        ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),
-        ("compiled graphs", *both(a, b, lambda r: len({call.graph for call in r.calls}) or None), "count"),
-        ("graph breaks", *both(a, b, graph_breaks), "count"),
+    both = side_a[0], side_b[0]
+    planned = all(item.environment.target is not None and not item.launches for item in both)
+    one_ran = len({bool(item.launches) for item in both}) > 1  # no calls of the one beside kernels of the other
+    rows: list[tuple[str, Callable[[Recording], float | None], Literal["count", "us", "bytes", "share"]]] = [
+        ("device events per step", lambda r: per_step(r), "count"),
+        ("kernels per step", lambda r: None if one_ran and not r.launches else per_step(r, *KERNELS), "count"),
+        ("memsets per step", lambda r: per_step(r, "gpu_memset"), "count"),
+        ("copies per step", lambda r: per_step(r, "gpu_memcpy"), "count"),
+        ("kernel calls in compiled code", lambda r: len(r.calls) or None, "count"),
+        ("device time per step", lambda r: index_of(r).device_us, "us"),
+        ("collectives per step, with waiting", collective_us, "us"),
+        ("predicted device time per step", lambda r: r.predicted.device_us if planned and r.predicted else None, "us"),
+        ("CPU time in launch calls per step", launch_cpu_us, "us"),
+        ("wall time per step (profiled)", lambda r: median(index_of(r).wall_us or [0.0]) or None, "us"),
+        ("ops dispatched per step", dispatched, "count"),
+        ("bytes read and written by kernel calls", traffic, "bytes"),
+        ("peak memory", lambda r: r.memory.peak_bytes if r.memory else None, "bytes"),
+        ("compiled graphs", lambda r: len(index_of(r).compiled) or None, "count"),
+        ("graph breaks", graph_breaks, "count"),
     ]
-    return tuple(
-        Change(subject=subject, a=left, b=right, unit=unit)
-        for subject, left, right, unit in rows
-        if (left, right) not in ((None, None), (0, 0))
-    )
-
-
-def both(a: Recording, b: Recording, measure: Callable[[Recording], float | None]) -> tuple[float | None, float | None]:
-    return measure(a), measure(b)
+    found: list[Change] = []
+    for subject, measure, unit in rows:
+        sides = [[value for item in side if (value := measure(item)) is not None] for side in (side_a, side_b)]
+        left, right = ((median(side) if unit == "us" else side[0]) if side else None for side in sides)
+        if (left, right) not in ((None, None), (0, 0)):
+            found.append(Change(subject=subject, a=left, b=right, unit=unit))
+    return tuple(found)
 
 
 def per_step(recording: Recording, *categories: str) -> float | None:
@@ -100,11 +90,6 @@ def collective_us(recording: Recording) -> float | None:
     if not collectives(recording):
         return None
     return median(every - own for every, own in zip(index_of(recording).step_us, own_step_us(recording), strict=True))
-
-
-def predicted_us(recording: Recording) -> float | None:
-    """The predicted device time of a plan's step, `None` where a call has none."""
-    return recording.predicted.device_us if recording.predicted is not None else None
 
 
 def launch_cpu_us(recording: Recording) -> float | None:
@@ -151,12 +136,13 @@ def op_counts(recording: Recording) -> dict[str, float]:
 
 
 def of_a_step(recording: Recording, found: Mapping[tuple[str, int], int]) -> dict[str, float]:
-    """Return (name, step) → number as name → median per step; names without the number that a process gives a graph."""
-    steps = index_of(recording).steps
+    """Return (name, step) → number as name → number per step; names without the number that a process gives a graph."""
+    index = index_of(recording)
     total: dict[str, Counter[int]] = {}
     for (name, step), number in found.items():
-        total.setdefault(without_graph_number(name), Counter())[step] += number
-    return {name: median(by_step[step] for step in steps) for name, by_step in total.items()} if steps else {}
+        if step in index.step_set:
+            total.setdefault(without_graph_number(name), Counter())[step] += number
+    return {name: index_per_step(by_step.values(), index.num_steps) for name, by_step in total.items()}
 
 
 def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[OpChange, ...]]:
