@@ -10,22 +10,16 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+import textwrap
 
 from fxscope.dtypes import long_dtype, read_sizes
 from fxscope.errors import NOT_PYTHON
-from fxscope.model import Node, Source, TensorMeta
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from fxscope.model import Node, Source, TensorMeta, replace
 
 _PLACE = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$")
-_ASSIGN = re.compile(r'^\s+(?P<name>\w+)(?P<annotation>: "[^"]*")?\s*=\s*(?P<value>\S.*)$')
-_FREED = re.compile(r"\s*(?:\w+ = )+None")  # behind a call: what is not used any more
-_DECLARED = re.compile(r'^\s+(?P<name>\w+): "(?P<annotation>[^"]*)",?\s*(?:#.*)?$')
-_ARGUMENT = re.compile(r'(?P<name>\w+): "(?P<annotation>[^"]*)"')
+_ASSIGN = re.compile(r'^(\s*\w+(?:: "[^"]*")? = )\S.*$')
 _TENSOR = re.compile(r"^(?P<dtype>\w+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[a-z]+(?::\d+)?)?$")
-_TORCH_FILE = re.compile(r"(^|/)torch/(nn|_|utils|autograd|functional)|site-packages/torch/")
+_MAX_DAMAGED = 100  # lines that are not Python
 
 
 def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
@@ -33,121 +27,92 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
 
     Text that is no printed graph gives no nodes.
     """
-    nodes: dict[str, Node] = {}
+    lines = text.replace("\r", " ").split("\n")
+    heads = [at for at, line in enumerate(lines) if line.lstrip().startswith(("def forward(", "class "))]
+    begin = next((at for at in heads if "def forward(" in lines[at]), len(lines))
+    end = next((at for at in heads if at > begin), None)  # a graph within this one is a class
+    lines = textwrap.dedent("\n".join(lines[begin:end])).split("\n")
+    forward = _forward(lines)
+    if forward is None:
+        return (), ()
+    nodes = {arg.arg: _input(arg.arg, arg.annotation) for arg in forward.args.args if arg.annotation is not None}
     alias: dict[str, str] = {}
-    outputs: tuple[str, ...] = ()
     source: Source | None = None
-    for line in _logical_lines(text):
-        place = _PLACE.match(line)
-        if place:
+    seen = 0
+    for statement in forward.body:
+        for place in filter(None, map(_PLACE.match, lines[seen : statement.lineno])):
             source = Source(
                 file=place["file"],
                 line=int(place["line"]),
                 function=place["function"].strip(),
                 code=place["code"] or None,
             )
+        seen = statement.lineno
+        if isinstance(statement, ast.Return):
+            returned = (alias.get(name, name) for name in _names(statement))
+            return tuple(nodes.values()), tuple(dict.fromkeys(name for name in returned if name in nodes))
+        if isinstance(statement, ast.AnnAssign):
+            target, annotation = statement.target, statement.annotation
+        elif isinstance(statement, ast.Assign):
+            target, annotation = statement.targets[0], None
+        else:
             continue
-        stripped = line.strip()
-        if stripped.startswith("def forward("):
-            for argument in _ARGUMENT.finditer(line):
-                nodes[argument["name"]] = _input(argument["name"], argument["annotation"])
+        value = statement.value
+        if not isinstance(target, ast.Name):
             continue
-        if stripped.startswith("return "):
-            outputs = tuple(
-                dict.fromkeys(
-                    alias.get(n, n) for n in _names(stripped.removeprefix("return ")) if alias.get(n, n) in nodes
-                )
-            )
-            break
-        if stripped.startswith("#") or not stripped:
-            continue
-        declared = _DECLARED.match(line)
-        if declared:
-            nodes[declared["name"]] = _input(declared["name"], declared["annotation"])
-            continue
-        assign = _ASSIGN.match(line)
-        if not assign or "fx_pytree" in line:
-            continue
-        name, value = assign["name"], _value(assign["value"])
-        if re.fullmatch(r"\w+", value) and value in nodes and nodes[value].op == "placeholder":
-            # Dynamo renames each input once: l_x_ = L_x_
-            alias[name] = value
-            continue
-        nodes[name] = _node(name, value, (assign["annotation"] or "")[3:-1], nodes, alias, source)
-    return tuple(nodes.values()), outputs
+        if value is None:
+            nodes[target.id] = _input(target.id, annotation)
+        elif isinstance(value, ast.Name) and value.id in nodes and nodes[value.id].op == "placeholder":
+            alias[target.id] = value.id  # Dynamo renames each input once: l_x_ = L_x_
+        elif not (isinstance(value, ast.Constant) and value.value is None):  # `mm = None`: it is not used any more
+            node = _node(target.id, value, lines, nodes, alias)
+            nodes[target.id] = replace(node, outputs=tensors(annotation), source=source)
+    return tuple(nodes.values()), ()
 
 
-def _value(text: str) -> str:
-    """An assigned expression without what is freed after it."""
-    before, semicolon, after = text.rstrip().rpartition(";")
-    if semicolon and (not after or _FREED.fullmatch(after)):
-        text = before
-    return text.split(";  ")[0].rstrip().rstrip(";")
+def _forward(lines: list[str]) -> ast.FunctionDef | None:
+    """The function of a graph; lines that are not Python lose their value."""
+    kept = [*lines]
+    for _ in range(_MAX_DAMAGED):
+        try:
+            body = ast.parse("\n".join(kept)).body
+        except NOT_PYTHON as error:
+            number = getattr(error, "lineno", None)
+            at = number - 1 if number else max(range(len(kept)), key=lambda at: len(kept[at]))
+            kept[at] = "" if kept[at].endswith("...") else _ASSIGN.sub(r"\1...", kept[at])
+        else:
+            return next((item for item in body if isinstance(item, ast.FunctionDef)), None)
+    return None
 
 
-def _logical_lines(text: str) -> Iterator[str]:
-    """Yield lines; an opening bracket joins lines until it closes, as in a long `forward(` or `return (`."""
-    held: list[str] = []
-    depth = 0
-    for line in text.splitlines():
-        code = (
-            re.sub(r"\s{2,}# \w+\(.*$", "", line)
-            if held or line.rstrip().endswith(("(", ",")) or "AOTInput" in line
-            else line
-        )
-        bare = re.sub(r'"[^"]*"|\'[^\']*\'', "", code)
-        if not held and line.lstrip().startswith("#"):
-            yield line
-            continue
-        if held or (line.rstrip().endswith("(") and re.match(r"\s*(def forward|return) ?\(", line)):
-            held.append(code.strip() if held else code)
-            depth += bare.count("(") - bare.count(")")
-            if depth <= 0:
-                yield " ".join(held)
-                held, depth = [], 0
-            continue
-        yield code
-    if held:
-        yield " ".join(held)
-
-
-def _input(name: str, annotation: str) -> Node:
+def _input(name: str, annotation: ast.expr | None) -> Node:
     return Node(name=name, op="placeholder", target=name, outputs=tensors(annotation))
 
 
-def _node(
-    name: str, value: str, annotation: str, nodes: dict[str, Node], alias: dict[str, str], source: Source | None
-) -> Node:
-    target, arguments = value, None
+def _node(name: str, value: ast.expr, lines: list[str], nodes: dict[str, Node], alias: dict[str, str]) -> Node:
+    text = ast.unparse(value)
+    if value.lineno == value.end_lineno:  # as it is printed
+        text = lines[value.lineno - 1].encode()[value.col_offset : value.end_col_offset].decode()
+    target, arguments = text, None
     op = "call_function"
-    try:
-        tree = ast.parse(value, mode="eval").body
-    except NOT_PYTHON:
-        tree = None
-    if isinstance(tree, ast.Call):
-        target = ast.unparse(tree.func)
-        arguments = value[len(target) + 1 : -1] if value.startswith(target) else None
-        if isinstance(tree.func, ast.Attribute) and target.partition(".")[0] in nodes | alias:
-            op, target = "call_method", tree.func.attr
+    if isinstance(value, ast.Call):
+        target = ast.unparse(value.func)
+        arguments = text[len(target) + 1 : -1] if text.startswith(target) else None
+        if isinstance(value.func, ast.Attribute) and target.partition(".")[0] in nodes | alias:
+            op, target = "call_method", value.func.attr
         elif target.startswith("self."):
             op = "call_module"
-    elif isinstance(tree, ast.Subscript):
+    elif isinstance(value, ast.Subscript):
         target = "operator.getitem"
-    elif isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare):
-        kind = type(tree.ops[0] if isinstance(tree, ast.Compare) else tree.op).__name__
+    elif isinstance(value, ast.BinOp | ast.UnaryOp | ast.Compare):
+        kind = type(value.ops[0] if isinstance(value, ast.Compare) else value.op).__name__
         target = f"operator.{_OPERATORS.get(kind, kind.lower())}"
+    elif isinstance(value, ast.Name):  # `x[0] = y;  setitem = x`
+        target = "operator.setitem"
     elif target.startswith("self."):
         op = "get_attr"
     inputs = tuple(dict.fromkeys(found for n in _names(value) if (found := alias.get(n, n)) in nodes and found != name))
-    return Node(
-        name=name,
-        op=op,
-        target=target.removeprefix("torch.ops."),
-        inputs=inputs,
-        outputs=tensors(annotation),
-        arguments=arguments,
-        source=source,
-    )
+    return Node(name=name, op=op, target=target.removeprefix("torch.ops."), inputs=inputs, arguments=arguments)
 
 
 _OPERATORS = {  # where `operator` has another name than the syntax tree
@@ -166,15 +131,15 @@ _OPERATORS = {  # where `operator` has another name than the syntax tree
 }
 
 
-def _names(value: str) -> list[str]:
+def _names(tree: ast.AST) -> list[str]:
     """The names that an expression uses, in order."""
-    bare = re.sub(r'"[^"]*"|\'[^\']*\'', "", value)
-    return re.findall(r"(?<![\w.])([A-Za-z_]\w*)(?!\s*=[^=])", bare)
+    names = (item for item in ast.walk(tree) if isinstance(item, ast.Name))
+    return [item.id for item in sorted(names, key=lambda item: (item.lineno, item.col_offset))]
 
 
-def tensors(annotation: str) -> tuple[TensorMeta, ...]:
+def tensors(annotation: ast.expr | None) -> tuple[TensorMeta, ...]:
     """Parse `bf16[8192, 3072][3072, 1]cuda:0`; anything else (`Sym(s0)`, several results) gives none."""
-    found = _TENSOR.match(annotation.strip())
+    found = _TENSOR.match(str(annotation.value)) if isinstance(annotation, ast.Constant) else None
     if not found:
         return ()
     stride = found["stride"]
@@ -186,8 +151,3 @@ def tensors(annotation: str) -> tuple[TensorMeta, ...]:
             device=found["device"],
         ),
     )
-
-
-def is_library(file: str | None) -> bool:
-    """Return whether a file is torch's own: a user looks for the line that called it."""
-    return bool(file and _TORCH_FILE.search(file))

@@ -252,7 +252,7 @@ def test_names_made_to_be_slow_are_read(tmp_path: Path) -> None:
         "op0.unmet_dependencies = [" + "MemoryDep('b', c, {c: 1}" * 5000,
     ):
         assert schedule_text.schedule(ir + text, graph_id="g")
-    assert graph_text.parse("    a = f(" + " " * 20_000 + "b = " * 5000)[0]
+    assert graph_text.parse("def forward(self):\n    a = f(" + " " * 20_000 + "b = " * 5000)[0]
     names = eager_graph._Names()
     assert len({names.new(f"a_{i}") for i in range(30_000)} | {names.new("a") for _ in range(30_000)}) == 60_000
 
