@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import os
 import secrets
+import shutil
 import sys
-import threading
 import time
 import urllib.parse
 import webbrowser
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 PERFETTO = "https://ui.perfetto.dev"
 # Perfetto's own content-security policy lets its page fetch from this address and port, and from no other.
 ADDRESS = ("127.0.0.1", 9001)
-PIECE_BYTES = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,24 +81,10 @@ def annotated(arguments: argparse.Namespace) -> bytes:
     return annotate(arguments.trace, recording)
 
 
-class Server(ThreadingHTTPServer):
-    """Answers each client in a thread of its own: a slow one holds up nobody."""
-
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64  # more connect at once to a server that answers only while it is asked to
-    timeout = 0.5
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a client that goes away, comes after the end, or that there is no thread for."""
-        if not isinstance(sys.exc_info()[1], (OSError, ValueError, RuntimeError)):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]
-
-
-def listen() -> Server:
+def listen() -> HTTPServer:
     """A server that answers nobody yet. Raises FxscopeError where the port is taken."""
     try:
-        return Server(ADDRESS, BaseHTTPRequestHandler)
+        return HTTPServer(ADDRESS, BaseHTTPRequestHandler)
     except OSError as error:
         raise FxscopeError(
             f"cannot listen on {ADDRESS[0]}:{ADDRESS[1]} ({error.strerror}), and Perfetto's page fetches from nowhere else. "
@@ -107,47 +92,31 @@ def listen() -> Server:
         ) from None
 
 
-def serve(server: Server, name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
-    """Serve one file, once, to Perfetto's page and nobody else, piece by piece; return when it was fetched.
-
-    Who is being sent the file when another has it gets the rest within the time, and when the time is up, where nobody
-    has it yet, as long as it takes it.
-    """
+def serve(server: HTTPServer, name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
+    """Serve one file, once, to Perfetto's page and nobody else; return when it was fetched."""
     # The token keeps out other users of this machine, who may have no right to the file.
     where = f"/{secrets.token_urlsafe(16)}/{urllib.parse.quote(os.fsencode(name))}"
     size = data.seek(0, io.SEEK_END)
-    reading = threading.Lock()  # several clients have one place in the file
-    fetched, cut = threading.Event(), threading.Event()
-    served: set[object] = set()
+    fetched = False
 
     class Handler(BaseHTTPRequestHandler):
         """Answers one path."""
 
-        timeout = 10  # of one client that says nothing, or takes nothing
+        timeout = 5  # of a client that says nothing, or takes nothing
 
         def do_GET(self) -> None:
+            nonlocal fetched
             # Only a script of Perfetto's page sends this origin: no other page, no navigation, no name that resolves here.
             asked = self.headers.get("Host"), self.headers.get("Origin")
             if asked != (f"{ADDRESS[0]}:{ADDRESS[1]}", PERFETTO):
                 self.send_error(403)
-                return
-            if not secrets.compare_digest(self.path.encode(), where.encode()):
+            elif not secrets.compare_digest(self.path.encode(), where.encode()):
                 self.send_error(404)
-                return
-            served.add(self)
-            try:
+            else:
                 self.answer(200)
-                for start in range(0, size, PIECE_BYTES):
-                    with reading:
-                        data.seek(start)
-                        piece = data.read(min(PIECE_BYTES, size - start))
-                    if len(piece) < min(PIECE_BYTES, size - start):
-                        cut.set()
-                        return
-                    self.wfile.write(piece)
-                fetched.set()
-            finally:
-                served.discard(self)
+                data.seek(0)
+                shutil.copyfileobj(data, self.wfile)
+                fetched = True
 
         def do_OPTIONS(self) -> None:
             self.answer(204)
@@ -164,6 +133,8 @@ def serve(server: Server, name: str, data: BinaryIO, *, browser: bool, timeout_s
             """Say nothing: the terminal is the user's."""
 
     server.RequestHandlerClass = Handler
+    server.handle_error = lambda request, client_address: None  # a client that goes away
+    server.timeout = 0.5
     url = f"{PERFETTO}/#!/?url=http://{ADDRESS[0]}:{ADDRESS[1]}{where}"
     try:
         shown = browser and webbrowser.open(url)
@@ -172,13 +143,8 @@ def serve(server: Server, name: str, data: BinaryIO, *, browser: bool, timeout_s
     if not shown:
         print(url, flush=True)
     end = time.monotonic() + timeout_s
-    while not cut.is_set():
-        done, late = fetched.is_set(), time.monotonic() > end
-        if (done or late) if not served else (done and late):
-            break
+    while not fetched and time.monotonic() < end:
         server.handle_request()
-    if cut.is_set():
-        raise FxscopeError(f"{name} became shorter while it was served: open it again when nothing writes to it.")
-    if not fetched.is_set():
+    if not fetched:
         raise FxscopeError(f"no one fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
     return 0
