@@ -8,7 +8,6 @@ is read here element by element, so that both give the same rows.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import re
@@ -39,11 +38,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2 << 20
 LARGEST_BYTES = 16 << 20  # of one event and of one value of the header; what is larger is damage
 HEADER_BYTES = 8 << 20  # of the header's values together, as text
-MEMBERS = 1_000_000  # of the document: what has more beside its events is not a trace
 MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is not a trace but a bomb
 MAX_PACKED_BYTES, MAX_RATIO = 128 << 20, 50
-MAX_STRANGE = 10_000  # elements of the list that are not events; a profiler writes none
-MAX_NESTING = 16  # of lists within the list
 LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
 WHOLE, CUT, BROKEN = range(3)  # of a value: it ends here; the data end inside it; it is not JSON from here on
 
@@ -146,13 +142,8 @@ _BETWEEN = re.compile(rb'\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*")')
 class Written(float):
     """A float that knows how it was written."""
 
-    __slots__ = ("text",)
-    text: str
-
-    def __new__(cls, text: str) -> Written:
-        self = super().__new__(cls, text)
+    def __init__(self, text: str) -> None:
         self.text = text
-        return self
 
 
 def _whole_number(text: str) -> int | float:
@@ -287,7 +278,6 @@ class Reader:
         self.lost: int = 0
         self.incomplete: bool = False  # some events are not there
         self._damaged = False  # where no event was lost
-        self._strange = 0
         self._spent = 0
         self._stretch = 1
         self._read = 0
@@ -318,12 +308,12 @@ class Reader:
         if window.peek() != b"{":
             raise TraceError(_not_a_trace(self.path, begin))
         window.at += 1
-        num_lists, first = 0, True
-        for count in itertools.count():
-            if count > MEMBERS:
-                raise TraceError(f"{self.path} has more than {MEMBERS:,} keys: it is not a profiler trace.")
+        num_lists = 0
+        while True:
             try:
-                found = self._member(window, first=first)
+                if not self._next_list(window, first=not num_lists):
+                    break
+                num_lists += 1
             except _Broken:
                 if num_lists:
                     self._damage("what follows the list of events is damaged or cut off", lost=False)
@@ -331,14 +321,8 @@ class Reader:
                         return
                 else:
                     self._find_list(window, begin)
-                    num_lists += 1
-                found = True
-            else:
-                num_lists += found is True
-            if found is None:
-                break
-            first = False
-            if found and not self._list(window, table):
+                    num_lists = 1
+            if not self._list(window, table):
                 self._damage("the file is cut off: its list of events has no end")
                 return
         if not num_lists:
@@ -347,31 +331,29 @@ class Reader:
             self._damage(f"traceEvents occurs {num_lists} times: the events of all were read", lost=False)
         self._nothing_follows(window)
 
-    def _member(self, window: Window, *, first: bool) -> bool | None:
-        """Read one key of the document and its value. True: its list of events begins here; None: the document ended."""
-        char = window.peek()
-        if char == b"}":
-            window.at += 1
-            if window.peek() not in (b"", b"{"):
-                raise _Broken  # a brace too many, perhaps: no document begins like this
-            return None
-        if not first:
-            if char != b",":
+    def _next_list(self, window: Window, *, first: bool) -> bool:
+        """Read keys and values of the document up to a list of events; False where the document ends before one."""
+        while (char := window.peek()) != b"}":
+            if not first:
+                if char != b",":
+                    raise _Broken
+                window.at += 1
+            first = False
+            if window.peek() != b'"':
+                raise _Broken
+            key = self._value(window)
+            if window.peek() != b":":
                 raise _Broken
             window.at += 1
-            char = window.peek()
-        if char != b'"':
-            raise _Broken
-        key = self._value(window)
-        if window.peek() != b":":
-            raise _Broken
+            if window.peek() == b"[" and key == "traceEvents":
+                window.at += 1
+                return True
+            value = self._value(window)
+            if key != "traceEvents":
+                self.header[key] = value
         window.at += 1
-        if window.peek() == b"[" and key == "traceEvents":
-            window.at += 1
-            return True
-        value = self._value(window)
-        if isinstance(key, str) and key != "traceEvents":
-            self.header[key] = value
+        if window.peek() not in (b"", b"{"):
+            raise _Broken  # a brace too many, perhaps: no document begins like this
         return False
 
     def _value(self, window: Window) -> Any:
@@ -430,8 +412,7 @@ class Reader:
             elif after and char == b",":
                 window.at += 1
                 after = False
-            elif not after and char == b"[" and depth < MAX_NESTING:
-                self._count_strange()
+            elif not after and char == b"[":
                 window.at += 1
                 depth += 1
             elif not after and self._element(window, table):
@@ -441,13 +422,6 @@ class Reader:
             else:
                 return False
         return False
-
-    def _count_strange(self) -> None:
-        self._strange += 1
-        if self._strange > MAX_STRANGE:
-            raise TraceError(
-                f"{self.path} is not a trace: its traceEvents hold {MAX_STRANGE:,} elements that are not events."
-            )
 
     def _fast(self, window: Window, table: Table, *, after: bool) -> tuple[bool, int]:
         """Read a stretch of whole events.
@@ -497,14 +471,12 @@ class Reader:
         status, end = window.value()
         if status != WHOLE and is_object:
             status, end = window.value(loose=True)
-            if status != WHOLE or not _PHASE.search(window.data, window.at, end):
+            if not _PHASE.search(window.data, window.at, end):
                 return False
         if status != WHOLE:
             return False
         if is_object:
             table.add_events([self._event(window.data[window.at : end])])
-        else:
-            self._count_strange()
         window.at = end
         return True
 
