@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from math import isqrt
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column
@@ -207,68 +206,37 @@ def fits(op: str, call: KernelCall) -> bool:
 def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tuple[int, KernelCall]]:
     """Align the ops that launched something, in order, with the wrapper's calls: the longest common subsequence.
 
-    Calls that launched nothing and ops that are no call (a copy into a graph's inputs) are left out.
+    Calls that launched nothing and ops that are no call (a copy into a graph's inputs) are left out. A row of the usual table
+    rises by 0 or 1 from column to column, so it is the bits of one integer, a 0 where it rises, and one row follows from the
+    other in a few operations (Hyyrö, Bit-parallel LCS-length computation revisited, 2004).
     """
-    columns = len(calls)
-    masks = {name: _mask(name, calls) for name in set(names)}
-    table = _Lengths([masks[name] for name in names], columns)
+    kinds = {(call.kernel, call.type): call for call in calls}
+    fitting = {name: {kind for kind, call in kinds.items() if fits(name, call)} for name in set(names)}
+    masks = {  # the last call is bit 0
+        name: int("".join("01"[(call.kernel, call.type) in found] for call in calls) or "0", 2)
+        for name, found in fitting.items()
+    }
+    width = len(calls)
+    rows = [(1 << width) - 1]
+    for name in reversed(names):
+        met = rows[-1] & masks[name]
+        rows.append(((rows[-1] + met) | (rows[-1] - met)) & rows[0])
+
+    def longest(row: int, column: int) -> int:
+        left = width - column
+        return left - (rows[len(names) - row] & ((1 << left) - 1)).bit_count()
+
     pairs: list[tuple[int, KernelCall]] = []
     i = j = 0
-    while i < len(names) and j < columns:
-        if masks[names[i]] >> (columns - 1 - j) & 1:
+    while i < len(names) and j < width:
+        if masks[names[i]] >> (width - 1 - j) & 1:
             pairs.append((i, calls[j]))
             i, j = i + 1, j + 1
-        elif table.longest(i + 1, j) >= table.longest(i, j + 1):
+        elif longest(i + 1, j) >= longest(i, j + 1):
             i += 1
         else:
             j += 1
     return pairs
-
-
-def _mask(name: str, calls: Sequence[KernelCall]) -> int:
-    """Return which calls an op of this name can be: the last call is bit 0."""
-    answers: dict[tuple[str, str], str] = {}
-    bits = [
-        answers.get(key := (call.kernel, call.type)) or answers.setdefault(key, "01"[fits(name, call)])
-        for call in calls
-    ]
-    return int("".join(bits) or "0", 2)
-
-
-class _Lengths:
-    """The length of the longest common subsequence of the rest of two sequences, from each place on.
-
-    A row of the usual table rises by 0 or 1 from column to column, so it is kept as the bits of one integer, and one row
-    follows from the other in a few operations on whole integers (Hyyrö, Bit-parallel LCS-length computation revisited,
-    2004). Few rows are held; those between are made again, a block at a time.
-    """
-
-    def __init__(self, masks: Sequence[int], columns: int) -> None:
-        self._masks, self._columns = masks, columns
-        self._block = max(1, isqrt(len(masks)))
-        self._kept: dict[int, int] = {}  # row → its bits, where a block ends: a 0 where the length rises
-        self._rows: dict[int, int] = {}  # of the block looked at
-        bits = (1 << columns) - 1
-        for row in range(len(masks), -1, -1):
-            if row < len(masks):
-                bits = self._above(bits, row)
-            if row % self._block == 0 or row == len(masks):
-                self._kept[row] = bits
-
-    def _above(self, bits: int, row: int) -> int:
-        fitting = bits & self._masks[row]
-        return ((bits + fitting) | (bits - fitting)) & ((1 << self._columns) - 1)
-
-    def longest(self, row: int, column: int) -> int:
-        """The length from a row and a column on."""
-        if row not in self._rows:
-            first = row - row % self._block
-            end = min(first + self._block, len(self._masks))
-            self._rows = {end: self._kept[end]}
-            for at in range(end - 1, first - 1, -1):
-                self._rows[at] = self._above(self._rows[at + 1], at)
-        left = self._columns - column
-        return left - (self._rows[row] & ((1 << left) - 1)).bit_count()
 
 
 def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tuple[Launch, KernelCall]]:
