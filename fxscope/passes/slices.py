@@ -187,29 +187,6 @@ class Slice:
                     waiting.append(source)
         return found, used
 
-    def operand(self, value: str, held: Iterable[set[str]], shapes: Sequence[object]) -> set[str]:
-        """Return what runs in the preparation of an operand for a kernel that Inductor does not write, or for a scatter.
-
-        That is the way to an operand that takes everything which is read, of the shape that is written if one has it. Of a
-        copy into another layout these are its views, if any.
-
-        Args:
-            value: the node that the kernel computes.
-            held: for each buffer that is read the nodes whose value it may hold.
-            shapes: of what is written.
-        """
-        found: list[tuple[bool, set[str]]] = []
-        for source in self.flow.sources(value, self.given):
-            if source in self.given or source not in self.flow.nodes or not self.grounded(source):
-                continue
-            nodes, used = self.back_from([source])
-            if all(used & names for names in held):
-                outputs = self.flow.nodes[source].outputs
-                found.append((bool(outputs) and outputs[0].shape in shapes, nodes))
-        if any(fits for fits, _ in found):
-            found = [item for item in found if item[0]]
-        return set[str].intersection(*(nodes for _, nodes in found)) if found else set()
-
 
 class OpSlices:
     """The scheduler nodes of one graph, and the graph's nodes that run in each.
@@ -295,8 +272,6 @@ class _CallWalk:
         self.parts: dict[str, set[str]] = {}
         self.own = {call.id: own for call in calls if (own := self.own_node(call)) is not None}
         self.opaque = set(self.own.values())
-        # kernel → what the operands of its first call held, and what ran in it
-        self.first: dict[str, tuple[list[tuple[set[str], set[str]]], set[str]]] = {}
 
     def own_node(self, call: KernelCall) -> str | None:
         """The node that a library's or a user's kernel computes."""
@@ -331,7 +306,7 @@ class _CallWalk:
         parts = {name for _, half in held for name in half}
         # Torch's comment above a call of a backward names its nodes, elsewhere those before lowering.
         commented = set(call.source_names) & set(self.flow.nodes) if self.backward else set[str]()
-        stems = {*call.nodes, *call.named_only} or commented or self.transplanted(call.kernel, held)
+        stems = {*call.nodes, *call.named_only} or commented
         read = frozenset(given)
         if call.type == "triton_template":  # it may have operands that it makes no use of, and scratch memory
             parts |= set(self.flow.sorted(name for name in stems if is_library(self.flow.nodes[name].target))[-1:])
@@ -349,15 +324,10 @@ class _CallWalk:
         tops = [name for name in working if name not in taken and (name in parts or name in wanted)]
         tops = [name for name in tops if inside.grounded(name)] or tops
         ran, _ = inside.back_from(name for name in tops if inside.grounded(name))
-        if not working:
-            wanted = [{buffer, *values} for buffer, (values, _) in zip(reads, held, strict=True)]
-            shapes = [access.shape for access in written.writes or ()]
-            ran = {name for own in stems & self.opaque - given for name in inside.operand(own, wanted, shapes)}
-        elif not ran:
+        if working and not ran:
             ran = self.ends(inside, self.flow.sorted(working))
         if not ran:  # a copy of a view
             ran = self.ends(inside, [n for n in self.flow.sorted(stems) if not self.takers[n] & (stems - self.opaque)])
-        self.first.setdefault(call.kernel, (held, ran))
         self.store(ran, tops or [*stems & self.opaque], given, written)
         return self.with_nodes(call, ran & stems, stems)
 
@@ -416,38 +386,6 @@ class _CallWalk:
             len({item.dtype, access.dtype} - {None}) < 2 and _size(item.shape) == _size(access.shape)
             for item in results
         )
-
-    def transplanted(self, kernel: str, held: list[tuple[set[str], set[str]]]) -> set[str]:
-        """Return what a later call of a kernel runs: nodes that take its operands as those of the first call do."""
-        before, ran = self.first.get(kernel, ([], set[str]()))
-        if len(before) != len(held):
-            return set()
-        same: dict[str, str] = {}
-        for one, other in zip(before, held, strict=True):
-            for nodes, others in zip(one, other, strict=True):
-                for name in nodes:
-                    fitting = [item for item in others if self.alike(name, item)]
-                    if len(fitting) == 1:
-                        same.setdefault(name, fitting[0])
-        found: set[str] = set()
-        for name in self.flow.sorted(ran):
-            takes = [item for item in self.flow.nodes[name].inputs if item in same or item in ran]
-            known = [same[item] for item in takes if item in same]
-            if name not in same and known and len(known) == len(takes):
-                users = set[str].intersection(*(self.takers[item] for item in known))
-                fitting = [item for item in users - set(same.values()) if self.alike(name, item)]
-                if len(fitting) == 1:
-                    same[name] = fitting[0]
-            if name in same:
-                found.add(same[name])
-        return found
-
-    def alike(self, name: str, other: str) -> bool:
-        """Return whether two nodes are of one kind: the same op on operands of the same kind, results of one size."""
-        one, two = self.flow.nodes[name], self.flow.nodes[other]
-        sizes = [[(item.dtype, _size(item.shape)) for item in node.outputs] for node in (one, two)]
-        same_op = one.target == two.target or (one.op == two.op == "placeholder")
-        return same_op and sizes[0] == sizes[1] and len(one.inputs) == len(two.inputs)
 
 
 def _size(shape: Sequence[int | str]) -> tuple[int, list[str]]:

@@ -14,7 +14,6 @@ from fxscope.model import BufferAccess as Access
 from fxscope.model import Graph, KernelCall, Node, Recording, Schedule, SchedulerNode, TensorMeta, replace
 from fxscope.passes.classify import classify
 from fxscope.passes.provenance import provenance
-from fxscope.passes.schedules import schedules
 from fxscope.readers import output_code
 from fxscope.render import decisions, labels, terminal
 from tests import build
@@ -322,33 +321,6 @@ def test_what_may_have_run_is_not_said_not_to_have_run() -> None:
     recording = Recording(graphs=(Graph(id=build.GRAPH, stage="post_grad", nodes=nodes),), calls=(call,))
     told = " ".join(decisions.call_story(recording, call, width=200).split())
     assert "its name also says cos, which did not run here its name also says sin: it is not known" in told
-
-
-def test_each_place_of_a_kernel_has_its_own_nodes() -> None:
-    nodes = [node("x", "x", op="placeholder"), node("y", "y", op="placeholder")]
-    for number, source in enumerate("xy"):
-        nodes += [
-            node(f"sin_{number}", "aten.sin.default", source),
-            node(f"mul_{number}", "aten.mul.Tensor", f"sin_{number}", source),
-        ]
-    graph = replace(GRAPH, nodes=tuple(nodes), outputs=("mul_0", "mul_1"))
-    calls = tuple(
-        KernelCall(
-            id=f"0/0:inference:{number}",
-            graph=graph.id,
-            handle=f"triton_poi_fused_mul_sin_0:{number}",
-            kernel="triton_poi_fused_mul_sin_0",
-            type="triton_pointwise",
-            nodes=("sin_0", "mul_0") if number == 1 else (),
-            reads=access("xy"[number - 1], shape=(8,)),
-            writes=access(f"buf{number}", shape=(8,)),
-            nodes_evidence="origins" if number == 1 else None,
-        )
-        for number in (1, 2)
-    )
-    done = schedules(Recording(graphs=(graph,), calls=calls))
-    assert [call.nodes for call in done.calls] == [("sin_0", "mul_0"), ("sin_1", "mul_1")]
-    assert [call.nodes_evidence for call in done.calls] == ["origins", "order"]
 
 
 def test_no_two_calls_have_one_handle() -> None:
