@@ -116,7 +116,6 @@ REASONS: dict[str, str] = {
     "user_triton": "user-written Triton kernel {kernel}, called as it is",
     "both_extern": "two library kernels, opaque to Inductor",
     # Two graphs.
-    "forward_backward": "forward and backward are two graphs: the forward saves {saved}",
     "graph_break": "graph break{place}{code_line}: {why}",
     # Eager.
     "eager": "eager: each op launches its own kernel",
@@ -161,7 +160,6 @@ HINTS: dict[str, str] = {
     "template_convolution": "try max_autotune_gemm with the Triton backend, as the convolution's epilogue",
     "template_cpp": "try max_autotune_gemm with freezing, as the epilogue of a C++ GEMM",
     "concatenate_weights": "concatenate the weights into one Linear",
-    "activation_memory_budget": "set torch._functorch.config.activation_memory_budget below 1, to recompute instead of saving",
     "remove_break": "remove the break; torch.compile(fullgraph=True) makes it an error",
     "record_fusion_log": "record with TORCH_LOGS=fusion, or with fxscope run",
     "compile": "torch.compile fuses such neighbours",
@@ -305,7 +303,7 @@ def cudagraph_text(told: str) -> str:
 def reason_text(code: str, arguments: Mapping[str, Any], notes: Sequence[str] = (), config: str | None = None) -> str:
     """Render a reason and its notes."""
     values = {"config": config, **worded(arguments)}
-    text = REASONS[code].format_map(values)
+    text = REASONS.get(code, code.replace("_", " ")).format_map(values)  # a file of another version has other codes
     if "limit" in arguments:
         text += f" ({config} = {arguments['limit']})"
     return "; ".join([text, *(NOTES[note].format_map(values) for note in notes if note in NOTES)])
@@ -318,13 +316,13 @@ def hint_text(
     if code is None:
         return None
     known = config in SWITCHES and code in ("enable", "disable")
-    text = HINTS[code].format_map({"config": config, **worded(arguments)})
+    text = HINTS.get(code, code.replace("_", " ")).format_map({"config": config, **worded(arguments)})
     text += f" ({SWITCHES[config or '']})" if known else ""
     return text if verified or code in PROMISE_NOTHING else f"{text} (not verified)"
 
 
 # Arguments that name a buffer, a scheduler node or a call of one compile → what stands for any of them.
-NAMES = {"buffer": "a buffer", "source": "one buffer", "saved": "buffers", "node": "one node", "again": "other kernels"}
+NAMES = {"buffer": "a buffer", "source": "one buffer", "node": "one node", "again": "other kernels"}
 
 
 def without_names(code: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

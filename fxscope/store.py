@@ -197,7 +197,11 @@ def _to_columns(recording: Recording) -> bytes:
                 kinds[field] = "numbers" if column.numbers is not None else "table"
                 add(f"{name}/{field}", (column.codes if column.numbers is None else column.numbers).tobytes())
                 if column.numbers is None:
-                    add(f"{name}/{field}.json", b"[%s]" % b",".join(map(_encoded, column.table)))
+                    add(
+                        f"{name}/{field}.json",
+                        b"[%s]"
+                        % b",".join(value if isinstance(value, bytes) else encoded(value) for value in column.table),
+                    )
             add(f"{name}.json", msgspec.json.encode({"count": len(items), "columns": kinds, "order": sys.byteorder}))
     return out.getvalue()
 
@@ -225,7 +229,7 @@ class _Coded:
         try:
             distinct = dict.fromkeys(values)
         except TypeError:
-            values = [_hashable(value) for value in values]
+            values = [encoded(value) for value in values]  # what cannot be a key, as its JSON
             distinct = dict.fromkeys(values)
         for value in distinct:
             self.table.setdefault(value, len(self.table))
@@ -241,22 +245,6 @@ def _numbers(values: list[Any]) -> array[int] | None:
     if given and not -_LIMIT < min(given) <= max(given) < _LIMIT:
         return None
     return array("q", values if given is values else [-_LIMIT if value is None else value for value in values])
-
-
-def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return _Text(encoded(value))
-    return value
-
-
-class _Text(bytes):
-    """A value that cannot be a key, as its JSON."""
-
-
-def _encoded(value: Any) -> bytes:
-    return bytes(value) if isinstance(value, _Text) else encoded(value)
 
 
 # What zipfile raises at a flipped byte: its own error; a version or method it has not; a member marked as encrypted.

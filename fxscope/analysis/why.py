@@ -265,10 +265,7 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
         if place.call is None and recording.calls:
             return "\n".join(what_became(recording, place))
     if a.graph != b.graph:
-        return (
-            f"{first} and {second}: never considered. They are in different graphs ({a.graph} and {b.graph}) and pass "
-            "no tensor to each other."
-        )
+        return f"{first} and {second}: never considered. They are in different graphs ({a.graph} and {b.graph})."
     calls = index_of(recording).calls
     if any(place.call in calls and calls[place.call].reads is None for place in (a, b)):
         return f"{first} and {second}: unknown. The buffers of their kernel calls were not read."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 from msgspec.structs import replace as replace
@@ -15,20 +15,10 @@ Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad"
 Direction = Literal["inference", "forward", "backward"]
 Kind = Literal["input", "view", "kernel", "fused", "folded", "eliminated", "host", "unknown"]
 Nature = Literal["view", "kernel", "composite", "host", "unknown"]
-Evidence = Literal[
-    "correlation", "external_id", "debug_handle", "lowering", "origin_node", "from_node", "origins", "order", "name"
+Evidence = Literal[  # the strongest first
+    "correlation", "external_id", "lowering", "debug_handle", "origin_node", "from_node", "origins", "order", "name"
 ]
-EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = (
-    "correlation",
-    "external_id",
-    "lowering",
-    "debug_handle",
-    "origin_node",
-    "from_node",
-    "origins",
-    "order",
-    "name",
-)
+EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = get_args(Evidence)
 LaunchCategory = Literal["kernel", "gpu_memset", "gpu_memcpy", "cpu_kernel"]
 KERNELS = ("kernel", "cpu_kernel")  # the categories of what computes; the others clear and copy memory
 CallType = Literal[

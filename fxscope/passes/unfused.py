@@ -52,9 +52,6 @@ def priced(
     a, b = (side_of(end, calls, graphs) for end in decision.ends)
     if a is None or b is None or decision.a_call == decision.b_call is not None:
         return plain
-    if not decision.saved_launches and decision.other_graph:
-        # Both kernels stay: what goes is a read, which a library's kernel makes while it multiplies.
-        return replace(plain, expected_us=None if b.library else traffic_us(gpu, b, decision.saved_bytes) or None)
     least = None
     if not a.library and not b.library:
         least = timing.saved_at_least_us(
@@ -154,9 +151,7 @@ def avoided(
     written, read = (
         {item.buffer: item.bytes or 0 for item in items or () if item.buffer in shared} for items in (a.writes, b.reads)
     )
-    if decision.other_graph or not shared <= {
-        item.buffer for call in (a, b) for item in (*(call.reads or ()), *(call.writes or ()))
-    }:
+    if not shared <= {item.buffer for call in (a, b) for item in (*(call.reads or ()), *(call.writes or ()))}:
         return saved // 2, saved // 2  # the two know one memory by different names
     flows = written.keys() & read.keys()
     unread = min(saved, sum(read[name] for name in flows))

@@ -68,18 +68,15 @@ def cost(decision: Decision, recording: Recording) -> str | None:
     """Return what staying apart costs, in words: each time, and a step where that runs it several times."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
-    across = decision.other_graph is not None and not decision.saved_launches  # two kernels, come what may
     least_bytes = "at least " if decision.saved_bytes_least else ""
     text = f"Cost: {least_bytes}{num_bytes(decision.saved_bytes)} of memory traffic"
-    if across:
-        text += " (the second reads what the first saved for it)"
     if decision.saved_launches:
         text += f" and {counted(decision.saved_launches, 'launch')}"
     least = at_least(decision.saved_us)
     if decision.expected_us is not None and about(decision.expected_us):
         text += f", ~{microseconds(decision.expected_us)} ("
         # The kernels that the fused one would replace, of which no pair was measured.
-        whose = () if across or decision.saved_us is not None else stood_in_for(decision, recording)
+        whose = () if decision.saved_us is not None else stood_in_for(decision, recording)
         text += (
             f"estimate, {least})" if least else f"estimate{f'; not validated for {listed(whose)}' if whose else ''})"
         )

@@ -126,19 +126,6 @@ def test_reductions_name_themselves(recording_of):
     assert "reduction" in {item.how for item in recording.decisions}
 
 
-def test_forward_and_backward_are_two_graphs(recording_of):
-    recording = recording_of("geglu_train")
-    across = [item for item in recording.decisions if item.other_graph]
-    assert across
-    for item in across:
-        assert item.reason_code == "forward_backward"
-        assert item.graph.startswith("0/0:forward")
-        assert item.other_graph.startswith("0/0:backward")
-    # The saved product is the fused kernel's, although the view of it belongs to the last GEMM's arguments.
-    producers = {item.a_call for item in across if "view_4" in item.shared_buffers}
-    assert producers == {"0/0:forward:3"}
-
-
 def test_a_graph_break_says_where_and_why(recording_of):
     recording = recording_of("graph_break")
     (item,) = [item for item in recording.decisions if item.other_graph]

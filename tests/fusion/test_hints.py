@@ -224,22 +224,6 @@ def test_weights_are_concatenated_where_two_gemms_share_the_activation():
         assert all(item.hint is None for item in decisions if "not_merged" in item.notes)
 
 
-@pytest.mark.slow
-@pytest.mark.cpp
-def test_a_smaller_budget_recomputes_what_a_kernel_of_inductors_saved():
-    weight = nn.Parameter(torch.randn(128, 128))
-
-    def program(x):
-        return torch.softmax(torch.tanh(x @ weight) * x, -1).cos()
-
-    before = compiled(program, x(), train=True)
-    found = {item.shared_buffers: item.hint_code for item in before.decisions if item.other_graph}
-    assert found[("mm",)] is None  # a library's call: it would be made again, and join nothing
-    assert found[("amax", "sum_1")] == "activation_memory_budget"
-    after = compiled(program, x(), train=True, functorch={"activation_memory_budget": 0.0})
-    assert not [item for item in after.decisions if item.other_graph]
-
-
 @pytest.mark.cpp
 @pytest.mark.slow
 @pytest.mark.parametrize(
