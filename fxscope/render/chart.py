@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Told apart without colour too: each setup has its own dash.
 COLOURS = ("#1b5fae", "#b45f06", "#3d7a33", "#7646ad", "#c0262c", "#5b6675")
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
-WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 860, 230, 84, 170, 56, 62
+WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 860, 230, 84, 24, 76, 62
 
 
 class Metric(NamedTuple):
@@ -89,8 +89,9 @@ def svg(sweep: Sweep) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         f'font-family="{theme.FONT}" font-size="12" role="img" aria-label="{escape(title)}">',
         f'<rect width="{WIDTH}" height="{height}" fill="{theme.PAPER}"/>',
-        f'<text x="{LEFT}" y="24" font-size="16" font-weight="bold" fill="{theme.TEXT}">{escape(title)}</text>',
-        f'<text x="{LEFT}" y="42" fill="{theme.MUTED}">{escape(device)}</text>',
+        words(LEFT, 24, title, ' font-size="16" font-weight="bold"'),
+        words(LEFT, 42, device, colour=theme.MUTED),
+        *legend(setups, 60),
     ]
     for number, metric in enumerate(panels):
         parts.append(panel(sweep, metric, values, setups, TOP + number * (PANEL + GAP) + 22))
@@ -104,89 +105,61 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
         if metric.samples(point)
     }
     every = [sample for samples in measured.values() for sample in samples]
-    logarithmic = metric.logarithmic and min(every) > 0
     step = (WIDTH - LEFT - RIGHT - 40) / max(1, len(values) - 1)  # evenly, as sizes usually double
     x = {value: LEFT + 20 + number * step for number, value in enumerate(values)}
-    y, ticks = y_axis(every, logarithmic, top)
-    parts = [f'<text x="{LEFT}" y="{top - 8:.1f}" font-weight="bold" fill="{theme.TEXT}">{escape(metric.title)}</text>']
+    y, ticks = y_axis(every, metric.logarithmic and min(every) > 0, top)
+    parts = [words(LEFT, top - 8, metric.title, ' font-weight="bold"')]
     for tick in ticks:
-        parts.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#e3e6ea"/>'
-            f'<text x="{LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end" fill="{theme.MUTED}">'
-            f"{escape(metric.words(tick))}</text>"
-        )
-    for value in values:
-        parts.append(
-            f'<text x="{x[value]:.1f}" y="{top + PANEL + 16:.1f}" text-anchor="middle" fill="{theme.MUTED}">'
-            f"{escape(str(value))}</text>"
-        )
-    parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{top + PANEL + 32:.1f}" text-anchor="middle" fill="{theme.MUTED}">'
-        f"{escape(sweep.vary)}</text>"
-    )
-    ends: list[tuple[float, int, str]] = []
+        parts.append(line(LEFT, y(tick), WIDTH - RIGHT, y(tick), "#e3e6ea"))
+        parts.append(words(LEFT - 8, y(tick) + 4, metric.words(tick), ' text-anchor="end"', theme.MUTED))
+    middle = ' text-anchor="middle"'
+    parts += [words(x[value], top + PANEL + 16, str(value), middle, theme.MUTED) for value in values]
+    parts.append(words((LEFT + WIDTH - RIGHT) / 2, top + PANEL + 32, sweep.vary, middle, theme.MUTED))
     for index, setup in enumerate(setups):
         points = [(x[value], measured[setup, value]) for value in values if (setup, value) in measured]
-        if not points:
-            continue
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-        line = " ".join(f"{px:.1f},{y(median(samples)):.1f}" for px, samples in points)
+        way = " ".join(f"{px:.1f},{y(median(samples)):.1f}" for px, samples in points)
         parts.append(
-            f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+            f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
         )
         for px, samples in points:
-            if max(samples) > min(samples):
-                parts.append(
-                    f'<line x1="{px:.1f}" x2="{px:.1f}" y1="{y(min(samples)):.1f}" y2="{y(max(samples)):.1f}" '
-                    f'stroke="{colour}"/>'
-                )
-            tip = f"{setup}: {metric.words(median(samples))}"
-            parts.append(marker(px, y(median(samples)), colour, tip))
-        ends.append((y(median(points[-1][1])), index, setup))
-    parts += end_labels(ends)
+            parts.append(line(px, y(min(samples)), px, y(max(samples)), colour))
+            tip = escape(f"{setup}: {metric.words(median(samples))}")
+            dot = f'<circle cx="{px:.1f}" cy="{y(median(samples)):.1f}" r="3.5" fill="{colour}">'
+            parts.append(f"{dot}<title>{tip}</title></circle>")
     return "\n".join(parts)
 
 
-def end_labels(ends: list[tuple[float, int, str]]) -> list[str]:
-    """Each line's name at its end, moved apart where lines end close to each other."""
-    found: list[str] = []
-    previous = -math.inf
-    for y, index, setup in sorted(ends):
-        y = max(y, previous + 15)
-        previous = y
+def legend(setups: list[str], y: float) -> list[str]:
+    """Each setup's line and name, side by side."""
+    parts: list[str] = []
+    x = float(LEFT)
+    for index, setup in enumerate(setups):
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-        left = WIDTH - RIGHT + 12
-        found.append(
-            f'<line x1="{left}" x2="{left + 22}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" stroke-width="2" '
-            f'stroke-dasharray="{dash}"/>'
-            + marker(left + 11, y, colour, setup)
-            + f'<text x="{left + 28}" y="{y + 4:.1f}" fill="{theme.TEXT}">{escape(setup)}</text>'
-        )
-    return found
+        parts += [line(x, y - 4, x + 26, y - 4, colour, f' stroke-width="2" stroke-dasharray="{dash}"')]
+        parts += [words(x + 32, y, setup)]
+        x += 56 + 7 * len(setup)
+    return parts
 
 
-def marker(x: float, y: float, colour: str, tip: str) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{escape(tip)}</title></circle>'
+def words(x: float, y: float, text: str, more: str = "", colour: str = theme.TEXT) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}"{more}>{escape(text)}</text>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "") -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{more}/>'
 
 
 def y_axis(samples: list[float], logarithmic: bool, top: float) -> tuple[Callable[[float], float], list[float]]:
     """(value → y, ticks)."""
     low, high = min(samples), max(samples)
     if logarithmic:
-        start, end = math.floor(math.log10(low) * 3) / 3, math.ceil(math.log10(high) * 3) / 3
-        if end <= start:
-            end = start + 1 / 3
-        ticks = [
-            tick
-            for exponent in range(math.floor(start) - 1, math.ceil(end) + 1)
-            for tick in (10**exponent, 2 * 10**exponent, 5 * 10**exponent)
-        ]
-        ticks = [tick for tick in ticks if 10**start * 0.999 <= tick <= 10**end * 1.001]
-        while len(ticks) > 8:
-            ticks = [tick for tick in ticks if math.log10(tick).is_integer()] or ticks[::2]
+        start, end = math.log10(low) - 0.1, math.log10(high) + 0.1
+        decades = range(math.floor(start), math.ceil(end))
+        ticks = [factor * 10.0**decade for decade in decades for factor in ((1, 2, 5) if len(decades) < 4 else (1,))]
+        ticks = [tick for tick in ticks if start <= math.log10(tick) <= end]
         return lambda value: top + PANEL * (1 - (math.log10(value) - start) / (end - start)), ticks
     base = 10 ** math.floor(math.log10(high / 4 or 1.0))
     step = next(base * factor for factor in (1, 2, 5, 10) if base * factor >= (high / 4 or 1.0) * 0.999)
     end = max(step, math.ceil(high / step - 1e-9) * step)
-    ticks = [step * number for number in range(int(end / step + 1.5))]
-    return lambda value: top + PANEL * (1 - value / end), ticks
+    return lambda value: top + PANEL * (1 - value / end), [step * number for number in range(int(end / step + 1.5))]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis import select
 from fxscope.index import index_of
-from fxscope.render import labels
-from fxscope.render.decisions import whole
+from fxscope.render import grid, labels
 from fxscope.text import shorten
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def render(
     """
     lines = annotate(recording, source)
     if full:
-        return "\n".join(numbered(line) for line in lines) + "\n"
+        return "\n".join(numbered(lines)) + "\n"
     parts: list[str] = []
     shown: set[int] = set()
     for item in recording.calls:
@@ -79,11 +78,11 @@ def render(
         parts.append("\n".join(headline(item, index_of(recording).nodes.get(item.graph, {}), width)))
         body = [line for line in lines if item.code.kernel and line.number in span(item.code.kernel)]
         if body and body[0].number in shown and call is None:
-            parts[-1] += f"\n{'':>5}   {'':{GUTTER}} (the kernel is above)"
+            parts[-1] += "\n        (the kernel is above)"
             body = []
         shown |= {line.number for line in body}
         body += [line for line in lines if item.code.call and line.number in span(item.code.call)]
-        parts[-1] += "".join("\n" + numbered(line) for line in body)
+        parts[-1] += "".join(f"\n{line}" for line in numbered(body))
     return "\n\n".join(parts) + "\n"
 
 
@@ -98,13 +97,16 @@ def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
             source = nodes[name].source
             if place is not None and source is not None:
                 places.setdefault(place, (source.code or "").strip())
-    lines += [line for place, code in places.items() for line in whole(f"{place}  {code}", width, "   ")]
+    lines += [line for place, code in places.items() for line in grid.folded(f"{place}  {code}", width, "   ", "     ")]
     return lines
 
 
-def numbered(line: Line) -> str:
-    """One line with its number, and before it the node that it computes."""
-    tag = line.node or ""
-    if line.node and line.source:
-        tag = f"{line.node} :{line.source.rsplit(':', 1)[-1]}"
-    return f"{line.number:>5} │ {shorten(tag, GUTTER):{GUTTER}}│ {line.text}".rstrip()
+def numbered(lines: list[Line]) -> list[str]:
+    """The lines with their numbers, and before each the node that it computes, where one is known."""
+    tags = [
+        f"{line.node} :{line.source.rsplit(':', 1)[-1]}" if line.node and line.source else line.node or ""
+        for line in lines
+    ]
+    gutter = min(GUTTER, max(map(len, tags), default=0))
+    named = (f" {shorten(tag, gutter):{gutter}}│" if gutter else "" for tag in tags)
+    return [f"{line.number:>5} │{name} {line.text}".rstrip() for line, name in zip(lines, named, strict=True)]

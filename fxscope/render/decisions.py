@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fxscope import english
@@ -32,36 +33,37 @@ if TYPE_CHECKING:
     from fxscope.model import Decision, KernelCall, Node, Recording
 
 
-def render(
-    recording: Recording, decisions: list[Decision], *, width: int = 80, asked: frozenset[Key] = frozenset()
-) -> str:
-    """Decisions as text of at most `width` columns.
+def block(
+    recording: Recording,
+    decision: Decision,
+    title: str,
+    width: int = 80,
+    *,
+    asked: frozenset[Key] = frozenset(),
+    most: int | None = None,
+) -> list[str]:
+    """One decision: verdict and reason, what it costs, what to try, where its two ends are in the source.
 
     Args:
+        recording: of the decision.
+        decision: to be shown.
+        title: its two ends.
+        width: in columns.
         asked: the nodes that the question is about; of an end that has some, their source lines are shown.
+        most: lines of the reason; the ends are left out then.
     """
-    ends = labels.Ends(recording)
-    blocks = (block(recording, item, " → ".join(ends(item)), width=width, asked=asked) for item in decisions)
-    return "\n\n".join(blocks) + "\n"
-
-
-def block(
-    recording: Recording, decision: Decision, pair: str, *, width: int = 80, asked: frozenset[Key] = frozenset()
-) -> str:
-    """One decision: a headline, the reason, hint and cost, where its two ends are in the source."""
-    glyph = theme.VERDICTS[decision.verdict]
-    words = english.VERDICTS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
-    lines = [f"{glyph} {pair}", f"  {words}"]
-    lines += wrap(decision.reason, width)
-    if decision.raw_reason and decision.reason_code not in ("torch_says", "graph_break"):
-        lines += wrap(f"Inductor: {first_line(decision.raw_reason)!r}", width)
-    if decision.hint_code:
-        lines += wrap(f"hint: {decision.hint}", width)
-    price = cost(decision, recording)
-    if price:
-        lines += wrap(price, width)
-    lines += places(recording, decision, width, asked)
-    return "\n".join(lines)
+    said = "fused" if decision.verdict == "fused" else "unknown" if decision.verdict is None else "not fused"
+    how = f" ({decision.how})" if decision.how else ""
+    fold = partial(grid.folded, width=width, first="  ", rest="    ", most=most and 2)
+    text = f"{theme.VERDICTS[decision.verdict]} {title}: {said}{how}: {decision.reason}"
+    lines = grid.folded(text, width, "", "  ", most)
+    if not most and decision.raw_reason and decision.reason_code not in ("torch_says", "graph_break"):
+        lines += fold(f"Inductor: {first_line(decision.raw_reason)!r}")
+    if price := cost(decision, recording):
+        lines += fold(price)
+    if decision.hint:
+        lines += fold(f"Try: {decision.hint.removeprefix('try ')}")
+    return lines if most else lines + places(recording, decision, width, asked)
 
 
 def cost(decision: Decision, recording: Recording) -> str | None:
@@ -91,9 +93,9 @@ def cost(decision: Decision, recording: Recording) -> str | None:
 
 
 def places(
-    recording: Recording, decision: Decision, width: int, asked: frozenset[Key] = frozenset(), *, in_full: bool = True
+    recording: Recording, decision: Decision, width: int, asked: frozenset[Key] = frozenset(), most: int | None = None
 ) -> list[str]:
-    """The kernel call and the user's lines of each end; with `in_full` on as many lines as they need."""
+    """The kernel call and the user's lines of each end, each on `most` lines."""
     nodes = index_of(recording).nodes
     calls = index_of(recording).calls
     lines: list[str] = []
@@ -109,13 +111,8 @@ def places(
         head = handle or ", ".join(names[:3]) or "?"
         lines.append("  in " + shorten(head, width - 5))
         for source in sources:
-            lines += whole(source, width, "     ") if in_full else [report.cut(f"     {source}", width)]
+            lines += [report.cut(f"     {source}", width)] if most else grid.folded(source, width, "     ", "       ")
     return lines
-
-
-def whole(text: str, width: int, indent: str) -> list[str]:
-    """A line of source in full, on as many lines as it needs."""
-    return grid.folded(text, max(width, 40), indent, indent + "  ")
 
 
 def user_lines(nodes: list[Node], most: int = 2) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fxscope.text import UNKNOWN, aligned, shorten
@@ -34,10 +35,10 @@ def table(
     return [shorten(line, width) for line in aligned(cells, left={kept.index(x) for x in left if x in kept})]
 
 
-def folded(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """A text on as many lines as it needs, the first of them with one indent and the others with another."""
-    lines = textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
-    return lines or [""]
+def folded(text: str, width: int, first: str = "", rest: str = "", most: int | None = None) -> list[str]:
+    """A text on as many lines as it needs, or cut after `most`; the first line has one indent and the others another."""
+    fold = partial(textwrap.wrap, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return fold(text, width, max_lines=most, placeholder=" …") or [""]
 
 
 def heading(title: str, width: int) -> str:

@@ -188,33 +188,13 @@ def size_words(row: GemmRow) -> str | None:
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:
-    """The recordings with titles that differ: to equal ones what tells them apart is added, else a number."""
+    """The recordings with titles that differ: equal ones get a number."""
     titles = [recording.title or "recording" for recording in recordings]
-    kinds = [settings(recording) for recording in recordings]
-    out: list[Recording] = []
-    for position, (recording, title) in enumerate(zip(recordings, titles, strict=True)):
-        same = [kinds[i] for i, other in enumerate(titles) if other == title]
-        own = [word for k, word in enumerate(kinds[position]) if word and len({kind[k] for kind in same}) > 1]
-        if len(same) > 1:
-            alike = [i for i, other in enumerate(titles) if other == title and kinds[i] == kinds[position]]
-            number = [str(alike.index(position) + 1)] if len(alike) > 1 else []
-            title = f"{title} ({', '.join([*own, *number])})"
-        out.append(recording if title == recording.title else replace(recording, title=title))
-    return out
-
-
-def settings(recording: Recording) -> tuple[str, ...]:
-    """Return what two recordings of one program may differ in: how it ran, on which device, with which torch."""
-    environment = recording.environment
-    if environment.target:
-        how = "plan"
-    elif recording.calls or any(graph.stage == "post_grad" for graph in recording.graphs):
-        how = "compiled"
-    else:
-        how = "eager" if any(graph.stage == "eager" for graph in recording.graphs) else "trace"
-    dynamic = "dynamic" if any(item.dynamic for item in recording.compiles) else ""
-    torch = f"torch {environment.torch}" if environment.torch else ""
-    return how, environment.target or environment.device or "", torch, dynamic
+    numbered = (f"{title} ({titles[: place + 1].count(title)})" for place, title in enumerate(titles))
+    return [
+        recording if titles.count(title) == 1 else replace(recording, title=new)
+        for recording, title, new in zip(recordings, titles, numbered, strict=True)
+    ]
 
 
 def problem_line(problem: Problem) -> str:

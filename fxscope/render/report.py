@@ -63,7 +63,8 @@ def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
     for made in map(report, recordings[: MAX_LINES - 3]):
         row = made.step
         figures = [microseconds(row.wall_us), percent(row.busy_share), microseconds(row.device_us)]
-        rows.append([shorten(made.title, width - 54), *figures, f"{row.launches:,.0f}", row.verdict or "–"])
+        limit = {"cpu": "CPU", "gpu": "GPU", "neither": "neither"}.get(row.bound or "", UNKNOWN)
+        rows.append([shorten(made.title, width - 54), *figures, f"{row.launches:,.0f}", limit])
     out = aligned(rows, left={0, 5})
     if len(recordings) > MAX_LINES - 3:
         out.append(f"… {len(recordings) - MAX_LINES + 3} more")

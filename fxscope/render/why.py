@@ -11,14 +11,14 @@ from fxscope.analysis.report import report as report_of
 from fxscope.analysis.select import Place
 from fxscope.analysis.why import what_became
 from fxscope.index import grouped, index_of
-from fxscope.render import decisions, grid, labels, report, theme
+from fxscope.render import decisions, grid, labels, report
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, of_roof, percent, shorten, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.why import Same, WhyAnswer
-    from fxscope.model import Decision, KernelCall, Recording
+    from fxscope.model import KernelCall, Recording
 
 MAX_LINES = 15
 MAX_OTHERS = 2  # lines about groups that are not the largest
@@ -128,40 +128,21 @@ def pairs(recording: Recording, item: Same, width: int, *, about_one: bool) -> l
     same = grouped(item.decisions, lambda one: (ends(one), one.verdict, one.reason))
     ordered = sorted(same.items(), key=lambda entry: (entry[0][1] == "fused", -(entry[1][0].expected_us or 0.0)))
     blocks: list[list[str]] = []
-    for (pair, _, reason), alike in ordered:
+    for (pair, *_), alike in ordered:
         number = len(alike) * (1 if about_one else item.count)
         title = f"{' → '.join(pair)}{f' ×{number}' if number > 1 else ''}"
-        lines = block(recording, alike[0], title, reason, width, 2 if about_one else 5)
-        asked = frozenset(item.nodes)
-        blocks.append(lines + ([] if about_one else decisions.places(recording, alike[0], width, asked, in_full=False)))
+        lines = decisions.block(recording, alike[0], title, width, most=2 if about_one else 5)
+        where = [] if about_one else decisions.places(recording, alike[0], width, frozenset(item.nodes), 1)
+        blocks.append(lines + where)
     return blocks
-
-
-def block(recording: Recording, decision: Decision, title: str, reason: str, width: int, most: int) -> list[str]:
-    """One decision: the verdict with its reason in `most` lines, the cost, and what to try."""
-    said = "fused" if decision.verdict == "fused" else "unknown" if decision.verdict is None else "not fused"
-    how = f" ({decision.how})" if decision.how else ""
-    lines = folded(f"{theme.VERDICTS[decision.verdict]} {title}: {said}{how}: {reason}", width, "", "  ", most)
-    if price := decisions.cost(decision, recording):
-        lines += folded(price, width)
-    if decision.hint:
-        lines += folded(f"Try: {decision.hint.removeprefix('try ')}", width)
-    return lines
-
-
-def folded(text: str, width: int, first: str = "  ", rest: str = "    ", most: int = 2) -> list[str]:
-    """Fold a text; cut it after `most` lines."""
-    lines = grid.folded(text, width, first, rest)
-    return lines if len(lines) <= most else [*lines[: most - 1], report.cut(f"{lines[most - 1]} …", width)]
 
 
 def exception(recording: Recording, item: Same, width: int) -> str:
     """One line of a group that is not the largest: how many places, where, what was decided."""
     head = f"  ×{item.count} {item.module or ''}".rstrip()
     if item.call is not None:
-        calls, nodes = index_of(recording).calls, index_of(recording).nodes
-        call = calls[item.call]
-        return shorten(f"{head}: {labels.kernel_title(call, nodes.get(call.graph, {}))}", width)
+        call = index_of(recording).calls[item.call]
+        return shorten(f"{head}: {labels.kernel_title(call, index_of(recording).nodes.get(call.graph, {}))}", width)
     found = [f"{' → '.join(labels.Ends(recording)(one))}: {english.VERDICTS[one.verdict]}" for one in item.decisions]
     became = what_became(recording, Place(item.graph or "", tuple(node for _, node in item.nodes), None))
     return shorten(f"{head}: {[*found, item.note, *became][0] or became[0]}", width)
@@ -182,11 +163,10 @@ def same_words(recording: Recording, item: Same, *, width: int) -> Sequence[str]
     elif not item.note and not (item.decisions and item.calls):
         place = Place(item.graph or "", tuple(node for _, node in item.nodes), None)
         parts.append("\n".join(wrapped(what_became(recording, place), width)))
-    if item.decisions:
-        parts.append(
-            decisions.render(recording, list(item.decisions), width=width, asked=frozenset(item.nodes)).rstrip()
-        )
-    return parts
+    ends = labels.Ends(recording)
+    asked = frozenset(item.nodes)
+    found = (decisions.block(recording, one, " → ".join(ends(one)), width, asked=asked) for one in item.decisions)
+    return [*parts, *map("\n".join, found)]
 
 
 def nothing(recording: Recording) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from fxscope import read_trace
 from fxscope.analysis import traced_regions
-from fxscope.render.page import overview
+from fxscope.analysis.report import report
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 COMPILED = sorted(path for path in H200.rglob("trace.json.gz") if (path.parent / "inductor").exists())
@@ -33,7 +33,7 @@ def test_a_trace_has_no_decisions() -> None:
     for name in ("mlp_compiled", "mlp_eager"):
         assert read_trace(H200 / name / "trace.json.gz").decisions == ()
     eager = read_trace(H200 / "mlp_eager" / "trace.json.gz")
-    assert not traced_regions.regions_of(eager) and overview.what_it_is(eager).startswith("Eager")
+    assert not traced_regions.regions_of(eager) and report(eager).contents.startswith("eager")
 
 
 def test_files_tell_more_than_the_trace_so_they_are_used() -> None:
@@ -45,7 +45,7 @@ def test_files_tell_more_than_the_trace_so_they_are_used() -> None:
 def test_every_compiled_capture_is_seen_as_compiled(path: Path) -> None:
     recording = read_trace(path)
     regions = traced_regions.regions_of(recording)
-    assert regions and not overview.what_it_is(recording).startswith("Eager")
+    assert regions and not report(recording).contents.startswith("eager")
     inside = [
         launch
         for launch in recording.launches

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fxscope.analysis import traced_regions
 from fxscope.analysis.report import others, report
-from fxscope.index import index_of
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.findings import change_words_of, decision_title, match_line, number, op_change_words
-from fxscope.text import counted, listed, microseconds
+from fxscope.text import microseconds, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +29,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
         rows = missed(made)
         out.append(
             {
-                "what": what_it_is(recording),
+                "what": what(recording, made),
                 "predicted": made.step.predicted,
                 "unknown": made.unknown,
                 "figures": strip.figures(made),
@@ -104,26 +102,12 @@ def missed(made: Report) -> list[dict[str, Any]]:
     return out
 
 
-def what_it_is(recording: Recording) -> str:
-    """In one line what the page shows: compiled, eager, a plan or a trace alone, and where it ran."""
-    where = recording.environment.device
-    steps = counted(index_of(recording).num_steps, "step")
-    measured = f"measured over {steps}{f' on {where}' if where else ''}"
-    stages = {graph.stage for graph in recording.graphs}
-    if recording.environment.target:
-        return f"A plan for {recording.environment.target}: what Inductor would write for it. Nothing was run on one."
-    if recording.calls or stages & {"post_grad", "pre_grad", "forward", "joint"}:
-        return f"Compiled, {measured}." if recording.launches else "Compiled; no run was measured."
-    if regions := traced_regions.regions_of(recording):
-        names = listed(list(dict.fromkeys(region.compile_id or "?" for region in regions)), 3)
-        outside = ", with eager ops around it" if "eager" in stages else ""
-        return f"Compiled code (region {names}){outside}, {measured}; a trace alone: no graph of it, no reasons."
-    if "eager" in stages:
-        timed = recording.launches or any(node.timing for graph in recording.graphs for node in graph.nodes)
-        return f"Eager, {measured}." if timed else "Eager; no time was measured."
-    if recording.launches or recording.ops:
-        return f"A trace alone, {measured}: kernels and times, no graph."
-    return "Nothing was run and nothing compiled."
+def what(recording: Recording, made: Report) -> str:
+    """In one line what the page shows: a plan, or what ran, and where."""
+    if target := recording.environment.target:
+        return f"A plan for {target}: what Inductor would write for it. Nothing was run on one."
+    ran = [made.contents, made.device] if recording.launches or recording.ops else ["nothing was run"]
+    return sentence(" · ".join(part for part in ran if part) or "a trace alone: kernels and times, no graph")
 
 
 def compile_row(row: CompileRow) -> dict[str, Any]:
@@ -154,17 +138,11 @@ def gaps(recording: Recording) -> list[list[Any]]:
 
 
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:
-    other = position + 1
-    index: list[dict[str, int]] = (
-        [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[other])]
-        if other < len(recordings)
-        else [{}, {}]
-    )
+    """The comparison of the first recording with that at `position + 1`."""
+    index = [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[position + 1])]
 
     def use(item: KernelUse, side: int) -> dict[str, Any]:
-        same = ("position", "kernel", "category", "bytes", "ops", "sources", "registers")
-        found = {"us": item.time_us, "share": item.share_of_roof, "call": index[side].get(item.call or "", -1)}
-        return found | {key: getattr(item, key) for key in same}
+        return {**msgspec.structs.asdict(item), "call": index[side].get(item.call or "", -1)}
 
     def time(item: TimeComparison | None) -> dict[str, str] | None:
         if item is None:

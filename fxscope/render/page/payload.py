@@ -7,17 +7,19 @@ like) become visible escapes here, once, for every string that reaches the page.
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import zlib
 from collections import Counter
 from functools import cache, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from fxscope import english
-from fxscope.columns import blocks_of, column, picked
+from fxscope.columns import column
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
 from fxscope.passes import stages
@@ -118,10 +120,11 @@ class Interned:
         return self.index[value]
 
 
-def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, Any]:
-    """One list per field; a column in which nothing is known is left out."""
+def columns(rows: Iterable[Any], names: str = "", **fields: Callable[[Any], Any]) -> dict[str, Any]:
+    """One list per field; a column in which nothing is known is left out. `names` are attributes of the rows."""
     rows = list(rows)
-    return filled(len(rows), **{name: [get(row) for row in rows] for name, get in fields.items()})
+    getters = {name: attrgetter(name) for name in names.split()} | fields
+    return filled(len(rows), **{name: list(map(get, rows)) for name, get in getters.items()})
 
 
 def filled(number: int, **values: list[Any]) -> dict[str, Any]:
@@ -142,13 +145,15 @@ class Encoder:
         self.nodes: list[dict[str, int]] = [
             {node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs
         ]
-        self.ops: Sequence[Any]
-        self.launches: Sequence[Any]
-        self.left_out: str | None
-        self.ops, self.launches, self.left_out = events_of(recording)
-        starts = (column(items, "start_ns") for items in (self.ops, self.launches))
+        self.rows, self.left_out = rows_of(recording)
+        starts = (self.read(kind, "start_ns") for kind in ("ops", "launches"))
         self.base: int = min((min(times) for times in starts if times), default=0)
-        self.op_index: dict[int, int] = {op: position for position, op in enumerate(column(self.ops, "id"))}
+        self.op_index: dict[int, int] = {op: position for position, op in enumerate(self.read("ops", "id"))}
+
+    def read(self, kind: str, field: str) -> list[Any]:
+        """A field of the ops or launches that the page shows."""
+        values = column(getattr(self.recording, kind), field)
+        return values if self.rows is None else [values[row] for row in self.rows[kind]]
 
     def inside(self, graph_id: str | None, wanted: Iterable[str]) -> list[int]:
         """The positions of nodes in their graph; those it does not have are left out."""
@@ -186,12 +191,11 @@ class Encoder:
             "steps": [[s.index, s.name, s.start_ns - self.base, s.duration_ns] for s in recording.steps],
             "links": columns(
                 [x for x in recording.links if self.has(x.from_) and self.has(x.to)],
+                "relation evidence",
                 a=lambda x: self.graphs[x.from_[0]],
                 an=lambda x: self.nodes[self.graphs[x.from_[0]]][x.from_[1]],
                 b=lambda x: self.graphs[x.to[0]],
                 bn=lambda x: self.nodes[self.graphs[x.to[0]]][x.to[1]],
-                relation=lambda x: x.relation,
-                evidence=lambda x: x.evidence,
             ),
             "decisions": self.decision_columns(),
             "codes": [
@@ -209,11 +213,8 @@ class Encoder:
         """The kernel calls of the generated code."""
         return columns(
             self.recording.calls,
-            id=lambda c: c.id,
+            "id handle kernel type flops",
             graph=lambda c: self.graphs.get(c.graph, -1),
-            handle=lambda c: c.handle,
-            kernel=lambda c: c.kernel,
-            type=lambda c: c.type,
             nodes=lambda c: self.inside(c.graph, c.nodes),
             folded=lambda c: self.inside(c.graph, c.folded),
             named=lambda c: self.inside(c.graph, [name for name in c.named_only if name not in c.biases]),
@@ -221,7 +222,6 @@ class Encoder:
             evidence=lambda c: c.nodes_evidence,
             read=lambda c: c.bytes_read,
             written=lambda c: c.bytes_written,
-            flops=lambda c: c.flops,
             timing=lambda c: (t := c.timing) and [t.count, t.typical_us, t.min_us, t.max_us, labels.middle([t])],
             estimated=lambda c: [labels.planned_words(c), labels.planned_basis(c)] if c.estimated_basis else None,
             roof=lambda c: c.roof and msgspec.to_builtins(c.roof),
@@ -235,12 +235,13 @@ class Encoder:
 
     def launch_columns(self) -> dict[str, Any]:
         """Return what ran on a device; times from the first event on."""
-        read = partial(column, self.launches)
-        evidence, inside = read("evidence"), cache(self.inside)
+        read = partial(self.read, "launches")
+        evidence, inside, names = read("evidence"), cache(self.inside), read("name")
+        decoded = dict(zip(names, read("decoded"), strict=True))
         return filled(
-            len(self.launches),
+            len(names),
             id=read("id"),
-            name=self.interned(read("name")),
+            name=self.interned(names),
             category=self.interned(read("category")),
             step=read("step"),
             start=[start - self.base for start in read("start_ns")],
@@ -255,42 +256,22 @@ class Encoder:
             nodes=[
                 inside(graph, nodes) if nodes else () for graph, nodes in zip(read("graph"), read("nodes"), strict=True)
             ],
-            bytes=self.bytes_moved(),
+            bytes=read("bytes") if len(names) <= MAX_DETAILED else [],
             e_op=[item.op for item in evidence],
             e_call=[item.call for item in evidence],
-            chain=self.listed(read("chain"), " › "),
-            runtime=self.listed(read("runtime"), ", "),
-            config=self.in_words(
-                self.launches, launch_config, "grid", "block", "registers", "shared_bytes", "occupancy"
-            ),
-            decoded=self.decoded(),
+            chain=self.listed(read("chain"), " › ".join),
+            runtime=self.listed(read("runtime"), ", ".join),
+            config=self.in_words("launches", launch_config, "grid", "block", "registers", "shared_bytes", "occupancy"),
+            decoded=self.listed(names, lambda name: decoded_words(decoded[name])),
         )
-
-    def bytes_moved(self) -> list[int | None]:
-        """The size of each copy and memset; a kernel has none."""
-        found: list[int | None] = [None] * len(self.launches)
-        rows = [
-            row for row, kind in enumerate(column(self.launches, "category")) if kind in ("gpu_memcpy", "gpu_memset")
-        ]
-        for row, launch in zip(rows, picked(self.launches, rows, ("bytes",)), strict=True):
-            found[row] = launch.bytes
-        return found
-
-    def decoded(self) -> list[int]:
-        """Return what the name of each launch's kernel says; those of one name are decoded alike."""
-        said: dict[str, int] = {}
-        for name, decoded in zip(column(self.launches, "name"), column(self.launches, "decoded"), strict=True):
-            if name not in said:
-                said[name] = self.names.add(decoded_words(decoded))
-        return [said[name] for name in column(self.launches, "name")]
 
     def op_columns(self) -> dict[str, Any]:
         """The CPU's events; times from the first event on."""
-        read = partial(column, self.ops)
+        read = partial(self.read, "ops")
         graphs, nodes, sources = read("graph"), read("node"), read("source")
         places = {id(source): self.place(source) for source in sources}
         return filled(
-            len(self.ops),
+            len(graphs),
             name=self.interned(read("name")),
             category=self.interned(read("category")),
             step=read("step"),
@@ -298,7 +279,7 @@ class Encoder:
             start=[start - self.base for start in read("start_ns")],
             duration=read("duration_ns"),
             parent=[self.op_index.get(parent, -1) for parent in read("parent")],
-            shapes=self.in_words(self.ops, shape_words, "shapes", "dtypes"),
+            shapes=self.in_words("ops", shape_words, "shapes", "dtypes"),
             graph=[self.graphs.get(graph or "", -1) for graph in graphs],
             node=[
                 (self.inside(graph, [node]) or [-1])[0] if node else -1
@@ -307,41 +288,34 @@ class Encoder:
             place=[places[id(source)] for source in sources],
         )
 
-    def in_words(self, items: Sequence[Any], words: Callable[..., str | None], *fields: str) -> list[int]:
-        """Return the words on some fields of each item; nothing where there are many items."""
-        if len(items) > MAX_DETAILED:
+    def in_words(self, kind: str, words: Callable[..., str | None], *fields: str) -> list[int]:
+        """Return the words on some fields of each op or launch; nothing where there are many."""
+        if len(self.read(kind, "id")) > MAX_DETAILED:
             return []
-        rows = (zip(*block.values(), strict=True) for block in blocks_of(items, fields))
-        return [self.names.add(words(*row)) for block in rows for row in block]
+        return [self.names.add(words(*row)) for row in zip(*(self.read(kind, field) for field in fields), strict=True)]
 
     def interned(self, names: Sequence[str | None]) -> list[int]:
-        known = {name: self.names.add(name) for name in dict.fromkeys(names)}
-        return [known[name] for name in names]
+        return self.listed(names, lambda name: name)
 
-    def listed(self, lists: Sequence[tuple[str, ...]], between: str) -> list[int]:
-        """The position of each list as a text."""
-        joined = cache(lambda one: self.names.add(between.join(one) or None))
-        return [joined(one) for one in lists]
+    def listed(self, values: Sequence[Any], words: Callable[[Any], str | None]) -> list[int]:
+        """The position of the words on each value; equal values are put into words once."""
+        known = {value: self.names.add(words(value) or None) for value in dict.fromkeys(values)}
+        return [known[value] for value in values]
 
     def decision_columns(self) -> dict[str, list[Any]]:
         ends = labels.Ends(self.recording)
         return columns(
             self.recording.decisions,
+            "verdict how reason hint config evidence",
             graph=lambda d: self.graphs.get(d.graph, -1),
             a=lambda d: self.inside(d.graph, d.a),
             b=lambda d: self.inside(d.other_graph or d.graph, d.b),
             other=lambda d: self.graphs.get(d.other_graph or "", -1),
             a_call=lambda d: self.calls.get(d.a_call or "", -1),
             b_call=lambda d: self.calls.get(d.b_call or "", -1),
-            verdict=lambda d: d.verdict,
-            how=lambda d: d.how,
-            reason=lambda d: d.reason,
             raw=lambda d: d.raw_reason if d.reason_code != "torch_says" else None,
-            hint=lambda d: d.hint,
-            config=lambda d: d.config,
             bytes=lambda d: d.saved_bytes,
             launches=lambda d: d.saved_launches,
-            evidence=lambda d: d.evidence,
             title=lambda d: " → ".join(ends(d)),
             price=lambda d: labels.price(d, self.recording) if d.verdict != "fused" and d.saved_bytes else None,
         )
@@ -360,24 +334,17 @@ def first_graphs(recording: Recording) -> tuple[int, int]:
     return default, next((i for i, g in graphs if (g.stage, g.compile_id, g.direction) == same), default)
 
 
-def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str | None]:
-    """CPU events and launches, whole steps up to the limit, and what was left out in words."""
-    ops, launches = recording.ops, recording.launches
-    if len(ops) + len(launches) <= MAX_EVENTS:
-        return ops, launches, None
-    steps = [column(items, "step") for items in (ops, launches)]
-    sizes = Counter(step for found in steps for step in found)
-    kept: set[int] = set()
-    total = 0
-    for step in sorted(sizes):
-        total += sizes[step]
-        if kept and total > MAX_EVENTS:
-            break
-        kept.add(step)
+def rows_of(recording: Recording) -> tuple[dict[str, list[int]] | None, str | None]:
+    """The rows of ops and launches in whole steps up to the limit, `None` for all; what was left out in words."""
+    steps = {kind: column(getattr(recording, kind), "step") for kind in ("ops", "launches")}
+    if sum(map(len, steps.values())) <= MAX_EVENTS:
+        return None, None
+    sizes = Counter(step for found in steps.values() for step in found)
+    totals = zip(sorted(sizes), itertools.accumulate(sizes[step] for step in sorted(sizes)), strict=True)
+    kept = {step for place, (step, total) in enumerate(totals) if not place or total <= MAX_EVENTS}
     words = f"steps {min(kept)}–{max(kept)} of {len(sizes)}" if len(kept) > 1 else f"step {min(kept)} of {len(sizes)}"
-    inside = ([place for place, step in enumerate(found) if step in kept] for found in steps)
-    shown = [picked(items, found) for items, found in zip((ops, launches), inside, strict=True)]
-    return shown[0], shown[1], f"{words}: the rest is in the recording"
+    rows = {kind: [row for row, step in enumerate(found) if step in kept] for kind, found in steps.items()}
+    return rows, f"{words}: the rest is in the recording"
 
 
 def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict[str, Any]:
@@ -390,12 +357,7 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
         "direction": graph.direction,
         "nodes": columns(
             graph.nodes,
-            name=lambda n: n.name,
-            op=lambda n: n.op,
-            target=lambda n: n.target,
-            kind=lambda n: n.kind,
-            nature=lambda n: n.nature,
-            reason=lambda n: n.reason,
+            "name op target kind nature reason aliases",
             shape=scene.tensor_of,
             stride=lambda n: n.outputs[0].stride if n.outputs else None,
             aten=lambda n: n.original_aten,
@@ -403,7 +365,6 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
             place=lambda n: place(n.source),
             median=lambda n: n.timing.typical_us if n.timing else None,
             parent=lambda n: index.get(n.parent or "", -1),
-            aliases=lambda n: n.aliases,
         ),
         "inputs": made.inputs,
         "call": made.call_of,

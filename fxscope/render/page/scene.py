@@ -1,8 +1,7 @@
 """A graph as the page draws it: boxes with their words and sizes, and nested groups.
 
-Groups are nn.Modules, kernel calls (each inside the innermost module that holds all of its ops), inside a kernel call
-the nodes that one written op was decomposed into and, in an eager graph, ops that call others. What is folded, and where
-boxes go, is decided in the page (`fold.js`, `layout.js`).
+Groups are nn.Modules, kernel calls (each inside the innermost module that holds all of its ops) and, in an eager graph,
+ops that call others. What is folded, and where boxes go, is decided in the page (`fold.js`, `layout.js`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from fxscope.render import labels
 from fxscope.text import counted, microseconds, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fxscope.model import Graph, KernelCall, Node, Recording
 
@@ -26,15 +25,13 @@ MAX_TITLE = 46
 MAX_NOTE = 56
 SMALL_KINDS = frozenset({"view", "folded", "eliminated", "input"})
 _SELF = re.compile(r"^(?:L\[['\"]?self['\"]?\]|self|model)\.?")
-_TEXT_ARGUMENT = re.compile(r"=\s*'(\w+)'")  # approximate = 'tanh'
 _INDEX = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
 
 
 class Group(NamedTuple):
     """A frame of the picture.
 
-    `kind` is "module", "repeat" (numbered modules of one structure), "call", "written" (one op of the user's code,
-    decomposed) or "op".
+    `kind` is "module", "repeat" (numbered modules of one structure), "call" or "op".
 
     `ref` is the call's index or the op's node. `note` is the second line of an open frame: a kernel's name.
     """
@@ -137,20 +134,7 @@ class GroupBuilder:
         self.home: list[int] = [-1] * len(graph.nodes)
         self.own: dict[int, int] = {}
         self.group_of_call: dict[int, int] = {}
-        self.group_written: dict[int, int] = {}  # node → the group of the op it was written as
         self.of_module: dict[tuple[str, ...], int] = {}
-        self.origins: dict[str, tuple[str, str]] = {}  # node → the written op: where, and its target
-        self.variant: dict[tuple[str, str], str] = {}
-        # The op of the user's code that each node was lowered from, and which variant of it was asked for.
-        earlier = {g.id: g for g in recording.graphs if g.stage == "pre_grad"}
-        nodes = {(g.id, node.name): node for g in earlier.values() for node in g.nodes}
-        for link in recording.links:
-            if link.relation == "lowered_to" and link.to[0] == graph.id and link.from_ in nodes:
-                node = nodes[link.from_]
-                origin = (f"{link.from_[0]}/{node.name}", node.target)
-                self.origins.setdefault(link.to[1], origin)
-                found = _TEXT_ARGUMENT.findall(node.arguments or "")
-                self.variant[origin] = f" ({', '.join(found)})" if found else ""
         self.types: dict[tuple[str, ...], str] = {
             module_path(n.source.module): n.source.module_type for n in graph.nodes if n.source and n.source.module_type
         }
@@ -190,13 +174,11 @@ class GroupBuilder:
                 cost, share = labels.cost_line(call, timed=False), call.roof.share if call.roof else None
                 parent = self.of_module.get(path, -1)
                 self.groups.append(Group(parent, "call", title, handle, cost, position, share, call.id, handle))
-                self.written_ops(inside, self.group_of_call[position], call)
         index = self.index
         parents = {node.parent for node in self.graph.nodes if node.parent in index}
         for position, node in enumerate(self.graph.nodes):
             call = self.call_of[position]
             home = self.group_of_call.get(call, self.of_module.get(paths[position], -1))
-            home = self.group_written.get(position, home)
             if node.parent is not None and node.parent in index:
                 home = self.own.get(index[node.parent], home)
             self.home[position] = home
@@ -240,23 +222,6 @@ class GroupBuilder:
         for position in used - outside:
             if self.home[position] == parent and self.graph.nodes[position].op in ("placeholder", "get_attr"):
                 self.home[position] = repeat
-
-    def written_ops(self, inside: Sequence[int], parent: int, call: KernelCall) -> None:
-        """Group the nodes of a call that one op of the user's code was decomposed into."""
-        by_origin: dict[tuple[str, str], list[int]] = {}
-        for position in inside:
-            node = self.graph.nodes[position]
-            origin = self.origins.get(node.name)
-            if origin is None and node.original_aten and node.source:
-                origin = (f"{node.source.file}:{node.source.line}:{node.source.module}", node.original_aten)
-            if origin is not None and node.nature != "view":
-                by_origin.setdefault(origin, []).append(position)
-        for (place, target), found in by_origin.items():
-            if len(found) > 1 and convex(found, self.inputs):
-                self.group_written.update(dict.fromkeys(found, len(self.groups)))
-                title = labels.op_title(target) + self.variant.get((place, target), "")
-                sub = counted(len(found), "op")
-                self.groups.append(Group(parent, "written", title, sub, "", -1, None, f"{call.id}/{place}/{target}"))
 
     def paths(self) -> list[tuple[str, ...]]:
         """The module of each node; of an input, the module that all of its users are in."""
@@ -341,20 +306,6 @@ def repeated(
             if len(found) > 2:
                 out |= dict.fromkeys(found, tuple(sorted(found, key=lambda path: int(path[-1]))))
     return out
-
-
-def convex(members: Iterable[int], inputs: Sequence[Sequence[int]]) -> bool:
-    """Return whether no way leads out of a set of nodes and back in: closed, it would be its own input."""
-    inside = set(members)
-    outside: set[int] = set()  # of those after the first member, what depends on one and is not a member
-    for position in range(min(inside), max(inside) + 1):
-        after = any(source in outside for source in inputs[position])
-        if position in inside:
-            if after:
-                return False
-        elif after or any(source in inside for source in inputs[position]):
-            outside.add(position)
-    return True
 
 
 def node_path(node: Node) -> tuple[str, ...]:

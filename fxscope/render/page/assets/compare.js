@@ -18,7 +18,7 @@ class Compare {
     const all = PAGE.all;
     if (all.length < 2) return;
     const rows = PAGE.comparison ? this.aligned() : this.unaligned();
-    const most = Math.max(...rows.flatMap((row) => row.cells.flatMap((cell) => cell.uses.map((u) => u.us || 0))), 1e-9);
+    const most = Math.max(...rows.flatMap((row) => row.cells.flatMap((cell) => cell.uses.map((u) => u.time_us || 0))), 1e-9);
     const columns = { style: { gridTemplateColumns: `repeat(${all.length}, minmax(240px, 1fr))` } };
     clear(
       this.host,
@@ -169,7 +169,7 @@ class Compare {
     const rows = Math.max(...lists.map((list) => list.length));
     const use = (segment) => ({
       kernel: segment.kernel || segment.ops,
-      us: segment.us,
+      time_us: segment.us,
       ops: [segment.ops],
       call: segment.ref && segment.ref[0] === 'call' ? segment.ref[1] : -1,
       sources: [],
@@ -237,12 +237,12 @@ class Compare {
                 ? use.ops.slice(0, 5).join(' · ')
                 : 'kernel',
           ),
-          el('span', { class: 'use-us' }, microseconds(use.us)),
+          el('span', { class: 'use-us' }, microseconds(use.time_us)),
           el('span', { class: 'use-name' }, shorten(r.short(use.kernel), 48)),
           el(
             'span',
             { class: 'use-bar', 'aria-hidden': 'true' },
-            el('i', { style: { width: `${Math.max(0.5, (100 * (use.us || 0)) / most)}%` } }),
+            el('i', { style: { width: `${Math.max(0.5, (100 * (use.time_us || 0)) / most)}%` } }),
           ),
           el(
             'span',
@@ -253,7 +253,7 @@ class Compare {
                 .map((s) => s.split('/').pop())
                 .join(', '),
               known(use.bytes) ? words(use.bytes, 'bytes') : null,
-              known(use.share) ? ofRoof(use.share, 'roof') : null,
+              known(use.share_of_roof) ? ofRoof(use.share_of_roof, 'roof') : null,
               known(use.registers) ? `${use.registers} registers` : null,
             ]
               .filter(Boolean)

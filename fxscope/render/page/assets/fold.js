@@ -124,12 +124,9 @@ function edgesBetween(graph, shownAs) {
   return [...edges.values()];
 }
 
-/** What stays closed when all is opened: the steps of a decomposition, and what an op that does the work asks for. */
+/** What stays closed when all is opened: what an op that does the work asks for. */
 function closedAtFirst(graph) {
   const closed = new Set();
-  (graph.groups.kind || []).forEach((kind, g) => {
-    if (kind === 'written') closed.add(g);
-  });
   for (const [node, g] of graph.own)
     if (graph.nodes.kind[node] === 'kernel' && graph.nodes.nature[node] !== 'composite') closed.add(g);
   return closed;

@@ -752,7 +752,7 @@ class GraphView {
       const [fill, stroke] = kindColours(extern ? 'kernel' : 'fused');
       return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke };
     }
-    if (frame.kind === 'written' || (frame.kind === 'op' && at(groups, 'meta', frame.id))) {
+    if (frame.kind === 'op' && at(groups, 'meta', frame.id)) {
       const [fill, stroke] = kindColours(this.groupKind(frame.id));
       return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke };
     }
@@ -992,7 +992,6 @@ class GraphView {
     const { groups } = this.graph;
     if (groups.kind[g] === 'call')
       return PAGE.theme.extern.includes(this.recording.calls.type[groups.ref[g]]) ? 'kernel' : 'fused';
-    if (groups.kind[g] === 'written') return 'fused';
     if (groups.kind[g] === 'op') return this.graph.nodes.kind[groups.ref[g]];
     return null;
   }
