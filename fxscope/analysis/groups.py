@@ -251,14 +251,14 @@ class _Total:
 
     def __init__(self, facts: PlaceFacts) -> None:
         self.facts = facts
-        self.by_step: dict[int, int] = defaultdict(int)
+        self.by_step: dict[int, float] = defaultdict(float)  # ns of launches, µs of planned calls
         self.launches: dict[int, int] = defaultdict(int)
         self.places: dict[int, set[Any]] = defaultdict(set)
         self.modules: dict[str, None] = dict.fromkeys(facts.modules)
         self.kernels: dict[str, None] = {}
         self.calls: dict[str, None] = {}
         self.nodes: dict[tuple[str, str], None] = {}
-        self.roofed_ns, self.roof = 0, 0.0
+        self.roofed, self.roof = 0.0, 0.0
         self.start_ns: int | None = None  # in the typical step
 
     def add_place(self, facts: PlaceFacts) -> None:
@@ -280,7 +280,7 @@ class _Total:
             (self.nodes, other.nodes),
         ):
             mine.update(theirs)
-        self.roofed_ns, self.roof = self.roofed_ns + other.roofed_ns, self.roof + other.roof
+        self.roofed, self.roof = self.roofed + other.roofed, self.roof + other.roof
         starts = [start for start in (self.start_ns, other.start_ns) if start is not None]
         self.start_ns = min(starts, default=None)
 
@@ -324,18 +324,23 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
         total.kernels[name] = None
         if facts.roof is not None:
             total.roof += facts.roof * duration
-            total.roofed_ns += duration
+            total.roofed += duration
     in_order = sorted(
         _of_any_shape(totals.values(), index.num_steps), key=lambda total: (total.start_ns is None, total.start_ns or 0)
     )
-    times = [per_step(total.by_step.values(), index.num_steps) for total in in_order]
-    # Medians do not add up to the step's median: their shares of it do.
-    shares = [time / (sum(times) or 1) for time in times]
-    device_us = index.device_us or 0.0
-    return [
-        _group(total, index.num_steps, share, share * device_us, order)
-        for order, (total, share) in enumerate(zip(in_order, shares, strict=True))
-    ]
+    return _finished(in_order, index.num_steps, index.device_us or 0.0)
+
+
+def _finished(in_order: Sequence[_Total], num_steps: int, device_us: float | None) -> list[KernelGroup]:
+    """The groups with their shares of the device time, of all groups together where there is none."""
+    times = [per_step(total.by_step.values(), num_steps) if total.by_step else None for total in in_order]
+    whole = sum(time or 0.0 for time in times)
+    out: list[KernelGroup] = []
+    for order, (total, time) in enumerate(zip(in_order, times, strict=True)):
+        share = time / (whole or 1) if time is not None else None  # medians do not add up to the step's median
+        time_us = share * device_us if share is not None and device_us is not None else time
+        out.append(_group(total, num_steps, share, time_us, order))
+    return out
 
 
 def _of_any_shape(totals: Iterable[_Total], num_steps: int) -> list[_Total]:
@@ -354,7 +359,7 @@ def _of_any_shape(totals: Iterable[_Total], num_steps: int) -> list[_Total]:
     return out
 
 
-def _group(total: _Total, steps: int, share: float, time_us: float, order: int) -> KernelGroup:
+def _group(total: _Total, steps: int, share: float | None, time_us: float | None, order: int) -> KernelGroup:
     facts = total.facts
     everything = sum(total.by_step.values())
     module = pattern(total.modules)
@@ -370,7 +375,7 @@ def _group(total: _Total, steps: int, share: float, time_us: float, order: int) 
         launches=per_step(total.launches.values(), steps),
         time_us=time_us,
         share=share if time_us else None,
-        roof=total.roof / everything if everything and total.roofed_ns == everything else None,
+        roof=total.roof / everything if everything and total.roofed == everything else None,
         shape=facts.shape or None,
         kernels=tuple(total.kernels),
         calls=tuple(total.calls),
@@ -439,45 +444,27 @@ def _first_facts(
 
 def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
     """The groups of kernel calls without launches: a plan's, with predicted times, or those of a compile's files."""
-    runs: Callable[[str], int] = runs_of(recording.compiles)
-    found = grouped(map(places.of_call, recording.calls), lambda facts: facts.key).values()
-    made = [_of_calls([facts for facts in same if facts.call is not None], runs) for same in found]
-    total_us = sum(group.time_us or 0.0 for group in made)
-    return [
-        replace(group, order=order, share=group.time_us / total_us if group.time_us is not None and total_us else None)
-        for order, group in enumerate(made)
-    ]
+    runs = runs_of(recording.compiles)
+    totals: dict[object, _Total] = {}
+    for call in recording.calls:
+        facts, times, time_us = places.of_call(call), runs(call.graph), call_us(call)
+        total = totals.setdefault(facts.key, _Total(facts))
+        total.add_place(facts)
+        total.kernels[call.kernel] = None
+        total.launches[0] += times
+        total.places[0].update((call.id, turn) for turn in range(times))
+        if time_us is not None:
+            total.by_step[0] += time_us * times
+            total.roof += (facts.roof or 0.0) * time_us * times
+            total.roofed += time_us * times if facts.roof else 0
+    found = _finished(list(totals.values()), 1, None)
+    timed = {call.id for call in recording.calls if call.timing}
+    return [replace(group, predicted=timed.isdisjoint(group.calls)) for group in found]
 
 
 def call_us(call: KernelCall) -> float | None:
     """The median time of a call, else the predicted one."""
     return call.timing.typical_us if call.timing else call.estimated_us
-
-
-def _of_calls(same: Sequence[PlaceFacts], runs: Callable[[str], int]) -> KernelGroup:
-    calls = [facts.call for facts in same if facts.call is not None]
-    times = [time * runs(call.graph) for call in calls if (time := call_us(call)) is not None]
-    roofs = [(call.roof.share, time) for call in calls if call.roof and call.roof.share and (time := call_us(call))]
-    modules = tuple(dict.fromkeys(module for facts in same for module in facts.modules))
-    number = sum(runs(call.graph) for call in calls)
-    whole = roofs and len(roofs) == len(calls)
-    return KernelGroup(
-        id=_id(same[0], pattern(modules)),
-        label=same[0].label,
-        ops=same[0].ops,
-        phase=same[0].phase,
-        module=pattern(modules),
-        modules=modules,
-        count=number,
-        launches=number,
-        time_us=sum(times) if times else None,
-        predicted=not any(call.timing for call in calls),
-        roof=sum(roof * time for roof, time in roofs) / sum(time for _, time in roofs) if whole else None,
-        shape=same[0].shape or None,
-        kernels=tuple(dict.fromkeys(call.kernel for call in calls)),
-        calls=tuple(call.id for call in calls),
-        nodes=tuple(node for facts in same for node in facts.nodes),
-    )
 
 
 class NamedEnd(NamedTuple):
