@@ -388,12 +388,6 @@ def _id(facts: PlaceFacts, module: str | None) -> str:
     return "/".join(part for part in (facts.phase, module, facts.label) if part)
 
 
-def modules_of_launches(recording: Recording) -> list[str]:
-    """The module path of each launch, "" where none or several are known."""
-    facts = _facts_of_launches(recording, kept(recording, "places", Places))
-    return [item.modules[0] if len(item.modules) == 1 else "" for item in facts]
-
-
 def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]:
     """The facts of each launch; equal ones are one object. Of equal launches one is looked at: chains and shapes cost most."""
     index, launches = index_of(recording), recording.launches

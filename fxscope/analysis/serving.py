@@ -1,17 +1,14 @@
-"""Passes of a serving engine in a trace: prefill or decode, with which graphs, and device time per phase and layer.
+"""Passes of a serving engine in a trace: prefill or decode, with which graphs, and device time per phase.
 
-vLLM and SGLang annotate each pass of the model. A device event belongs to the pass during which the CPU launched it, a
-replay's events with their graph; a layer is known where a module path has it, else the time has no layer.
+vLLM and SGLang annotate each pass of the model. A device event belongs to the pass during which the CPU launched it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fxscope.analysis.groups import modules_of_launches, numberless
 from fxscope.columns import column
 from fxscope.model import Item
 
@@ -43,24 +40,11 @@ class PhaseRow(Item, frozen=True, kw_only=True):
     time_us: float = 0.0
 
 
-class LayerRow(Item, frozen=True, kw_only=True):
-    """A part of the model's layers in one phase: "Qwen3Attention" of 36 layers. No part: not in a layer, or not known."""
-
-    phase: ServingPhase | None
-    layers: str | None = None  # "Qwen3DecoderLayer"
-    part: str | None = None
-    count: int = 0  # layers
-    time_us: float = 0.0
-    median_us: float | None = None  # of one layer
-    max_us: float | None = None
-
-
 class Serving(Item, frozen=True, kw_only=True):
     """The passes of a serving engine."""
 
     engine: str | None
     phases: tuple[PhaseRow, ...]
-    layers: tuple[LayerRow, ...]
 
 
 class Pass(NamedTuple):
@@ -137,38 +121,4 @@ def serving(recording: Recording) -> Serving | None:
     return Serving(
         engine=engines.pop() if len(engines) == 1 else None,
         phases=tuple(sorted(phases, key=lambda item: -item.time_us)),
-        layers=tuple(_layers(recording, rows)),
     )
-
-
-def _layers(recording: Recording, rows: dict[ServingPhase | None, list[int]]) -> list[LayerRow]:
-    """Device time by part of a layer: the outermost module that occurs with several numbers, and the module in it."""
-    paths = [[part.strip() for part in module.split(".")] for module in modules_of_launches(recording)]
-    numbers: dict[tuple[int, str], set[str]] = defaultdict(set)
-    for path in paths:
-        for depth, part in enumerate(path):
-            numbers[depth, numberless(part)].add(part)
-    durations = column(recording.launches, "duration_ns")
-    out: list[LayerRow] = []
-    for phase, mine in rows.items():
-        times: dict[tuple[str | None, str | None], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-        for row in mine:
-            path = paths[row]
-            depth = next((at for at, part in enumerate(path) if len(numbers[at, numberless(part)]) > 1), None)
-            layer = None if depth is None else numberless(path[depth]).removesuffix("_#")
-            inside = path[depth + 1 : depth + 2] if depth is not None else []
-            part = numberless(inside[0]).removesuffix("_#") if inside else None
-            times[layer, part]["" if depth is None else path[depth]] += durations[row] / 1e3
-        for (layer, part), by_layer in times.items():
-            out.append(
-                LayerRow(
-                    phase=phase,
-                    layers=layer,
-                    part=part,
-                    count=len(by_layer) if layer else 0,
-                    time_us=sum(by_layer.values()),
-                    median_us=median(by_layer.values()) if layer else None,
-                    max_us=max(by_layer.values()) if layer else None,
-                )
-            )
-    return sorted(out, key=lambda item: (item.phase or "", item.layers is None, -item.time_us))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fxscope.model import Launch, Recording
 
 _REGION = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
-_CALL = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
+_CALL = re.compile(r"^## Call CompiledFxGraph .* ##$")
 MORE = (
     "Which nodes ran in which kernel, and why two kernels were not fused, is in the compile's files: run once more with "
     "TORCH_TRACE=FOLDER, then fxscope view TRACE --compile-log FOLDER; or record the run: fxscope run SCRIPT."
@@ -25,14 +25,12 @@ class TracedRegion(NamedTuple):
     """One compiled graph as a trace shows it."""
 
     compile_id: str | None
-    key: str | None  # of the FX graph cache
     backward: bool
 
     @property
     def title(self) -> str:
-        """ "compiled region 0/0, backward (cache key fabc…)"."""
-        direction = ", backward" if self.backward else ""
-        return f"compiled region {self.compile_id or '?'}{direction}" + (f" (cache key {self.key})" if self.key else "")
+        """ "compiled region 0/0, backward"."""
+        return f"compiled region {self.compile_id or '?'}{', backward' if self.backward else ''}"
 
 
 def regions_of(recording: Recording) -> dict[TracedRegion, list[str]]:
@@ -56,12 +54,10 @@ def _regions(recording: Recording) -> dict[TracedRegion, list[str]]:
 
 def _region_of(launch: Launch) -> TracedRegion | None:
     ids = [found["id"] for name in launch.chain if (found := _REGION.match(name))]
-    keys = [found["key"] for name in launch.chain if (found := _CALL.match(name))]
-    if not ids and not keys:
+    if not ids and not any(map(_CALL.match, launch.chain)):
         return None
-    key = keys[-1] if keys and keys[-1] != "None" else None
     backward = any("CompiledFunctionBackward" in name for name in launch.chain)
-    return TracedRegion(ids[-1] if ids else None, key, backward)
+    return TracedRegion(ids[-1] if ids else None, backward)
 
 
 def lines(recording: Recording) -> list[str]:

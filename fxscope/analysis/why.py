@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
-from fxscope.analysis.groups import Places, call_ops, ends_of, groups, pattern
+from fxscope.analysis.groups import Places, ends_of, groups, pattern
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
 from fxscope.errors import PassError
@@ -271,13 +271,7 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
         return f"{first} and {second}: unknown. The buffers of their kernel calls were not read."
     if a.call is None or b.call is None:
         return f"{first} and {second}: never considered. No tensor is known to pass between them."
-    way = path(recording, a, b)
-    text = f"{first} and {second}: never considered, no shared buffer."
-    if way:
-        nodes = index_of(recording).nodes
-        between = ("·".join(call_ops(calls[call], nodes.get(calls[call].graph, {})) or (call,)) for call in way)
-        text += f" Between them: {', then '.join(between)}."
-    return text
+    return f"{first} and {second}: never considered, no shared buffer."
 
 
 def what_became(recording: Recording, place: Place) -> list[str]:
@@ -287,18 +281,3 @@ def what_became(recording: Recording, place: Place) -> list[str]:
         for node in recording.graph(place.graph).nodes
         if node.name in place.nodes
     ]
-
-
-def path(recording: Recording, a: Place, b: Place) -> list[str]:
-    """The calls on the shortest way of neighbours between two calls, both left out."""
-    from networkx import Graph, NetworkXNoPath, NodeNotFound, shortest_path
-
-    neighbours: Graph[str] = Graph(
-        (item.a_call, item.b_call)
-        for item in recording.decisions
-        if item.a_call and item.b_call and item.a_call != item.b_call and item.other_graph is None
-    )
-    try:
-        return cast("list[str]", shortest_path(neighbours, a.call, b.call))[1:-1]
-    except (NetworkXNoPath, NodeNotFound):
-        return []

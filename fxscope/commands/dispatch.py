@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis import select
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-from fxscope.text import listed
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
 
     from fxscope.model import Recording
 
@@ -26,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "op",
         metavar="OP",
-        help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; with --recording, one of its nodes; "
+        help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; "
         "FILE.py:FACTORY; or FILE.py:FUNCTION with one --shape per tensor",
     )
     parser.add_argument(
@@ -41,9 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--shape", action="append", metavar="8x16", help="shape of the next tensor, with --trace; repeatable"
     )
     parser.add_argument("--dtype", default="float32", metavar="DTYPE", help="of the example tensors (default float32)")
-    parser.add_argument(
-        "--recording", metavar="RECORDING", help="take OP's target, shapes and dtype from this recording"
-    )
     parser.add_argument("--format", choices=FORMS, default="all", help="print one form (default: all)")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
     common.add_budget_option(parser)
@@ -54,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     op, shapes, dtype = arguments.op, _shapes(arguments.shape), arguments.dtype
     if ".py:" in op and factories.is_factory(op):
-        common.refuse(arguments, f"{op} is run as it is", "recording", "trace", "autocast")
+        common.refuse(arguments, f"{op} is run as it is", "trace", "autocast")
         if arguments.format != "all":
             raise FxscopeError("--format means nothing here: a function's chain of ops has one form.")
         if not shapes:
@@ -70,8 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.model import replace
     from fxscope.render import dispatch as text
 
-    if arguments.recording:
-        op, shapes, dtype = from_recording(arguments.recording, op, shapes, dtype)
     device = arguments.device or ("cuda" if can_run("cuda") else "cpu")
     found = dispatch_table.describe(op, device=device, requires_grad=not arguments.no_grad, autocast=arguments.autocast)
     if arguments.trace:
@@ -163,27 +156,3 @@ def can_run(device: str) -> bool:
 
     kind = device.split(":")[0]
     return kind in ("cpu", "meta") or (kind == "cuda" and dispatch_table.has_device())
-
-
-def from_recording(
-    path: str, name: str, shapes: tuple[tuple[int, ...], ...], dtype: str
-) -> tuple[str, tuple[tuple[int, ...], ...], str]:
-    """Target, shapes and dtype of a node or an op of a recording. Raises FxscopeError where it has none of that name."""
-    recording = common.read(path)
-    for graph in recording.graphs:
-        for node in graph.nodes:
-            if name in (node.name, node.target) and node.op in CALLS:
-                by_name = {item.name: item for item in graph.nodes}
-                metas = [by_name[item].outputs[0] for item in node.inputs if item in by_name and by_name[item].outputs]
-                kind = next((meta.dtype for meta in metas if meta.dtype), None)
-                return node.target, shapes or _known(meta.shape for meta in metas), kind or dtype
-    for op in recording.ops:
-        if op.name in (name, f"aten::{name}") and op.shapes:
-            return op.name, shapes or _known(filter(None, op.shapes)), next(iter(op.dtypes or ()), None) or dtype
-    names = [node.name for graph in recording.graphs for node in graph.nodes if node.op in CALLS]
-    raise FxscopeError(f"{path} has no node or op {name!r}; it has {listed(names, 12) or 'none'}.")
-
-
-def _known(shapes: Iterable[Iterable[int | str]]) -> tuple[tuple[int, ...], ...]:
-    """The shapes without a symbol in them."""
-    return tuple(tuple(map(int, shape)) for shape in shapes if all(isinstance(size, int) for size in shape))

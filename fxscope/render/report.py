@@ -222,7 +222,7 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
 
 
 def serving(found: Serving, width: int, *, everything: bool) -> list[str]:
-    """The phases of a serving engine's passes; with `everything` the parts of the layers in each."""
+    """The phases of a serving engine's passes; what ran outside of them where it is much, or with `everything`."""
     total = sum(row.time_us for row in found.phases) or 1.0
     rows: list[list[str]] = []
     for row in found.phases:
@@ -233,21 +233,7 @@ def serving(found: Serving, width: int, *, everything: bool) -> list[str]:
         words = [counted(row.passes, "pass", "passes"), ", ".join(batch), graphs] if row.phase else ["", "", ""]
         rows.append([row.phase or "outside", *words, microseconds(row.time_us), percent(row.time_us / total)])
     out = [f"Passes of {found.engine or 'a serving engine'}, device time"]
-    out += [cut(f"  {line}", width) for line in aligned(rows, left={0, 1, 2, 3})]
-    layers = [row for row in found.layers if row.layers]
-    if not everything or not layers:
-        return out if layers else [*out, "  Layers are not known: no kernel's module names one"]
-    parts: list[list[str]] = [["", "", "layers", "time", "median", "most"]]
-    for row in found.layers:
-        numbers = [microseconds(row.median_us), microseconds(row.max_us)] if row.layers else ["", ""]
-        where = ".".join(part for part in (row.layers, row.part) if part) or "no layer known"
-        parts.append([row.phase or "outside", where, f"{row.count or ''}", microseconds(row.time_us), *numbers])
-    return [
-        *out,
-        "",
-        "Layers, device time of all and of one",
-        *(cut(f"  {x}", width) for x in aligned(parts, left={0, 1})),
-    ]
+    return out + [cut(f"  {line}", width) for line in aligned(rows, left={0, 1, 2, 3})]
 
 
 def purposes(rows: Sequence[PurposeRow], width: int) -> list[str]:

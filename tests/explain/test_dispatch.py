@@ -144,21 +144,6 @@ def test_shapes_that_do_not_fit_are_a_clear_error(capsys):
     assert cli.main(["dispatch", "linear", "--device", "toaster"]) == 2
 
 
-def test_a_node_of_a_recording_brings_its_shapes(capsys):
-    from tests.captures import H200
-
-    assert (
-        cli.main(
-            ["dispatch", "addmm", "--recording", str(H200 / "linear_compiled"), "--trace", "--device", "cpu", "--json"]
-        )
-        == 0
-    )
-    found = json.loads(capsys.readouterr().out)
-    assert found["name"] == "aten::addmm" and found["ran"]["shapes"] == [[64], [1024, 32], [32, 64]]
-    assert cli.main(["dispatch", "nothing_like_it", "--recording", str(H200 / "linear_compiled")]) == 2
-    assert "it has" in capsys.readouterr().err
-
-
 def test_an_autograd_function_of_the_users_is_run_by_its_apply(tmp_path, capsys):
     file = tmp_path / "own_autograd.py"
     file.write_text(
