@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fxscope.index import index_of, warm, whole_steps
+from fxscope.index import index_of, whole_steps
 from fxscope.model import replace
 from fxscope.text import microseconds, percent
 
@@ -63,9 +63,7 @@ def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None) -> Boun
     found = [item for item in steps if item.step in whole]
     busy = median(s.device_busy_us for s in found)
     known = times is not None and not times.while_recording
-    wall = times.median_us if times is not None and known else median(s.wall_us for s in warm(found))
-    if busy > wall:  # the first step, which warms up, is in one median and not in the other
-        busy = median(s.device_busy_us for s in warm(found))
+    wall = times.median_us if times is not None and known else median(s.wall_us for s in found)
     return bound(wall, min(busy, wall), while_recording=times is not None and not known)
 
 
