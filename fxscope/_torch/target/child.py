@@ -1,12 +1,10 @@
-"""Plans a model for a GPU that is not there, in a process of its own, and comes back with the recording.
+"""Plans a model for a GPU that is not there, in a forked copy of this process, and comes back with the recording.
 
     record_for_target("h200", factory="model.py:make")      # imports no torch here
     record(model, x, target="h200")
 
 The simulated GPU (`simulate.py`) patches torch globally and a mistake in it can abort the process: neither may touch
-the caller. A factory, or a model whose classes a fresh process can import, goes to a fresh process; of tensors only
-shapes and dtypes travel. A model of the running script itself, or one that cannot be pickled, is planned in a forked
-copy.
+the caller. The copy has the caller's model, whatever it is.
 """
 
 from __future__ import annotations
@@ -14,18 +12,16 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import importlib.util
-import json
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
+import time
 import warnings
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -35,11 +31,24 @@ from fxscope.model import Recording, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from multiprocessing.connection import Connection
     from multiprocessing.context import ForkProcess
+
+    Progress = Callable[[str], None]
 
 TIMEOUT_S = 600.0
 INSIDE = "FXSCOPE_INSIDE_CHILD"  # set in the environment of a child
-AT_OP = "\tat "  # before an op that the child is at, in what it says
+_ENVIRONMENT = {INSIDE: "1", "CUDA_VISIBLE_DEVICES": "", "KINETO_LOG_LEVEL": "6"}  # torch may not be imported yet
+
+
+class Request(NamedTuple):
+    """A plan to make: `call` is the model, its inputs and keyword inputs; of a factory, its name."""
+
+    gpu: gpus.Gpu
+    call: tuple[Any, tuple[Any, ...], dict[str, Any]] | str
+    compile: Mapping[str, Any] | None
+    backward: bool
+    keep: tuple[str, ...]
 
 
 def record_for_target(
@@ -51,7 +60,7 @@ def record_for_target(
     title: str | None = None,
     keep: tuple[str, ...] = (),
     timeout_s: float = TIMEOUT_S,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Recording:
     """Plan the model that a factory makes.
 
@@ -68,7 +77,7 @@ def record_for_target(
     Raises:
         CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
     """
-    _check(target, keep)
+    gpu = _checked(target, keep)
     location, _, function = factory.rpartition(":")
     if not location or not function:
         raise CaptureError(
@@ -79,8 +88,8 @@ def record_for_target(
         if not path.is_file():
             raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
         location = str(path)
-    request = _request(target, compile, backward, keep) | {"factory": f"{location}:{function}"}
-    return passes.run(replace(_planned(request, None, timeout_s, progress), title=title or function))
+    request = Request(gpu, f"{location}:{function}", compile, backward, keep)
+    return passes.run(replace(_planned(request, timeout_s, progress), title=title or function))
 
 
 def record(
@@ -93,30 +102,18 @@ def record(
     kwargs: Mapping[str, Any] | None = None,
     keep: tuple[str, ...] = (),
     timeout_s: float = TIMEOUT_S,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Recording:
     """Plan a model that exists in this process; see `record_for_target`. The model itself is left alone."""
-    _check(target, keep)
-    from fxscope._torch.target import skeleton
-
+    gpu = _checked(target, keep)
     model = getattr(model, "_orig_mod", model)  # an already compiled module
-    request = _request(target, compile, backward, keep)
+    request = Request(gpu, (model, tuple(inputs), dict(kwargs or {})), compile, backward, keep)
     name = str(getattr(model, "__qualname__", None) or type(model).__name__)
-    call = (model, tuple(inputs), dict(kwargs or {}))
-    with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
-        path = Path(folder, "model.pickle")
-        try:
-            path.write_bytes(skeleton.dumps(call))
-            recording = _planned(request | {"pickle": str(path)}, None, timeout_s, progress)
-        except skeleton.NotImportableError:  # a copy of this process has the model
-            recording = _planned(request, call, timeout_s, progress)
-    return passes.run(replace(recording, title=title or name))
+    return passes.run(replace(_planned(request, timeout_s, progress), title=title or name))
 
 
-# ---------------------------------------------------------------------- before and after
-
-
-def _check(target: str, keep: tuple[str, ...]) -> None:
+def _checked(target: str, keep: tuple[str, ...]) -> gpus.Gpu:
+    """Return the GPU of a request that can be answered here. Raises CaptureError."""
     if os.environ.get(INSIDE):
         raise CaptureError("a plan for another GPU is being made by this very process; it cannot make another one.")
     try:
@@ -138,138 +135,68 @@ def _check(target: str, keep: tuple[str, ...]) -> None:
             raise CaptureError(
                 f"planning for another GPU needs {package}. `fxscope doctor` says which version, and how to install it."
             )
+    return gpu
 
 
-def _request(target: str, compile: Any, backward: bool, keep: tuple[str, ...]) -> dict[str, Any]:
-    options = {} if compile in (None, True, False) else {"mode": compile} if isinstance(compile, str) else dict(compile)
-    if target.endswith(".json"):
-        target = str(Path(target).resolve())
-    return {"target": target, "compile": options, "backward": backward, "keep": list(keep), "sys_path": sys.path}
-
-
-# ---------------------------------------------------------------------- the two kinds of process
-
-
-class _Said:
-    """Messages of the child while it works, through a pipe: lines of progress, and the op that it is at."""
-
-    def __init__(self, progress: Callable[[str], None] | None) -> None:
-        self.progress, self.last, self.op = progress, "", ""
-
-    def listen(self, read_end: int) -> None:
-        with os.fdopen(read_end, encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if line.startswith(AT_OP):
-                    self.op = line.removeprefix(AT_OP).strip()
-                    continue
-                self.last = line.strip()
-                if self.progress is not None:
-                    self.progress(self.last)
-
-
-def _planned(request: dict[str, Any], call: Any, timeout_s: float, progress: Callable[[str], None] | None) -> Recording:
-    """Answer a request in a fresh Python; where a call is given, in a forked copy of this process, which has it."""
-    if progress is not None:
-        progress("starting a process for the plan")
-    with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
-        read_end, write_end = os.pipe()
-        request |= {"answer": str(Path(folder, "answer")), "log": str(Path(folder, "log")), "progress": write_end}
-        said = _Said(progress)
-        listener = threading.Thread(target=said.listen, args=(read_end,), daemon=True)
+def _planned(request: Request, timeout_s: float, progress: Progress | None) -> Recording:
+    """Answer a request in a forked copy of this process, which sends lines of progress, ops that it is at, and its answer."""
+    progress = progress or (lambda line: None)
+    progress("starting a process for the plan")
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    with receiver, tempfile.TemporaryFile() as log:
+        process = context.Process(target=_in_the_copy, args=(request, sender, log, getpid()))
+        with sender, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 warns of threads; the copy only traces and compiles
+            process.start()
+        end = time.monotonic() + timeout_s
+        said = {"progress": "", "op": ""}
         try:
-            process = _fresh(request, Path(folder, "request")) if call is None else _copy(request, call)
+            while receiver.poll(max(0.0, end - time.monotonic())):
+                kind, value = receiver.recv()
+                if kind == "recording":
+                    return msgspec.json.decode(value, type=Recording)
+                if kind == "error":
+                    raise CaptureError(value)
+                said[kind] = value
+                if kind == "progress":
+                    progress(value)
+            what = f"after {timeout_s:g} s"
+            advice = " Plan a part of the model, or allow more time."
+        except (EOFError, OSError):
+            process.join()
+            what = f"the process that makes it {children.died(process.exitcode or 0)}"
+            log.seek(0)
+            lines = log.read().decode(errors="replace").strip().splitlines()
+            advice = f" Its last words: {lines[-1][:300]}" if lines else ""
         finally:
-            listener.start()
-            os.close(write_end)
-        try:
-            code = _ended(process, timeout_s)
-        finally:
-            listener.join(timeout=5)
-        return _answer(request, said, code, timeout_s)
+            _end(process)
+    doing = f" while {said['progress']}" if said["progress"] else ""
+    at_op = f"; the op was {said['op']}" if said["op"] else ""
+    separator = " " if what.startswith("after") else ": "
+    raise CaptureError(f"no plan for {request.gpu.device_name}{separator}{what}{doing}{at_op}.{advice}")
 
 
-def _fresh(request: dict[str, Any], path: Path) -> subprocess.Popen[bytes]:
-    try:
-        path.write_text(json.dumps(request))
-    except (TypeError, ValueError) as error:
-        raise CaptureError(f"the compile options cannot be sent to another process: {error}.") from None
-    with Path(request["log"]).open("wb") as log:
-        return children.start(
-            "fxscope._torch.target.child_main",
-            str(path),
-            environment={INSIDE: "1", "CUDA_VISIBLE_DEVICES": "", "KINETO_LOG_LEVEL": "6", "PYTHONWARNINGS": "ignore"},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=(request["progress"],),
-            start_new_session=True,
-        )
+def _end(process: ForkProcess) -> None:
+    """Kill a copy, with the compilers that it has started, which may be none yet."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError):
+            if process.exitcode is None and process.pid is not None:
+                kill(process.pid, signal.SIGKILL)
+    process.join()
 
 
-def _copy(request: dict[str, Any], call: Any) -> ForkProcess:
-    process = multiprocessing.get_context("fork").Process(target=_in_the_copy, args=(request, call, getpid()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python 3.12 warns of threads; the copy only traces and compiles
-        process.start()
-    return process
-
-
-def _in_the_copy(request: dict[str, Any], call: Any, parent: int) -> None:
+def _in_the_copy(request: Request, sender: Connection, log: BinaryIO, parent: int) -> None:
     try:
         children.begin_copy(parent)
         os.setsid()
         faulthandler.disable()  # the caller's would write a crash's traceback to the caller's stderr
-        log = os.open(request["log"], os.O_WRONLY | os.O_CREAT)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        os.environ[INSIDE] = "1"
+        for stream in (1, 2):
+            os.dup2(log.fileno(), stream)
+        os.environ.update(_ENVIRONMENT)
         warnings.simplefilter("ignore")  # a caller that makes errors of warnings does not ask that of a new Triton
         from fxscope._torch.target import child_main
 
-        child_main.serve(request, call)
+        sender.send(child_main.answer(request, sender.send))
     finally:
         os._exit(0)  # whatever happened: never back into the caller's program
-
-
-def _ended(process: subprocess.Popen[bytes] | ForkProcess, timeout_s: float) -> int | None:
-    """Wait for a child; return its exit code, `None` where the time is over and it was killed."""
-    is_copy = not isinstance(process, subprocess.Popen)
-    wait = process.join if is_copy else process.wait
-    code = None
-    try:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            wait(timeout_s)
-        code = process.exitcode if is_copy else process.returncode
-    finally:
-        if code is None and process.pid is not None:
-            for kill in (os.killpg, os.kill):  # with the compilers that it has started, which may be none yet
-                with contextlib.suppress(ProcessLookupError):
-                    kill(process.pid, signal.SIGKILL)
-            wait()
-    return code
-
-
-def _answer(request: dict[str, Any], said: _Said, code: int | None, timeout_s: float) -> Recording:
-    """Turn what the child left behind into a recording, or into one clear error."""
-    name = gpus.load(request["target"]).device_name
-    doing = f" while {said.last}" if said.last else ""
-    at_op = f"; the op was {said.op}" if said.op else ""
-    try:
-        answer = json.loads(Path(request["answer"]).read_text())
-    except (OSError, ValueError):
-        if code is None:
-            raise CaptureError(
-                f"no plan for {name} after {timeout_s:g} s{doing}{at_op}. Plan a part of the model, or allow more time."
-            ) from None
-        lines = Path(request["log"]).read_text(errors="replace").strip().splitlines()
-        last = f" Its last words: {lines[-1][:300]}" if lines else ""
-        raise CaptureError(
-            f"no plan for {name}: the process that makes it {children.died(code)}{doing}{at_op}.{last}"
-        ) from None
-    if "not_importable" in answer:
-        from fxscope._torch.target.skeleton import NotImportableError
-
-        raise NotImportableError(answer["not_importable"])
-    if "error" in answer:
-        raise CaptureError(answer["error"])
-    return msgspec.convert(answer["recording"], type=Recording)

@@ -1,77 +1,47 @@
-"""The other side of `child.py`: makes the plan and writes the recording as JSON.
-
-python -m fxscope._torch.target.child_main REQUEST.json
-"""
+"""The other side of `child.py`: makes the plan in the copy of the process."""
 
 # torch's insides are untyped: what comes from there is Any.
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import re
-import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-import msgspec
-
-from fxscope import gpus
-from fxscope._torch.target.child import AT_OP
 from fxscope.errors import CaptureError
-from fxscope.model import replace
+from fxscope.model import encoded, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from fxscope._torch.target.child import Request
+    from fxscope.gpus import Gpu
     from fxscope.model import Recording
 
-
-def main() -> int:
-    request = json.loads(Path(sys.argv[1]).read_text())
-    sys.path[:] = request["sys_path"]
-    serve(request, None)
-    return 0
+    Send = Callable[[tuple[str, Any]], None]
 
 
-def serve(request: dict[str, Any], call: Any) -> None:
-    """Make the plan and write the answer.
+def answer(request: Request, send: Send) -> tuple[str, Any]:
+    """Return ("recording", JSON) or ("error", one line); progress and the ops that the plan is at are sent meanwhile."""
+    at = ""
 
-    Args:
-        request: see `child.py`.
-        call: (model, inputs, keyword inputs) where this process has them already.
-    """
-    from fxscope._torch.target.skeleton import NotImportableError
+    def note(op: str) -> None:
+        nonlocal at
+        at = op
+        send(("op", op[:200]))
 
-    with os.fdopen(request["progress"], "w", encoding="utf-8", buffering=1) as pipe:
-        at: list[str] = []  # the ops that were traced or lowered, until one stopped the plan
-
-        def say(line: str) -> None:
-            with contextlib.suppress(OSError, ValueError):
-                pipe.write(line + "\n")
-
-        def note(op: str) -> None:
-            at[:] = [op]
-            say(f"{AT_OP}{op[:200]}")
-
-        answer: dict[str, Any]
-        try:
-            recording = plan(request, call, say, note)
-            # `torch.__version__` is a subclass of str that msgspec does not take
-            answer = {"recording": msgspec.to_builtins(recording, str_keys=True, enc_hook=str)}
-        except NotImportableError as error:
-            answer = {"not_importable": str(error)}
-        except CaptureError as error:
-            answer = {"error": str(error)}
-        except BaseException as error:
-            answer = {"error": explain(error, gpus.load(request["target"]).device_name, *at)}
-        Path(request["answer"]).write_bytes(msgspec.json.encode(answer))
+    try:
+        return "recording", encoded(plan(request, lambda line: send(("progress", line)), note))
+    except CaptureError as error:
+        return "error", str(error)
+    except BaseException as error:
+        return "error", explain(error, request.gpu.device_name, at)
 
 
-def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: Callable[[str], None]) -> Recording:
+def plan(request: Request, say: Callable[[str], None], note: Callable[[str], None]) -> Recording:
     """The recording of a plan, without the conclusions of passes."""
     say("importing torch")
     import torch
@@ -79,22 +49,18 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: C
     from fxscope._torch import running
     from fxscope._torch.environment import environment
     from fxscope._torch.inductor import InductorCapture
-    from fxscope._torch.target import report, simulate, skeleton
+    from fxscope._torch.target import report, simulate
 
     torch._dynamo.reset()
-    gpu = gpus.load(request["target"])
+    torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
+    gpu = request.gpu
     # No question to this machine's GPU: a copy of a process that has used CUDA already cannot ask it.
     with mock.patch.object(torch.cuda, "is_available", lambda: False):
         here = environment()
     say("building the model")
-    if call is None and "pickle" in request:
-        call = skeleton.loads(Path(request["pickle"]).read_bytes())
-    options = running.compile_options(request["compile"]) or {}
-    fake_factory = None
-    if call is None:
-        call, fake_factory = _call_factory(request["factory"], gpu)
+    options = running.compile_options(request.compile) or {}
+    call, fake_factory = _call_factory(request.call, gpu) if isinstance(request.call, str) else (request.call, None)
     model, inputs, kwargs = call
-    keep = tuple(request["keep"])
     with simulate.planning(gpu) as made, following(note):
         made.progress = say
         if fake_factory:
@@ -103,7 +69,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: C
         try:
             with InductorCapture() as capture:
                 simulate.compile_for_target(
-                    model, inputs, made, kwargs=kwargs, train=request["backward"], compile_options=options
+                    model, inputs, made, kwargs=kwargs, train=request.backward, compile_options=options
                 )
                 facts = capture.facts()
                 here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
@@ -115,14 +81,14 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: C
                 "`fxscope run` without --target shows what it does."
             )
         recording = report.recording_of(facts, here, gpu, made)
-        recording = report.with_resources(recording, gpu, made, keep=keep)
+        recording = report.with_resources(recording, gpu, made, keep=request.keep)
     say("done")
     if torch.version.cuda is None:
         recording = replace(recording, assumptions=(*recording.assumptions, *report.early_decompositions(recording)))
     return recording
 
 
-def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:
+def _call_factory(factory: str, gpu: Gpu) -> tuple[Any, str | None]:
     """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
 
     A factory that asks for CUDA cannot run here; under the simulated GPU it can, and its tensors then take no memory.
@@ -233,7 +199,3 @@ def _users_line(error: BaseException) -> str:
         return ""
     file, line, code = users[-1]
     return f" ({Path(file).name}:{line}: {code[:80]})"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -32,8 +32,8 @@ class Values:
 
     def learn(self, fake: torch.Tensor, real: torch.Tensor) -> None:
         """Keep the values of an index, a length or a mask that the program was given."""
-        if not real.dtype.is_floating_point and not real.dtype.is_complex and real.device.type != "meta":
-            self._keep(fake, real.detach().cpu())
+        if not real.dtype.is_floating_point and not real.dtype.is_complex and real.device.type == "cpu":
+            self._keep(fake, real.detach())
 
     def _keep(self, fake: torch.Tensor, real: torch.Tensor) -> None:
         if real.numel() <= MOST_ELEMENTS:
