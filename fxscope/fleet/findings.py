@@ -21,9 +21,8 @@ from fxscope.fleet.model import CAUSES, Cause, Digest, Finding, Fleet, PlanGroup
 from fxscope.fleet.quantities import (
     FLOOR,
     FLOOR_OF_FEW,
-    QUANTITIES,
     SIGMAS,
-    Excess,
+    Peers,
     Table,
     columns_median,
     deviation,
@@ -38,7 +37,7 @@ from fxscope.text import listed, microseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from fxscope.fleet.quantities import Excess
 
 OFTEN = 2  # so many steps make a habit of what the median step does not show
 SIGMAS_OF_STEP = 6.0  # for steps that are looked at one by one: hosts have hiccups
@@ -48,6 +47,7 @@ LARGE_GROUP = 32
 FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
 MAX_LISTED = 8
 WORDS = {"compute": "device work", "idle_input": "idle while the host loaded data", "host_work": "host work"}
+CHANGES = {"added": "here only", "missing": "missing here", "other_count": "run more or less often"}
 SHOWN = ("own", "exposed", "wall", "compute", "idle_host", "idle_input")
 RULE = (
     f"A rank is named where, in the median step (in every step if there are two), it needs more device work, data loading or "
@@ -65,22 +65,23 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     by_rank = _by_rank(everything, problems)
     world = _world(by_rank, problems)
     table = table_of(by_rank, problems)
-    empty = [str(rank) for rank, row in zip(table.ranks, table.wall, strict=True) if np.isnan(row).all()]
+    walls = table.columns["wall"]
+    empty = [str(rank) for rank, row in zip(table.ranks, walls, strict=True) if np.isnan(row).all()]
     if empty and table.steps:
         message = f"no step of theirs could be compared: {listed(empty, MAX_LISTED)}; if one is late, it does not show"
         problems.append(Problem(where="fleet", message=message))
     groups = plans.groups_of(by_rank)
-    peers = _peers(table.ranks, groups)
-    alone = [str(rank) for rank, others in peers.items() if not len(others)] if len(peers) > 1 else []
+    peers = _peers(table, groups)
+    alone = [str(rank) for rank, others in peers.items() if not len(others.rows)] if len(peers) > 1 else []
     if alone:
         who = listed(alone, MAX_LISTED)
         message = f"alone in their stage of the pipeline, so there is no rank to compare them with: {who}"
         problems.append(Problem(where="fleet", message=message))
-    late = _late(table, peers, by_rank, groups)
+    late = _late(peers, by_rank, groups)
     if late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks):
         # no majority: who is on time is the rule
         groups = plans.groups_of(by_rank, late={item.ranks[0] for item in late})
-        late = _late(table, peers, by_rank, groups)
+        late = _late(peers, by_rank, groups)
     arrivals = arrivals_of(by_rank, problems)
     of_rank = {item.ranks[0]: item for item in late}
     findings = [*(_with_arrivals(item, arrivals) for item in late), *_plan_findings(groups, of_rank)]
@@ -88,11 +89,11 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     findings.sort(
         key=lambda item: (few and item.cause == "host", -(item.cost_us or 0.0), item.kind != "late", item.ranks)
     )
-    wall, exposed = median(table.wall), median(table.exposed)
+    wall, exposed = median(walls), median(table.columns["exposed"])
     return Fleet(
         title=title,
         world=world,
-        ranks=_lines(by_rank, table, peers, groups, arrivals),
+        ranks=_lines(by_rank, peers, groups, arrivals),
         steps=tuple(table.steps),
         even=not findings,
         verdict=_verdict(findings, table, by_rank, all_alone=len(alone) == len(peers)),
@@ -143,128 +144,107 @@ def _world(by_rank: Mapping[int, Digest], problems: list[Problem]) -> int | None
     return world or None
 
 
-def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArray[np.intp]]:
-    """Return for each rank the rows of those it is compared with: of its role where roles have own plans, else all."""
+def _peers(table: Table, groups: Sequence[PlanGroup]) -> dict[int, Peers]:
+    """Return for each rank those it is compared with: of its role where roles have own plans, else all."""
     role = {rank: group.role for group in groups for rank in group.ranks}
-    rows = grouped(range(len(ranks)), lambda row: role.get(ranks[row]))
-    shared = {key: np.array(members, np.intp) for key, members in rows.items()}
-    # In a large group one rank moves no median: the group serves for all of them.
-    return {
-        rank: group if len(group) > LARGE_GROUP else group[group != row]
-        for row, rank in enumerate(ranks)
-        for group in [shared[role.get(rank)]]
-    }
+    rows = grouped(range(len(table.ranks)), lambda row: role.get(table.ranks[row]))
+    found: dict[int, Peers] = {}
+    for members in (np.array(members, np.intp) for members in rows.values()):
+        shared = Peers(table, members)  # in a large group one rank moves no median: the group serves for all of them
+        for row in members.tolist():
+            is_large = len(members) > LARGE_GROUP
+            found[table.ranks[row]] = shared if is_large else Peers(table, members[members != row])
+    return found
 
 
 # ---------------------------------------------------------------------- who is late
 
 
-def _late(
-    table: Table, peers: Mapping[int, NDArray[np.intp]], by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
-) -> list[Finding]:
-    step_us = median(table.wall)
-    if step_us is None or len(table.ranks) < 2:
-        return []
-    found: list[Finding] = []
-    for row, rank in enumerate(table.ranks):
+def _late(peers: Mapping[int, Peers], by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]) -> list[Finding]:
+    found: list[Finding | None] = []
+    for row, (rank, digest) in enumerate(by_rank.items()):
         others = peers[rank]
-        if not len(others) or np.isnan(table.wall[row]).all():
-            continue
-        judge = functools.partial(_judge, row=row, others=others, step_us=step_us, by_rank=by_rank, groups=groups)
-        item = judge(table) or _judge_some(table, row, others, step_us, judge)
-        if item is not None:
-            found.append(item)
-    return found
+        walls = others.table.columns["wall"]
+        step_us = median(walls)
+        if len(others.rows) and step_us is not None and not np.isnan(walls[row]).all():
+            against = functools.partial(_against_majority, rank, by_rank, groups)
+            judge = functools.partial(_judge, row=row, step_us=step_us, digest=digest, against=against)
+            found.append(judge(others) or _judge_some(others, row, step_us, judge))
+    return [item for item in found if item is not None]
 
 
-def _judge_some(
-    table: Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[Table], Finding | None]
-) -> Finding | None:
+def _judge_some(peers: Peers, row: int, step_us: float, judge: Callable[[Peers], Finding | None]) -> Finding | None:
     """Return the lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
 
     Args:
         judge: what says so of some of the steps alone.
     """
-    if len(table.steps) < STEPS_FOR_SOME:
+    steps = peers.table.steps
+    if len(steps) < STEPS_FOR_SOME:
         return None
-    late = np.zeros(len(table.steps), bool)
+    late = np.zeros(len(steps), bool)
     for name in WORDS:
-        excess = getattr(table, name)[row] - table.middle(name, others)
-        limit = max(SIGMAS_OF_STEP * table.spread(name, others)[0], FLOOR_OF_FEW * step_us)
-        late |= np.nan_to_num(excess) > limit
+        limit = max(SIGMAS_OF_STEP * peers.spread(name)[0], FLOOR_OF_FEW * step_us)
+        late |= np.nan_to_num(peers.over(name, row)) > limit
     if not OFTEN <= late.sum() < len(late):
         return None
-    some = table._replace(
-        steps=[number for number, is_late in zip(table.steps, late.tolist(), strict=True) if is_late],
-        known={},
-        **{name: getattr(table, name)[:, late] for name in QUANTITIES},
-    )
-    item = judge(some)
+    some = peers.table.at(late)
+    item = judge(Peers(some, peers.rows))
     each_us = (item.cost_us or 0.0) if item is not None else 0.0
-    cost_us = each_us * len(some.steps) / len(table.steps)
+    cost_us = each_us * len(some.steps) / len(steps)
     if item is None or cost_us <= FLOOR * step_us:
         return None
-    said = f"in {len(some.steps)} of {len(table.steps)} steps only: {listed([str(n) for n in some.steps], MAX_LISTED)}"
+    said = f"in {len(some.steps)} of {len(steps)} steps only: {listed([str(n) for n in some.steps], MAX_LISTED)}"
     cost = f"costs {microseconds(each_us)} in each of them; over all steps {microseconds(cost_us)} a step"
     return replace(item, cost_us=round(cost_us, 3), evidence=(said, *item.evidence, cost))
 
 
 def _judge(
-    table: Table,
+    peers: Peers,
     row: int,
-    others: NDArray[np.intp],
     step_us: float,
-    by_rank: Mapping[int, Digest],
-    groups: Sequence[PlanGroup],
+    digest: Digest,
+    against: Callable[[], tuple[plans.Comparison | None, Digest | None]],
 ) -> Finding | None:
     """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
-    rank = table.ranks[row]
-    excesses = {name: table.excess(name, row, others, step_us) for name in WORDS}
-    # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
-    host_us = min(excesses["host_work"].typical, typical(table.idle_host[row]))
-    floor = table.floor(others) * step_us
+    excesses = {name: peers.excess(name, row, step_us) for name in WORDS}
     outside = {name: excess.typical for name, excess in excesses.items() if excess.typical > excess.limit}
+    floor = peers.floor * step_us
     if "host_work" in outside:
-        outside["host_work"] = host_us
-        if host_us <= floor:
+        # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
+        outside["host_work"] = min(outside["host_work"], typical(peers.table.columns["idle_host"][row]))
+        if outside["host_work"] <= floor:
             del outside["host_work"]
-    cost = min(typical(table.bound(row, others)), sum(outside.values()))
+    cost = min(typical(peers.bound(row)), sum(outside.values()))
     if not outside or cost <= floor:
         return None
-    comparison, reference = _against_majority(rank, by_rank, groups)
-    slower_us = _slower(by_rank[rank], reference) if reference is not None else 0.0
-    memory_us = table.excess("allocation", row, others, step_us).typical
-    parts = _parts(table, row, others, comparison, slower_us, outside, memory_us)
+    comparison, reference = against()
+    slower_us = _slower(digest, reference) if reference is not None else 0.0
+    parts = _parts(peers, row, comparison.cause if comparison else None, slower_us, outside)
     cause = max(parts, key=lambda name: parts[name])
     changes = comparison.changes if comparison is not None and comparison.cause is not None else ()
     return Finding(
         kind="late",
-        ranks=(rank,),
+        ranks=(peers.table.ranks[row],),
         cause=cause if parts[cause] > 0 else None,
         cost_us=round(cost, 3),
-        evidence=_sentences(table, row, others, excesses),
+        evidence=_sentences(peers, row, excesses),
         changes=changes[: plans.MAX_CHANGES],
         num_changes=len(changes),
     )
 
 
 def _parts(
-    table: Table,
-    row: int,
-    others: NDArray[np.intp],
-    comparison: plans.Comparison | None,
-    slower_us: float,
-    outside: Mapping[str, float],
-    memory_us: float,
+    peers: Peers, row: int, planned: Cause | None, slower_us: float, outside: Mapping[str, float]
 ) -> dict[Cause, float]:
     """Return what a rank's excess consists of. Launching what others do not launch is work of the plan, not of the host."""
     device_us, host_us = outside.get("compute", 0.0), outside.get("host_work", 0.0)
+    memory_us = typical(peers.over("allocation", row))
     parts: dict[Cause, float] = {"input": outside.get("idle_input", 0.0)}
-    planned: Cause | None = comparison.cause if comparison else None
     slower_us = min(device_us, max(0.0, slower_us))
     planned_us = max(0.0, device_us - slower_us) if planned else 0.0
-    launches = table.overall("launches", others) or 0.0
-    more = typical(table.launches[row] - table.middle("launches", others))
+    launches = peers.overall("launches") or 0.0
+    more = typical(peers.over("launches", row))
     if planned is None and device_us:
         # Launches that not every step has are in no plan; they show here.
         if more > FEW_LAUNCHES * launches:
@@ -272,7 +252,7 @@ def _parts(
         else:
             slower_us = device_us
     if planned and host_us:
-        each = (table.overall("host_work", others) or 0.0) / max(1.0, launches or 1.0)
+        each = (peers.overall("host_work") or 0.0) / max(1.0, launches)
         share = min(host_us, max(0.0, more) * each)
         planned_us, host_us = planned_us + share, host_us - share
     if memory_us > host_us / 2 > 0:
@@ -309,14 +289,14 @@ def _against_majority(
     return plans.compare(by_rank[rank].plan, by_rank[reference].plan), by_rank[reference]
 
 
-def _sentences(table: Table, row: int, others: NDArray[np.intp], excesses: Mapping[str, Excess]) -> tuple[str, ...]:
+def _sentences(peers: Peers, row: int, excesses: Mapping[str, Excess]) -> tuple[str, ...]:
+    columns = peers.table.columns
     found: list[str] = []
     for name, excess in excesses.items():
         if excess.typical > excess.limit:
-            values = getattr(table, name)
-            mine, theirs = (microseconds(median(values[rows]) or 0.0) for rows in (row, others))
+            mine, theirs = (microseconds(us or 0.0) for us in (median(columns[name][row]), peers.overall(name)))
             found.append(f"{WORDS[name]} {mine} a step, peers {theirs} (spread ±{microseconds(excess.spread)})")
-    waited, mine = table.overall("exposed", others), median(table.exposed[row])
+    waited, mine = peers.overall("exposed"), median(columns["exposed"][row])
     if waited is not None and mine is not None and waited > mine:
         exposed = f"{microseconds(waited)} a step in exposed communication, this rank {microseconds(mine)}"
         found.append(f"peers spent {exposed}")
@@ -396,7 +376,7 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
             continue
         majority = plans.majority_of(groups, group)
         total = sum(len(other.ranks) for other in groups if other.role == group.role)
-        counts = Counter(change.change.replace("_", " ") for change in group.changes)
+        counts = Counter(CHANGES.get(change.change, change.change.replace("_", " ")) for change in group.changes)
         said = ", ".join(f"{number} {change}" for change, number in counts.items())
         costs = [late[rank].cost_us for rank in group.ranks if rank in late]
         found.append(
@@ -421,24 +401,20 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
 
 
 def _lines(
-    by_rank: Mapping[int, Digest],
-    table: Table,
-    peers: Mapping[int, NDArray[np.intp]],
-    groups: Sequence[PlanGroup],
-    arrivals: Arrivals,
+    by_rank: Mapping[int, Digest], peers: Mapping[int, Peers], groups: Sequence[PlanGroup], arrivals: Arrivals
 ) -> tuple[RankLine, ...]:
     plan_of = {rank: i for i, group in enumerate(groups) for rank in group.ranks}
     found: list[RankLine] = []
     for row, (rank, digest) in enumerate(by_rank.items()):
-        behind = table.lateness(row, peers[rank])
+        others = peers[rank]
         found.append(
             RankLine(
                 rank=rank,
                 file=digest.file,
                 host=digest.host,
                 plan=plan_of.get(rank),
-                **{f"{name}_us": median(getattr(table, name)[row]) for name in SHOWN},
-                lateness_us=tuple(None if np.isnan(value) else round(value, 1) for value in behind.tolist()),
+                **{f"{name}_us": median(others.table.columns[name][row]) for name in SHOWN},
+                lateness_us=tuple(None if us != us else round(us, 1) for us in others.lateness(row).tolist()),
                 arrived_last=arrivals.last.get(rank, 0),
                 num_collectives=arrivals.total.get(rank, 0),
             )
@@ -451,8 +427,8 @@ def _spread_of(table: Table, named: set[int]) -> dict[str, float] | None:
     rows = [i for i, rank in enumerate(table.ranks) if rank not in named]
     if len(rows) < 2 or not table.steps:
         return None
-    kept = {name: getattr(table, name)[rows] for name in ("compute", "host_work")}
-    return {WORDS[name]: round(deviation((own - columns_median(own)).ravel()), 3) for name, own in kept.items()}
+    kept = {name: table.columns[name][rows] for name in ("compute", "host_work")}
+    return {WORDS[name]: round(deviation(own - columns_median(own)), 3) for name, own in kept.items()}
 
 
 def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Digest], *, all_alone: bool) -> str:

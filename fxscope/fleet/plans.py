@@ -143,9 +143,8 @@ def compare(here: Plan, there: Plan) -> Comparison:
     kernels, configurations = _kernel_changes(here, there)
     ops, shapes, same_ops = _op_changes(here, there)
     cause: Cause | None = None
-    grown = _grown(here, there) if not here.ops and not there.ops else False
     # Another batch: the same ops, as often, on other shapes. Kernels may then be other ones too: libraries choose by shape.
-    if (shapes and same_ops) or grown:
+    if shapes and same_ops:
         cause = "shapes"
     elif kernels:
         more = all(
@@ -218,14 +217,3 @@ def _op_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanCha
             shapes.append(PlanChange(what="op", change="other_shapes", name=name, majority=gone[0], here=new[0]))
     shapes.sort(key=lambda change: "::" not in change.name)
     return ops, shapes, same
-
-
-def _grown(here: Plan, there: Plan) -> bool:
-    """Return whether, where no shapes were recorded, most kernels run another number of threads: another batch.
-
-    A tuned kernel trades grid for block, and few do; a larger batch widens most grids at the same block.
-    """
-    a, b = ({(k.name, k.block): k for k in plan.kernels} for plan in (here, there))
-    common = [key for key in a if key in b]
-    other = [key for key in common if a[key].grid != b[key].grid and a[key].least == b[key].least == b[key].most]
-    return len(other) >= 3 and 2 * len(other) > len(common)

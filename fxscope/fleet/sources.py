@@ -23,7 +23,7 @@ _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _ITERATION = re.compile(r"^(?:iteration|iter|step)[-_]?(\d+)$", re.IGNORECASE)  # torchtitan's folders
 _HEAD_BYTES = 1 << 16
 _VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "mtime", "created", "blob_id", "CRC")  # of file systems
-UNPACKED = 14  # a packed trace unpacks to about this many times its size, where its trailer cannot say
+UNPACKED = 14  # a packed trace unpacks to about this many times its size
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,19 +40,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unpacked_bytes(self) -> int:
-        """About how large the trace is unpacked; gzip says it in its last four bytes, modulo 4 GB."""
-        if not self.address.endswith((".gz", ".zst")):
-            return self.size
-        guess = self.size * UNPACKED
-        if self.address.endswith(".zst") or is_remote(self.address):
-            return guess
-        try:
-            with Path(self.address).open("rb") as file:
-                file.seek(-4, 2)
-                said = int.from_bytes(file.read(4), "little")
-        except OSError:
-            return guess
-        return said if said >= self.size and self.size < (1 << 28) else max(guess, said)
+        """About how large the trace is unpacked."""
+        return self.size * UNPACKED if self.address.endswith((".gz", ".zst")) else self.size
 
 
 def is_remote(address: str) -> bool:

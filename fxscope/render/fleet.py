@@ -51,11 +51,13 @@ def headline(finding: Finding) -> str:
 
 def change_line(change: PlanChange, width: int | None = None) -> str:
     name = kernel_name(change.name, width) if change.what == "kernel" else change.name
-    is_said = change.majority is not None or change.here is not None
-    sides = f": {change.majority or '–'} → {change.here or '–'}" if is_said else ""
     us = change.total_us
     cost = f" ({'+' if us > 0 else '−'}{microseconds(abs(us))} a step)" if us else ""
-    return f"{change.change.replace('_', ' ')} {name}{sides}{cost}"
+    here, others = change.here or "none", change.majority or "none"
+    if change.change.startswith("other_") and change.change != "other_count":
+        return f"{change.change.replace('_', ' ')} {name}: {others} → {here}{cost}"
+    runs = "launches" if change.what == "kernel" else "calls"
+    return f"{name}: {here} {runs} a step, others {others}{cost}"
 
 
 def facts(fleet: Fleet) -> str:

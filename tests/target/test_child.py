@@ -407,20 +407,6 @@ def test_configurations_that_torchs_rule_does_not_give_are_assumptions() -> None
     assert made[None] == [("configurations", what, "how many registers it takes is not known")]
 
 
-def test_a_torch_without_a_function_that_a_plan_replaces_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    from torch._inductor.graph import GraphLowering
-
-    from fxscope._torch.target import decisions, simulate
-
-    monkeypatch.delattr(GraphLowering, "constant_name")
-    plan = simulate.Plan(gpus.load("h200"))
-    for _ in range(2):
-        with decisions.constants_on_device(plan):
-            assert not hasattr(GraphLowering, "constant_name")
-    (problem,) = plan.problems.values()
-    assert "constant_name" in problem.where
-
-
 @pytest.mark.slow
 def test_step_of_an_optimizer_is_kernels_over_several_parameters() -> None:
     recording = forked("optimizer_step")

@@ -18,7 +18,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fxscope.model import Candidate, Choice, Problem
+from fxscope.model import Candidate, Choice
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -164,22 +164,12 @@ class _OnDevice(torch.Tensor):
 
 
 @contextlib.contextmanager
-def constants_on_device(plan: Plan) -> Generator[None]:
-    """Let a constant of the program, which Inductor copies to the device where it is used there, lie there already.
-
-    Where this torch has another way, the plan goes on, and says that it may end at such a constant.
-    """
+def constants_on_device() -> Generator[None]:
+    """Let a constant of the program, which Inductor copies to the device where it is used there, lie there already."""
     import torch._inductor.compile_fx as compile_fx
     from torch._inductor.graph import GraphLowering
 
-    original: Any = getattr(GraphLowering, "constant_name", None)
-    if original is None:
-        where = "hook torch._inductor.graph:GraphLowering.constant_name"
-        plan.problems[where] = Problem(
-            where=where, message="this torch has no such function: a constant that the device uses may not be planned"
-        )
-        yield
-        return
+    original: Any = GraphLowering.constant_name
 
     def constant_name(self: Any, name: str, device: Any) -> str:
         if device is not None and device.type == "cuda":

@@ -72,7 +72,7 @@ def device(plan: Plan) -> Generator[None]:
         stack.enter_context(decisions.padding(plan))
         stack.enter_context(choosing.library_kernels(plan))
         stack.enter_context(decisions.constants_on_cpu())
-        stack.enter_context(decisions.constants_on_device(plan))
+        stack.enter_context(decisions.constants_on_device())
         stack.enter_context(decisions.cudnn_layouts(plan))
         stack.enter_context(_fresh_caches())
         yield

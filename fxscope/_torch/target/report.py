@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fxscope._torch.target.simulate import Plan
     from fxscope.model import Environment
 
+_FACTS = ("graphs", "calls", "links", "sources", "schedules", "rewrites", "near_misses", "problems")
 _KEPT: tuple[Literal["ptx", "sass"], ...] = ("ptx", "sass")
 
 
@@ -20,13 +21,6 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
     """The recording of a plan, without what the kernels take."""
     return Recording(
         environment=replace(here, target=gpu.name),
-        graphs=facts.graphs,
-        calls=facts.calls,
-        links=facts.links,
-        sources=facts.sources,
-        schedules=facts.schedules,
-        rewrites=facts.rewrites,
-        near_misses=facts.near_misses,
         compiles=tuple(
             replace(
                 item,
@@ -36,7 +30,7 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
             )
             for item in facts.compiles
         ),
-        problems=(*facts.problems, *plan.problems.values()),
+        **{name: getattr(facts, name) for name in _FACTS},
         assumptions=tuple(
             Assumption(subject=subject, assumed=assumed, because=because)
             for subject, assumed, because in plan.assumptions

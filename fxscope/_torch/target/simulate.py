@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
     from fxscope.gpus import Gpu
-    from fxscope.model import Choice, Problem
+    from fxscope.model import Choice
 
 # Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`choosing.py` has others).
 BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise_cat_autotune")
@@ -56,7 +56,6 @@ class Plan:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
         choices: (name of the FX node or "", what a benchmark on the device would decide), in order.
-        problems: by where, what this torch has not that a plan would use.
         on_cpu: a training is being traced on CPU tensors that stand for the device's.
         progress: called with a line now and then.
         static: the positions of the inputs that stay where they are, of the graph that is being compiled.
@@ -68,7 +67,6 @@ class Plan:
         self.backwards: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
         self.choices: list[tuple[str, Choice]] = []
-        self.problems: dict[str, Problem] = {}
         self.on_cpu = False
         self.cudagraphs = False  # the program asks for them
         self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
