@@ -10,6 +10,7 @@ by looking at those.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -80,21 +81,22 @@ def noise(device: str, *shape: int, dtype: torch.dtype = HALF) -> torch.Tensor:
 
 
 # ------------------------------------------------------------------------------------------------ transformers
-SMALL = {
-    "hidden_size": 256,
-    "intermediate_size": 704,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "vocab_size": 1000,
-}
+def of(text: str) -> dict[str, Any]:
+    """Parse settings: "layers=2 sizes=[2,3]"."""
+    return {name: ast.literal_eval(value) for name, _, value in (word.partition("=") for word in text.split())}
+
+
+SMALL = of("hidden_size=256 intermediate_size=704 num_hidden_layers=2 num_attention_heads=4 vocab_size=1000")
 GROUPED = {**SMALL, "num_key_value_heads": 2}
+GPT2 = of("n_embd=256 n_layer=2 n_head=4 vocab_size=1000")
+T5 = of("d_model=256 d_ff=704 num_layers=2 num_heads=4 d_kv=64 vocab_size=1000 decoder_start_token_id=0")
+SWIN = of("image_size=64 patch_size=4 embed_dim=48 depths=[2,2] num_heads=[3,6] window_size=4")
 ENCODER = {**SMALL, "intermediate_size": 1024}
 
 
 def hf(
     name: str,
     model: str,
-    config: str,
     settings: dict[str, Any],
     inputs: Any,
     *,
@@ -108,7 +110,8 @@ def hf(
         import transformers
 
         torch.manual_seed(0)
-        made = getattr(transformers, model)(getattr(transformers, config)(**settings))
+        kind = getattr(transformers, model)
+        made = kind(kind.config_class(**settings))
         made = made.to(device=device, dtype=dtype)
         made = made.train() if options.get("train") else made.eval()
         arguments = inputs(device)
@@ -142,257 +145,112 @@ def image(batch: int = 4, size: int = 64) -> Any:
 
 
 NO_CACHE = {"use_cache": False}
-hf(
-    "gpt2",
-    "GPT2LMHeadModel",
-    "GPT2Config",
-    {"n_embd": 256, "n_layer": 2, "n_head": 4, "vocab_size": 1000},
-    text(),
-    fixed=NO_CACHE,
-)
-hf(
-    "gpt2_train",
-    "GPT2LMHeadModel",
-    "GPT2Config",
-    {"n_embd": 256, "n_layer": 2, "n_head": 4, "vocab_size": 1000},
-    text(),
-    fixed=NO_CACHE,
-    train=True,
-)
-hf(
-    "gpt2_dynamic",
-    "GPT2LMHeadModel",
-    "GPT2Config",
-    {"n_embd": 256, "n_layer": 2, "n_head": 4, "vocab_size": 1000},
-    text(),
-    fixed=NO_CACHE,
-    compile={"dynamic": True},
-)
-hf("llama", "LlamaForCausalLM", "LlamaConfig", GROUPED, text(), fixed=NO_CACHE)
-hf("llama_train", "LlamaForCausalLM", "LlamaConfig", GROUPED, text(), fixed=NO_CACHE, train=True)
-hf("llama_masked", "LlamaForCausalLM", "LlamaConfig", GROUPED, masked(), fixed=NO_CACHE)
-hf("llama_cache", "LlamaForCausalLM", "LlamaConfig", GROUPED, text(2, 32))
-hf(
-    "llama_autocast",
-    "LlamaForCausalLM",
-    "LlamaConfig",
-    GROUPED,
-    text(),
-    fixed=NO_CACHE,
-    dtype=torch.float32,
-    autocast=True,
-)
-hf("mistral", "MistralForCausalLM", "MistralConfig", {**GROUPED, "sliding_window": 64}, text(), fixed=NO_CACHE)
-hf("qwen2", "Qwen2ForCausalLM", "Qwen2Config", GROUPED, text(), fixed=NO_CACHE)
-hf("qwen3", "Qwen3ForCausalLM", "Qwen3Config", {**GROUPED, "head_dim": 64}, text(), fixed=NO_CACHE)
-hf("qwen3_train", "Qwen3ForCausalLM", "Qwen3Config", {**GROUPED, "head_dim": 64}, text(), fixed=NO_CACHE, train=True)
-hf("gemma2", "Gemma2ForCausalLM", "Gemma2Config", {**GROUPED, "head_dim": 64}, text(), fixed=NO_CACHE)
-hf("phi3", "Phi3ForCausalLM", "Phi3Config", {**GROUPED, "pad_token_id": 0}, text(), fixed=NO_CACHE)
-hf("gpt_neox", "GPTNeoXForCausalLM", "GPTNeoXConfig", SMALL, text(), fixed=NO_CACHE)
+hf("gpt2", "GPT2LMHeadModel", GPT2, text(), fixed=NO_CACHE)
+hf("gpt2_train", "GPT2LMHeadModel", GPT2, text(), fixed=NO_CACHE, train=True)
+hf("gpt2_dynamic", "GPT2LMHeadModel", GPT2, text(), fixed=NO_CACHE, compile={"dynamic": True})
+hf("llama", "LlamaForCausalLM", GROUPED, text(), fixed=NO_CACHE)
+hf("llama_train", "LlamaForCausalLM", GROUPED, text(), fixed=NO_CACHE, train=True)
+hf("llama_masked", "LlamaForCausalLM", GROUPED, masked(), fixed=NO_CACHE)
+hf("llama_cache", "LlamaForCausalLM", GROUPED, text(2, 32))
+hf("llama_autocast", "LlamaForCausalLM", GROUPED, text(), fixed=NO_CACHE, dtype=torch.float32, autocast=True)
+hf("mistral", "MistralForCausalLM", GROUPED | of("sliding_window=64"), text(), fixed=NO_CACHE)
+hf("qwen2", "Qwen2ForCausalLM", GROUPED, text(), fixed=NO_CACHE)
+hf("qwen3", "Qwen3ForCausalLM", GROUPED | of("head_dim=64"), text(), fixed=NO_CACHE)
+hf("qwen3_train", "Qwen3ForCausalLM", GROUPED | of("head_dim=64"), text(), fixed=NO_CACHE, train=True)
+hf("gemma2", "Gemma2ForCausalLM", GROUPED | of("head_dim=64"), text(), fixed=NO_CACHE)
+hf("phi3", "Phi3ForCausalLM", GROUPED | of("pad_token_id=0"), text(), fixed=NO_CACHE)
+hf("gpt_neox", "GPTNeoXForCausalLM", SMALL, text(), fixed=NO_CACHE)
 hf(
     "opt",
     "OPTForCausalLM",
-    "OPTConfig",
-    {
-        "hidden_size": 256,
-        "ffn_dim": 1024,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "vocab_size": 1000,
-        "word_embed_proj_dim": 256,
-    },
+    of(
+        "hidden_size=256 ffn_dim=1024 num_hidden_layers=2 num_attention_heads=4 vocab_size=1000 word_embed_proj_dim=256"
+    ),
     text(),
     fixed=NO_CACHE,
 )
-hf(
-    "bloom",
-    "BloomForCausalLM",
-    "BloomConfig",
-    {"hidden_size": 256, "n_layer": 2, "n_head": 4, "vocab_size": 1000},
-    text(),
-    fixed=NO_CACHE,
-)
-hf("mixtral", "MixtralForCausalLM", "MixtralConfig", {**GROUPED, "num_local_experts": 4}, text(2, 64), fixed=NO_CACHE)
+hf("bloom", "BloomForCausalLM", of("hidden_size=256 n_layer=2 n_head=4 vocab_size=1000"), text(), fixed=NO_CACHE)
+hf("mixtral", "MixtralForCausalLM", GROUPED | of("num_local_experts=4"), text(2, 64), fixed=NO_CACHE)
 hf(
     "qwen2_moe",
     "Qwen2MoeForCausalLM",
-    "Qwen2MoeConfig",
-    {
-        **GROUPED,
-        "num_experts": 4,
-        "num_experts_per_tok": 2,
-        "moe_intermediate_size": 256,
-        "shared_expert_intermediate_size": 256,
-    },
+    GROUPED | of("num_experts=4 num_experts_per_tok=2 moe_intermediate_size=256 shared_expert_intermediate_size=256"),
     text(2, 64),
     fixed=NO_CACHE,
 )
 hf(
     "mamba",
     "MambaForCausalLM",
-    "MambaConfig",
-    {"hidden_size": 128, "num_hidden_layers": 2, "vocab_size": 1000, "state_size": 8},
+    of("hidden_size=128 num_hidden_layers=2 vocab_size=1000 state_size=8"),
     text(2, 32),
     fixed=NO_CACHE,
 )
-hf("bert", "BertModel", "BertConfig", ENCODER, masked())
-hf("bert_train", "BertForMaskedLM", "BertConfig", ENCODER, text(), train=True)
-hf("roberta", "RobertaForSequenceClassification", "RobertaConfig", ENCODER, masked())
-hf(
-    "distilbert",
-    "DistilBertModel",
-    "DistilBertConfig",
-    {"dim": 256, "hidden_dim": 1024, "n_layers": 2, "n_heads": 4, "vocab_size": 1000},
-    masked(),
-)
-hf("albert", "AlbertModel", "AlbertConfig", {**ENCODER, "embedding_size": 64}, text())
-hf("electra", "ElectraModel", "ElectraConfig", {**ENCODER, "embedding_size": 64}, text())
+hf("bert", "BertModel", ENCODER, masked())
+hf("bert_train", "BertForMaskedLM", ENCODER, text(), train=True)
+hf("roberta", "RobertaForSequenceClassification", ENCODER, masked())
+hf("distilbert", "DistilBertModel", of("dim=256 hidden_dim=1024 n_layers=2 n_heads=4 vocab_size=1000"), masked())
+hf("albert", "AlbertModel", ENCODER | of("embedding_size=64"), text())
+hf("electra", "ElectraModel", ENCODER | of("embedding_size=64"), text())
 hf(
     "deberta",
     "DebertaV2Model",
-    "DebertaV2Config",
     {**ENCODER, "relative_attention": True, "position_buckets": 32, "pos_att_type": ["p2c", "c2p"]},
     text(2, 64),
 )
 hf(
     "modernbert",
     "ModernBertModel",
-    "ModernBertConfig",
-    {**SMALL, "pad_token_id": 0, "cls_token_id": 1, "sep_token_id": 2, "bos_token_id": 1, "eos_token_id": 2},
+    SMALL | of("pad_token_id=0 cls_token_id=1 sep_token_id=2 bos_token_id=1 eos_token_id=2"),
     masked(),
 )
-hf(
-    "t5",
-    "T5ForConditionalGeneration",
-    "T5Config",
-    {
-        "d_model": 256,
-        "d_ff": 704,
-        "num_layers": 2,
-        "num_heads": 4,
-        "d_kv": 64,
-        "vocab_size": 1000,
-        "decoder_start_token_id": 0,
-    },
-    pair(),
-    fixed=NO_CACHE,
-)
-hf(
-    "t5_train",
-    "T5ForConditionalGeneration",
-    "T5Config",
-    {
-        "d_model": 256,
-        "d_ff": 704,
-        "num_layers": 2,
-        "num_heads": 4,
-        "d_kv": 64,
-        "vocab_size": 1000,
-        "decoder_start_token_id": 0,
-    },
-    pair(),
-    fixed=NO_CACHE,
-    train=True,
-)
+hf("t5", "T5ForConditionalGeneration", T5, pair(), fixed=NO_CACHE)
+hf("t5_train", "T5ForConditionalGeneration", T5, pair(), fixed=NO_CACHE, train=True)
 hf(
     "bart",
     "BartModel",
-    "BartConfig",
-    {
-        "d_model": 256,
-        "encoder_layers": 2,
-        "decoder_layers": 2,
-        "encoder_ffn_dim": 1024,
-        "decoder_ffn_dim": 1024,
-        "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4,
-        "vocab_size": 1000,
-    },
+    of(
+        "d_model=256 encoder_layers=2 decoder_layers=2 encoder_ffn_dim=1024 decoder_ffn_dim=1024 "
+        "encoder_attention_heads=4 decoder_attention_heads=4 vocab_size=1000"
+    ),
     pair(),
     fixed=NO_CACHE,
 )
 hf(
     "whisper",
     "WhisperModel",
-    "WhisperConfig",
-    {
-        "d_model": 128,
-        "encoder_layers": 2,
-        "decoder_layers": 2,
-        "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4,
-        "encoder_ffn_dim": 512,
-        "decoder_ffn_dim": 512,
-        "vocab_size": 1000,
-        "pad_token_id": 0,
-        "num_mel_bins": 80,
-        "max_source_positions": 100,
-        "decoder_start_token_id": 1,
-    },
+    of(
+        "d_model=128 encoder_layers=2 decoder_layers=2 encoder_attention_heads=4 "
+        "decoder_attention_heads=4 encoder_ffn_dim=512 decoder_ffn_dim=512 vocab_size=1000 "
+        "pad_token_id=0 num_mel_bins=80 max_source_positions=100 decoder_start_token_id=1"
+    ),
     lambda device: {"input_features": noise(device, 2, 80, 200), "decoder_input_ids": tokens(device, 2, 16)},
     fixed=NO_CACHE,
 )
-hf("vit", "ViTModel", "ViTConfig", {**ENCODER, "image_size": 64, "patch_size": 8}, image())
-hf(
-    "vit_train",
-    "ViTForImageClassification",
-    "ViTConfig",
-    {**ENCODER, "image_size": 64, "patch_size": 8},
-    image(),
-    train=True,
-)
+hf("vit", "ViTModel", ENCODER | of("image_size=64 patch_size=8"), image())
+hf("vit_train", "ViTForImageClassification", ENCODER | of("image_size=64 patch_size=8"), image(), train=True)
 hf(
     "dinov2",
     "Dinov2Model",
-    "Dinov2Config",
-    {"hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 56, "patch_size": 14},
+    of("hidden_size=256 num_hidden_layers=2 num_attention_heads=4 image_size=56 patch_size=14"),
     image(4, 56),
 )
-hf(
-    "swin",
-    "SwinModel",
-    "SwinConfig",
-    {"image_size": 64, "patch_size": 4, "embed_dim": 48, "depths": [2, 2], "num_heads": [3, 6], "window_size": 4},
-    image(),
-)
-hf(
-    "swin_train",
-    "SwinModel",
-    "SwinConfig",
-    {"image_size": 64, "patch_size": 4, "embed_dim": 48, "depths": [2, 2], "num_heads": [3, 6], "window_size": 4},
-    image(),
-    train=True,
-)
-hf("clip_text", "CLIPTextModel", "CLIPTextConfig", {**ENCODER, "max_position_embeddings": 77}, text(4, 77))
-hf(
-    "convnext",
-    "ConvNextModel",
-    "ConvNextConfig",
-    {"hidden_sizes": [32, 64], "depths": [2, 2], "num_stages": 2},
-    image(),
-)
+hf("swin", "SwinModel", SWIN, image())
+hf("swin_train", "SwinModel", SWIN, image(), train=True)
+hf("clip_text", "CLIPTextModel", ENCODER | of("max_position_embeddings=77"), text(4, 77))
+hf("convnext", "ConvNextModel", of("hidden_sizes=[32,64] depths=[2,2] num_stages=2"), image())
 hf(
     "segformer",
     "SegformerForSemanticSegmentation",
-    "SegformerConfig",
-    {
-        "hidden_sizes": [32, 64],
-        "depths": [1, 1],
-        "num_attention_heads": [1, 2],
-        "num_encoder_blocks": 2,
-        "sr_ratios": [8, 4],
-        "patch_sizes": [7, 3],
-        "strides": [4, 2],
-        "mlp_ratios": [4, 4],
-        "decoder_hidden_size": 64,
-    },
+    of(
+        "hidden_sizes=[32,64] depths=[1,1] num_attention_heads=[1,2] num_encoder_blocks=2 "
+        "sr_ratios=[8,4] patch_sizes=[7,3] strides=[4,2] mlp_ratios=[4,4] decoder_hidden_size=64"
+    ),
     image(),
 )
 hf(
     "wav2vec2",
     "Wav2Vec2Model",
-    "Wav2Vec2Config",
-    {**ENCODER, "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4, "apply_spec_augment": False},
+    ENCODER | of("num_conv_pos_embeddings=16 num_conv_pos_embedding_groups=4 apply_spec_augment=False"),
     lambda device: {"input_values": noise(device, 2, 8000)},
 )
 
