@@ -50,14 +50,14 @@ def headline(finding: Finding) -> str:
 
 
 def change_line(change: PlanChange, width: int | None = None) -> str:
+    """Say how a rank's plan differs: "gemm: 4 → 44 launches a step", first on the others, then here."""
     name = kernel_name(change.name, width) if change.what == "kernel" else change.name
     us = change.total_us
     cost = f" ({'+' if us > 0 else '−'}{microseconds(abs(us))} a step)" if us else ""
-    here, others = change.here or "none", change.majority or "none"
-    if change.change.startswith("other_") and change.change != "other_count":
-        return f"{change.change.replace('_', ' ')} {name}: {others} → {here}{cost}"
-    runs = "launches" if change.what == "kernel" else "calls"
-    return f"{name}: {here} {runs} a step, others {others}{cost}"
+    sides = f"{change.majority or '–'} → {change.here or '–'}"
+    if change.change in ("other_configuration", "other_shapes"):
+        return f"{change.change.replace('_', ' ')} {name}: {sides}{cost}"
+    return f"{name}: {sides} {'launches' if change.what == 'kernel' else 'calls'} a step{cost}"
 
 
 def facts(fleet: Fleet) -> str:
