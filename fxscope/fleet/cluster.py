@@ -9,7 +9,9 @@ import msgspec
 
 from fxscope.errors import FxscopeError
 from fxscope.fleet import run
+from fxscope.fleet.digest import unreadable
 from fxscope.fleet.sources import Source
+from fxscope.model import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -58,7 +60,8 @@ def _tasks(ray: Any, found: Sequence[Source]) -> Generator[tuple[Source, bytes]]
             yield source, ray.get(reference)
         except ray.exceptions.RayError as error:
             said = (str(error).strip() or type(error).__name__).splitlines()[0]
-            yield source, run.lost(source, f"its task failed {RETRIES + 1} times: {said}")
+            message = f"its task failed {RETRIES + 1} times: {said}"
+            yield source, encoded(unreadable(source.name, message))
 
 
 def _digest(source: bytes) -> bytes:

@@ -94,6 +94,7 @@ class _Reading:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        (self.info,) = _dicts([trace.header.get("distributedInfo")]) or [{}]
         self.problems = list(trace.problems)
         self.start, self.end = trace.start_ns, trace.start_ns + trace.duration_ns
         self.device = np.flatnonzero(trace.category >= t.KERNEL)
@@ -243,12 +244,10 @@ class _Reading:
         )
 
     def header_groups(self) -> list[Group]:
-        info = self.trace.header.get("distributedInfo")
-        config = info.get("pg_config") if isinstance(info, dict) else None
         return [
             Group(name=str(item["pg_name"]), ranks=_ranks(item.get("ranks")))
-            for item in (config if isinstance(config, list) else [])
-            if isinstance(item, dict) and item.get("pg_name") is not None
+            for item in _dicts(self.info.get("pg_config"))
+            if item.get("pg_name") is not None
         ]
 
     # ------------------------------------------------------------------ plan
@@ -306,15 +305,10 @@ class _Reading:
         for place, rows in enumerate(rows_of.values()):
             ops = self.trace.op[rows]
             for row in np.unique(ops[ops >= 0]).tolist():
-                name, args = self.trace.name_of(row), details.get(row)
-                if (
-                    args is None
-                    or not isinstance(args.shapes, list)
-                    or not any(isinstance(item, list) and item for item in args.shapes)
-                ):
-                    continue
-                key = (name, str(args.shapes).replace(" ", ""))
-                counts.setdefault(key, [0] * len(rows_of))[place] += 1
+                shapes = args.shapes if (args := details.get(row)) else None
+                if isinstance(shapes, list) and any(isinstance(item, list) and item for item in shapes):
+                    key = (self.trace.name_of(row), str(shapes).replace(" ", ""))
+                    counts.setdefault(key, [0] * len(rows_of))[place] += 1
         if len(counts) > MAX_PLAN_OPS:
             self.note(f"{len(counts)} distinct ops and shapes: the first {MAX_PLAN_OPS} by name are in the digest")
         return tuple(
@@ -327,9 +321,7 @@ class _Reading:
     def digest(self) -> Digest:
         trace = self.trace
         file = trace.path.name
-        info = trace.header.get("distributedInfo")
-        info = info if isinstance(info, dict) else {}
-        rank, world = _natural(info.get("rank")), _natural(info.get("world_size"))
+        rank, world = _natural(self.info.get("rank")), _natural(self.info.get("world_size"))
         if rank is None:
             rank = rank_in(file)
             said = f"the file's name says rank {rank}" if rank is not None else "neither does the file's name"
@@ -360,14 +352,10 @@ class _Reading:
         )
 
     def _device_name(self) -> str | None:
-        devices = self.trace.header.get("deviceProperties")
-        used = {
-            place[1]
-            for i in np.unique(self.trace.thread[self.device]).tolist()
-            if isinstance(place := self.trace.threads[i][0], tuple)
-        }
-        for device in devices if isinstance(devices, list) else []:
-            if isinstance(device, dict) and device.get("id") in used:
+        places = (self.trace.threads[i][0] for i in np.unique(self.trace.thread[self.device]).tolist())
+        used = {place[1] for place in places if isinstance(place, tuple)}
+        for device in _dicts(self.trace.header.get("deviceProperties")):
+            if device.get("id") in used:
                 return _text(device.get("name"))
         return None
 
@@ -389,6 +377,10 @@ def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:
         return times[0][:0], times[1][:0]
     start, end = np.append(times[0], windows.max()), np.insert(times[1], 0, windows.min())
     return end[start > end], start[start > end]
+
+
+def _dicts(values: Any) -> list[dict[str, Any]]:
+    return [item for item in values if isinstance(item, dict)] if isinstance(values, list) else []
 
 
 def _first(field: str, *args: Args | None) -> Any:

@@ -303,31 +303,31 @@ def _sentences(peers: Peers, row: int, excesses: Mapping[str, Excess]) -> tuple[
     return tuple(found)
 
 
-def _with_arrivals(finding: Finding, arrivals: Arrivals) -> Finding:
-    (rank,) = finding.ranks
-    total, last, wait_us = (found.get(rank, 0) for found in (arrivals.total, arrivals.last, arrivals.wait_us))
-    if not total:
+def _with_arrivals(finding: Finding, arrivals: Mapping[int, Arrivals]) -> Finding:
+    found = arrivals.get(finding.ranks[0])
+    if found is None:
         return finding
-    waited = f"; the others then waited {microseconds(wait_us)} each (median)" if last and wait_us else ""
-    return replace(finding, evidence=(*finding.evidence, f"arrived last at {last} of {total} collectives{waited}"))
+    waited = f"; the others then waited {microseconds(found.wait_us)} each (median)" if found.wait_us else ""
+    said = f"arrived last at {found.last} of {found.total} collectives{waited}"
+    return replace(finding, evidence=(*finding.evidence, said))
 
 
 # ---------------------------------------------------------------------- arrivals
 
 
 class Arrivals(NamedTuple):
-    """The last rank at each collective that could be aligned."""
+    """A rank's arrivals at the collectives that could be aligned."""
 
-    last: dict[int, int]
-    total: dict[int, int]
-    wait_us: dict[int, float]  # median over the others and over the collectives at which the rank is last
+    total: int = 0
+    last: int = 0  # at how many it was the last
+    wait_us: float = 0.0  # median over the others and over the collectives at which the rank is last
 
 
 # Of these, members do not all end together: a receiver may be long done, or one rank sends to one.
 _NOT_TOGETHER = ("send", "recv", "sendrecv", "broadcast", "gather", "scatter", "reduce")
 
 
-def arrivals_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Arrivals:
+def arrivals_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> dict[int, Arrivals]:
     """Align collectives by group and sequence number (by step and place in it where the trace has none)."""
     meetings: dict[tuple[object, ...], list[tuple[int, float, str]]] = {}
     for rank, digest in by_rank.items():
@@ -345,7 +345,6 @@ def arrivals_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Arriv
                 else (info.name, info.ranks, step, place, None)
             )
             meetings.setdefault(key, []).append((rank, duration, kind))
-    last: Counter[int] = Counter()
     total: Counter[int] = Counter()
     waits: defaultdict[int, list[float]] = defaultdict(list)
     torn = 0
@@ -356,13 +355,15 @@ def arrivals_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Arriv
             continue
         shortest = durations.index(min(durations))
         total.update(ranks)
-        last[ranks[shortest]] += 1
         others = (*durations[:shortest], *durations[shortest + 1 :])
         waits[ranks[shortest]].append(statistics.median(others) - durations[shortest])
     if torn:
         message = f"{torn} collectives do not match between ranks (other kinds at the same place): left out"
         problems.append(Problem(where="fleet", message=message))
-    return Arrivals(last, total, {rank: statistics.median(values) for rank, values in waits.items()})
+    return {
+        rank: Arrivals(count, len(waits[rank]), statistics.median(waits[rank] or [0.0]))
+        for rank, count in total.items()
+    }
 
 
 # ---------------------------------------------------------------------- plans
@@ -378,13 +379,13 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
         total = sum(len(other.ranks) for other in groups if other.role == group.role)
         counts = Counter(CHANGES.get(change.change, change.change.replace("_", " ")) for change in group.changes)
         said = ", ".join(f"{number} {change}" for change, number in counts.items())
-        costs = [late[rank].cost_us for rank in group.ranks if rank in late]
+        costs = [late[rank].cost_us or 0.0 for rank in group.ranks if rank in late]
         found.append(
             Finding(
                 kind="plan_differs",
                 ranks=group.ranks,
                 cause=group.cause,
-                cost_us=max(costs) if costs else None,
+                cost_us=max(costs, default=None),
                 evidence=(
                     f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks"
                     + (" of its stage" if group.role is not None else ""),
@@ -401,7 +402,10 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
 
 
 def _lines(
-    by_rank: Mapping[int, Digest], peers: Mapping[int, Peers], groups: Sequence[PlanGroup], arrivals: Arrivals
+    by_rank: Mapping[int, Digest],
+    peers: Mapping[int, Peers],
+    groups: Sequence[PlanGroup],
+    arrivals: Mapping[int, Arrivals],
 ) -> tuple[RankLine, ...]:
     plan_of = {rank: i for i, group in enumerate(groups) for rank in group.ranks}
     found: list[RankLine] = []
@@ -415,8 +419,8 @@ def _lines(
                 plan=plan_of.get(rank),
                 **{f"{name}_us": median(others.table.columns[name][row]) for name in SHOWN},
                 lateness_us=tuple(None if us != us else round(us, 1) for us in others.lateness(row).tolist()),
-                arrived_last=arrivals.last.get(rank, 0),
-                num_collectives=arrivals.total.get(rank, 0),
+                arrived_last=arrivals.get(rank, Arrivals()).last,
+                num_collectives=arrivals.get(rank, Arrivals()).total,
             )
         )
     return tuple(found)

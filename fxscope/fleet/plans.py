@@ -171,8 +171,8 @@ def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[Pla
         if a.apart(b):
             kernels.append(change(change=_change(a, b), majority=str(b), here=str(a)))
         elif any(ours.get(key, NONE).apart(others.get(key, NONE)) for key in {*ours, *others}):
-            words = {"majority": _configs(others), "here": _configs(ours)}
-            configurations.append(change(change="other_configuration", **words))
+            other = change(change="other_configuration", majority=_configs(others), here=_configs(ours))
+            configurations.append(other)
     for found in (kernels, configurations):
         found.sort(key=lambda change: -abs(change.total_us or 0))
     return kernels, configurations

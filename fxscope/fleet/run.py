@@ -119,11 +119,6 @@ def work(source: Source) -> bytes:
     return encoded(found)
 
 
-def lost(source: Source, message: str) -> bytes:
-    """The digest of a rank of which nothing could be read, as JSON."""
-    return encoded(digesting.unreadable(source.name, message))
-
-
 def limit_memory(num_bytes: int) -> None:
     """Let this process allocate no more than so much; what the system does not know is left out."""
     try:
@@ -202,7 +197,7 @@ def _local(found: Sequence[Source], jobs: int, memory_bytes: int) -> Generator[t
                 return answer
             worker.stop()
         message = "the process that read it was killed, twice (out of memory?). Raise --memory or profile fewer steps."
-        return lost(source, message)
+        return encoded(digesting.unreadable(source.name, message))
 
     # The folder is for what is fetched: a process that is killed removes nothing.
     with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder, ThreadPoolExecutor(jobs) as threads:
