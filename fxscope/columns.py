@@ -10,7 +10,7 @@ import contextlib
 import gc
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import msgspec
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Item)
 BLOCK = 1024  # items that are made at a time
-
-
-class Column(Protocol):
-    """One field of every item."""
-
-    def take(self, which: slice | list[int]) -> list[Any]:
-        """The values of some items."""
-        ...
 
 
 class Numbers:
@@ -74,6 +66,9 @@ class Made:
 
     def take(self, which: slice | list[int]) -> list[Any]:
         return self._function(which)
+
+
+Column = Numbers | Chosen | Given | Made  # one field of every item; `take` has the values of some
 
 
 class Items(Sequence[T], Generic[T]):

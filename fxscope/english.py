@@ -102,7 +102,6 @@ REASONS: dict[str, str] = {
     "device_boundary": "different devices: {a} and {b}",
     "stream_boundary": "different streams",
     "outside_scheduler": "one is a copy or a call that the wrapper adds outside the scheduler",
-    "outside_window": "outside the scheduler's pairwise window",
     "never_neighbours": "never neighbours in a round of the scheduler",
     "concatenated_whole": "the first writes a part of a concatenation, the second reads the whole: two buffers to Inductor",
     "concatenated_parts": "different parts of one concatenation",
@@ -157,7 +156,6 @@ HINTS: dict[str, str] = {
     "lower": "lower torch._inductor.config.{config}",
     "template_epilogue": "try max_autotune_gemm with the Triton backend, as an epilogue",
     "template_prologue": "try max_autotune_gemm with the Triton backend, as a prologue",
-    "template_convolution": "try max_autotune_gemm with the Triton backend, as the convolution's epilogue",
     "template_cpp": "try max_autotune_gemm with freezing, as the epilogue of a C++ GEMM",
     "concatenate_weights": "concatenate the weights into one Linear",
     "remove_break": "remove the break; torch.compile(fullgraph=True) makes it an error",
@@ -175,7 +173,6 @@ SWITCHES: dict[str, str] = {
     "loop_reindexing_after_fusion": "reindexes the pointwise loop",
     "triton.nested_reduction": "reduces groups inside the other's loop",
     "aggressive_fusion": "fuses pointwise kernels that share nothing",
-    "b2b_gemm_pass": "fuses small back-to-back GEMMs",
     "benchmark_fusion": "such pairs are fused without measuring",
     "epilogue_fusion_user_defined_triton_kernel": "the kernel takes a pointwise epilogue",
 }

@@ -33,12 +33,7 @@ TEMPLATES = {
     "benchmark_epilogue_fusion": False,
     "benchmark_template_fusion": False,
 }
-LIMITS = {
-    "max_fusion_size": 64,
-    "max_fusion_unique_io_buffers": 1 << 20,
-    "score_fusion_memory_threshold": 1,
-    "max_fusion_buffer_group_pairwise_attempts": 1 << 20,
-}
+LIMITS = {"max_fusion_size": 64, "max_fusion_unique_io_buffers": 1 << 20, "score_fusion_memory_threshold": 1}
 
 PRODUCTS: dict[str, Callable[[Make], torch.Tensor]] = {
     "mm": lambda t: t(512, 256) @ t(256, 384),

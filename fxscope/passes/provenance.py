@@ -27,8 +27,8 @@ def provenance(recording: Recording) -> Recording:
     calls = {call.id: call for call in recording.calls}
     for graph, mine in index_of(recording).calls_of_graph.items():
         nodes = index_of(recording).nodes.get(graph, {})
-        for step in (with_folded, with_biases, with_named_only) if nodes else ():
-            mine = step(mine, nodes)
+        if nodes:
+            mine = with_named_only(with_folded(mine, nodes), nodes)
         calls |= {call.id: call for call in mine}
     recording = replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
     return with_calls(with_sources(recording))
@@ -72,55 +72,6 @@ def with_named_only(calls: list[KernelCall], by_name: Mapping[str, Node]) -> lis
         named = sorted({*call.named_only, *found} & order.keys(), key=order.__getitem__)
         result.append(replace(call, named_only=tuple(named)))
     return result
-
-
-def with_biases(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[KernelCall]:
-    """The calls with the convolutions whose bias they add, and with the nodes that make a bias there (a cast).
-
-    Inductor calls the library without it, and adds it where the result is read (torch 2.13, `kernel/conv.py`): the
-    kernel reads both, and the library's call did not read the bias.
-    """
-    order = {name: position for position, name in enumerate(by_name)}
-    made: dict[str, tuple[set[str], set[str]]] = {}  # convolution → what a library's call for it reads and writes
-    stored: dict[str, set[str]] = {}  # node → buffers that may hold its value
-    result: list[KernelCall] = []
-    for call in calls:
-        reads, writes = ({item.buffer for item in items or ()} for items in (call.reads, call.writes))
-        if call.is_extern:
-            made |= dict.fromkeys(call.nodes, (reads, writes))
-        found: list[str] = []
-        inside: set[str] = set()
-        untold = call.is_generated and call.nodes_evidence != "lowering"
-        for name in call.named_only if untold else ():
-            node = by_name.get(name)
-            if node is None or name not in made or op_name(node.target) != "convolution" or len(node.inputs) < 3:
-                continue
-            taken, written = made[name]
-            making = _made_of(node.inputs[2], reads, taken, stored, by_name)
-            if making is not None and written & (reads | writes):
-                found.append(name)
-                inside |= making
-        ran = sorted({*call.nodes, *(inside & set(call.named_only))}, key=lambda name: order.get(name, -1))
-        named = tuple(name for name in call.named_only if name not in inside)
-        biases = tuple(found) if untold else call.biases
-        result.append(replace(call, biases=biases, nodes=tuple(ran) if inside else call.nodes, named_only=named))
-        for name in call.nodes:
-            shapes = [item.shape for item in by_name[name].outputs] if name in by_name else []
-            stored.setdefault(name, set()).update(item.buffer for item in call.writes or () if item.shape in shapes)
-    return result
-
-
-def _made_of(
-    bias: str, reads: set[str], taken: set[str], stored: Mapping[str, set[str]], by_name: Mapping[str, Node]
-) -> set[str] | None:
-    """The nodes (casts, views) that make a bias from what a call reads and another did not; `None` unless it does."""
-    inside: set[str] = set()
-    while not (held := reads & {bias, *stored.get(bias, ())}):
-        if bias not in by_name or len(by_name[bias].inputs) != 1:
-            return None
-        inside.add(bias)
-        bias = by_name[bias].inputs[0]
-    return inside if held - taken else None
 
 
 def with_sources(recording: Recording) -> Recording:

@@ -15,8 +15,7 @@ from fxscope._torch import running
 from fxscope._torch.inductor import InductorCapture
 from fxscope.model import Environment, Recording
 from fxscope.passes import run
-from fxscope.passes.fusion import eager, hints, reasons
-from tests import build
+from fxscope.passes.fusion import eager, reasons
 
 DATA = Path(__file__).parent.parent / "data" / "h200"
 BIG = 1 << 30
@@ -97,12 +96,6 @@ ON_CPU = {
         {},
     ),
     "cpp.max_horizontal_fusion_size": (lambda x: (x.sin(), x.cos()), (x,), {"cpp.max_horizontal_fusion_size": 1}, {}),
-    "max_fusion_buffer_group_pairwise_attempts": (
-        lambda x: tuple((x + i).sum(-1) if i % 2 else x * i for i in range(1, 7)),
-        (x,),
-        {"max_fusion_buffer_group_pairwise_attempts": 1},
-        {},
-    ),
     "max_autotune_gemm": (lambda: LinearRelu().eval(), (x,), {}, AUTOTUNED),
     "epilogue_fusion": (lambda: LinearRelu().eval(), (x,), {**AUTOTUNED, "epilogue_fusion": False}, AUTOTUNED),
 }
@@ -138,7 +131,6 @@ ON_H200 = {
 NOT_HERE = {
     "prologue_fusion": "only a Triton template takes a prologue, and a benchmark chooses it",
     "benchmark_fusion": "a benchmark decides",
-    "b2b_gemm_pass": "a benchmark decides",
     "triton.tiling_prevents_pointwise_fusion": "no program was found whose tilings collide",
     "triton.tiling_prevents_reduction_fusion": "no program was found whose tilings collide",
     "aggressive_fusion": "for pairs that share no data, and every pair here shares some",
@@ -265,21 +257,3 @@ def test_templates_are_hinted_at_only_where_they_could_take_the_neighbour(folder
             continue
         b = calls[item.b_call]
         assert item.hint_code != "template_prologue" and b.type == "triton_pointwise", item
-
-
-@pytest.mark.parametrize(
-    ("arguments", "holds"),
-    [
-        ("x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1", True),
-        ("x, w, b, [2, 2], [1, 1], [1, 1], False, [0, 0], 32", True),
-        ("x, w, b, [1, 1], [1, 1], [1, 2], False, [0, 0], 1", False),
-        ("x, w, b, [1, 1], [1, 1], [12, 12], False, [0, 0], 1", False),
-        ("x, w, b, [1, 1], [1, 1], [1, 1], True, [0, 0], 1", False),
-        ("x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 1], 1", False),
-        (None, True),  # older files do not say
-    ],
-)
-def test_no_triton_convolution_is_hinted_at_that_torch_has_not(arguments: str | None, holds: bool) -> None:
-    node = build.node("conv", "aten.convolution.default", "x", "w", "b", arguments=arguments)
-    side = hints.PairSide(build.call(0, "extern_kernels.convolution", "conv"), 0, (), (node,), {}, {})
-    assert hints.can_be_triton_convolution(side) == holds

@@ -122,9 +122,7 @@ def is_torchs(item: ast.Attribute) -> bool:
     return isinstance(item.value, ast.Name) and item.value.id in ("why", "graph_break")
 
 
-@pytest.mark.parametrize(
-    "name", sorted({rule.config for rule in (*RAW_REASONS, *CAUSES) if rule.config} | {"b2b_gemm_pass", *NEW})
-)
+@pytest.mark.parametrize("name", sorted({rule.config for rule in (*RAW_REASONS, *CAUSES) if rule.config} | {*NEW}))
 def test_a_hint_names_a_switch_only_where_the_recorded_torch_has_it(name):
     from torch._inductor import config
 
@@ -244,7 +242,7 @@ def test_loops_of_one_function_differ_only_where_that_decides(a, b, flows, code,
     [
         ("extern_kernels.mm", "extern", "cuda:0", "extern_gemm", "template_epilogue"),
         ("extern_kernels.addmm", "extern", "cpu", "extern_gemm", "template_cpp"),
-        ("extern_kernels.convolution", "extern", "cuda:0", "extern_convolution", "template_convolution"),
+        ("extern_kernels.convolution", "extern", "cuda:0", "extern_convolution", None),
         ("torch.ops.aten._scaled_dot_product_flash_attention.default", "fallback", "cuda:0", "extern_attention", None),
         ("torch.ops.aten.topk.default", "fallback", "cuda:0", "fallback", None),
         ("add_kernel_0", "user_triton", "cuda:0", "user_triton", "enable"),

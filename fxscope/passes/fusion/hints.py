@@ -4,10 +4,8 @@ that is not there. Such hints are marked "not verified".
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope.kernel_names.cpp import split
 from fxscope.model import EXTERN
 from fxscope.op_names import GEMMS, RESIZES, TRANSPOSES, op_name, reductions
 from fxscope.passes.flops import numbers
@@ -79,17 +77,6 @@ def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *
         for items in (results, consumer.call.writes or ())
     )
     return not results or None in taken or bool(made & {None, *taken})
-
-
-def can_be_triton_convolution(convolution: PairSide) -> bool:
-    """Return whether a Triton convolution could be tried: torch has one that is neither transposed nor dilated."""
-    for node in convolution.nodes:
-        items = split(node.arguments or "") if op_name(node.target) == "convolution" else ()
-        if len(items) > 7 and (
-            items[6] == "True" or re.search(r"[02-9]|1\d", items[5]) or re.search(r"[1-9]", items[7])
-        ):
-            return False
-    return True
 
 
 def can_be_cpp_epilogue(gemm: PairSide) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import grouped
 from fxscope.model import BufferAccess, Decision, FusionAttempt, Graph, KernelCall, Node, Schedule, TensorMeta, Verdict
-from fxscope.op_names import op_name
 from fxscope.passes import flops, schedules
 from fxscope.passes.footprint import is_indirect, overlap
 from fxscope.passes.fusion import hints
@@ -128,10 +127,6 @@ class PairVerdict:
             self.outlives = {self.alias.get(name, name) for name in schedule.outputs}
             self.outlives |= {node.name for node in self.fx.values() if node.op == "placeholder"}
         self.memory = self._memory()
-        self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
-        for node in schedule.nodes:
-            for access in (*node.reads, *node.writes):
-                self.users[access.buffer].setdefault(node.group, len(self.users[access.buffer]))
         self.trials: dict[tuple[int, int], dict[str, bool]] = defaultdict(dict)
         for trial in schedule.trials:
             self.trials[trial.a, trial.b][trial.config] = trial.accepted
@@ -258,10 +253,8 @@ class PairVerdict:
         for groups in pair.groups:
             for config, accepted in self.trials.get(groups, {}).items():
                 answers[config] = answers.get(config, False) or accepted
-        # torch may not have the template that was tried in the place of a convolution
-        may_exist = reason.hint != "template_convolution" or hints.can_be_triton_convolution(a)
         for config in (reason.config, *OTHERWISE.get(reason.config, ())):
-            if answers.get(config) and may_exist:
+            if answers.get(config):
                 return reason._replace(config=config, hint=reason.hint if config == reason.config else "enable"), True
         holds = reason.config not in answers and self.holds_in_files(reason, pair)
         return (reason if holds else reason.without_hint()), None
@@ -279,7 +272,7 @@ class PairVerdict:
         if (a.call.device or "").startswith("cpu") and not hints.can_be_cpp_epilogue(a):
             return False
         takes = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
-        return takes and hints.can_be_triton_convolution(a) and not self.waits_for_another(pair)
+        return takes and not self.waits_for_another(pair)
 
     def waits_for_another(self, pair: Pair) -> bool:
         """Return whether one kernel would be a cycle: the second reads what a kernel between makes of the first's result."""
@@ -312,16 +305,7 @@ class PairVerdict:
 
     def never_asked(self, pair: Pair) -> Reason:
         """Say why the scheduler never asked about two nodes that it writes both."""
-        common = self.common(pair)
-        if not common:
-            return self.other_versions(pair)
-        name = "max_fusion_buffer_group_pairwise_attempts"
-        limit = self.limits.get(name)
-        if isinstance(limit, int) and all(self.distance(buffer, pair) > limit for buffer in common):
-            # With other iteration spaces a wider window would not help.
-            alike = set(pair.a.ranges) == set(pair.b.ranges)
-            return Reason("outside_window", {"limit": limit}, "raise" if alike else None, name)
-        return Reason("never_neighbours")
+        return Reason("never_neighbours") if self.common(pair) else self.other_versions(pair)
 
     def other_versions(self, pair: Pair) -> Reason:
         """Say why two nodes that use the same memory have no buffer in common."""
@@ -361,12 +345,6 @@ class PairVerdict:
             found = schedules.merge([(*node.reads, *node.writes) for node in side.members], {})
             self._accesses[names] = {access.buffer: access for access in found}
         return self._accesses[names]
-
-    def distance(self, buffer: str, pair: Pair) -> int:
-        """Return how far apart two calls are among the scheduler's groups that use a buffer."""
-        users = self.users[buffer]
-        places = [[users[group] for group in side.groups if group in users] for side in pair[:2]]
-        return min(abs(one - other) for one in places[0] for other in places[1])
 
     def attempt(self, pair: Pair) -> FusionAttempt | None:
         """Return what the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
@@ -427,9 +405,4 @@ class PairVerdict:
         reason = Reason("both_extern", {"kernels": (a.kernel, b.kernel)})
         if any(item.type == "user_triton" or extern_kind(item.kernel) != "gemm" for item in (a, b)):
             return reason
-        if not pair.flows:
-            return reason._replace(hint="concatenate_weights").noted("not_merged")
-        # fx_passes/b2b_gemm.py: two plain mm on a GPU, the first's result read by nothing else.
-        plain = all(op_name(item.kernel) == "mm" and not (item.device or "").startswith("cpu") for item in (a, b))
-        alone = all(self.readers[name] == 1 for name in pair.buffers if name in pair.a.writes)
-        return reason._replace(hint="enable", config="b2b_gemm_pass") if plain and alone else reason
+        return reason if pair.flows else reason._replace(hint="concatenate_weights").noted("not_merged")

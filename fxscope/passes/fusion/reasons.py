@@ -250,20 +250,16 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         return reason._replace(hint="enable", config=switch) if producer else reason
     kind = extern_kind(kernel)
     on_cpu = (device or "").startswith("cpu")
-    tuned = bool(limits.get("max_autotune") or limits.get("max_autotune_gemm"))
     if kind == "gemm":
         library = "cuBLAS" if (device or "").startswith("cuda") else "BLAS" if on_cpu else "vendor"
         reason = Reason("extern_gemm", {**arguments, "library": library})
-        if tuned:
+        if limits.get("max_autotune") or limits.get("max_autotune_gemm"):
             return reason.noted("autotuned")
         hint = "template_cpp" if on_cpu else "template_epilogue"
         if not producer:  # Inductor's C++ GEMM takes no prologue
             return reason if on_cpu else reason._replace(hint="template_prologue", config="max_autotune_gemm")
         return reason._replace(hint=hint, config="max_autotune_gemm")
     if kind == "convolution":
-        reason = Reason("extern_convolution", arguments)
-        if on_cpu or not producer or tuned:  # the Triton convolution takes no prologue
-            return reason
-        return reason._replace(hint="template_convolution", config="max_autotune_gemm")
+        return Reason("extern_convolution", arguments)
     # A fallback may be of an op that Inductor lowers elsewhere: complex numbers, other dtypes and devices.
     return Reason("extern_attention" if kind == "attention" else "fallback", arguments)
