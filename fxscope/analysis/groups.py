@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import lru_cache
+from itertools import zip_longest
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -184,7 +185,7 @@ class Places:
             known = [node for node in inside if node.roof is not None]
             shape = tensors_words([(meta for node in inside for meta in node.outputs)])
             if not shape and op is not None and op.shapes is not None:
-                shape = f"{op.dtypes} {op.shapes}"
+                shape = op_tensors(op)
             self._known[key] = PlaceFacts(
                 label=optimizer_label(chain, ops) or label_of(ops),
                 ops=ops,
@@ -206,7 +207,7 @@ class Places:
             ops=ops,
             phase=self.phase(op.graph, chain),
             modules=(module,) if module and not optimizer else (),
-            shape="" if optimizer else f"{op.dtypes} {op.shapes}" if op.shapes is not None else name,
+            shape="" if optimizer else op_tensors(op) if op.shapes is not None else name,
         )
 
 
@@ -244,6 +245,12 @@ def call_shape(call: KernelCall, inside: Sequence[Node], nodes: Mapping[str, Nod
 def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
     """ "bfloat16 (64, 768) float32 (768,)"."""
     return " ".join(f"{meta.dtype} {sizes(meta.shape)}" for part in parts for meta in part)
+
+
+def op_tensors(op: Op) -> str:
+    """The dtypes and shapes of an op's tensors, as `tensors_words` writes them."""
+    pairs = zip_longest(op.dtypes or (), op.shapes or (), fillvalue="")
+    return " ".join(f"{dtype} {sizes(shape)}" for dtype, shape in pairs if shape)
 
 
 class _Total:

@@ -576,19 +576,20 @@ def require(recording: Recording, *names: str) -> None:
     """Raise PassError, naming the nearest known, for a name that is nowhere in the recording."""
     for name in names:
         if not known(recording, name):
-            title = recording.title or "the recording"
-            raise PassError(f"{name!r} does not occur in {title}. {nearest(name, words(recording))}")
+            raise missing(f"{name!r} does not occur in {recording.title or 'the recording'}", name, words(recording))
+
+
+def missing(what: str, name: str, known_names: Iterable[str]) -> PassError:
+    """The error of a name that does not occur: an UnknownNameError, unless it is nearly a known one, so a typo."""
+    hint = nearest(name, known_names)
+    return (PassError if hint.startswith("Did") else UnknownNameError)(f"{what}. {hint}")
 
 
 def nearest(name: str, known_names: Iterable[str]) -> str:
     """ "Did you mean …?", or what there is."""
     choices = sorted(set(known_names))
-    wanted = {op_name(name), name}
-    close: list[str] = []
-    for item in wanted:
-        close += difflib.get_close_matches(item, choices, n=3, cutoff=0.6)
-    close = list(dict.fromkeys(close))
+    close = [item for text in (op_name(name), name) for item in difflib.get_close_matches(text, choices)]
     if close:
-        return f"Did you mean {', '.join(close[:3])}?"
+        return f"Did you mean {', '.join(list(dict.fromkeys(close))[:3])}?"
     some = [word for word in choices if len(word) < 40][:12]
     return f"Known are {', '.join(some)}{' …' if len(choices) > len(some) else ''}." if some else "Nothing is known."

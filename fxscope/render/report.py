@@ -410,8 +410,9 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
         first, *rest = made.problems
         more = f" ({len(rest)} more)" if rest else ""
         out.append(cut(f"Problem{more}: {first}", width))
-    commands = [in_command(command, name) for command in made.next]
+    following = [command for command in made.next if not (everything and command.endswith("--all"))]
+    commands = [in_command(command, name) for command in following]
     if name and max(map(len, commands)) > width - 6 and len(name) <= width - 8:  # a shell's variable: each still works
-        commands = [f"R={quoted(name)}", *(command.replace("RECORDING", "$R") for command in made.next)]
+        commands = [f"R={quoted(name)}", *(command.replace("RECORDING", "$R") for command in following)]
     commands = commands if name else joined(commands, width - 6, " · ", "")
     return out + [("Next: " if place == 0 else "      ") + line for place, line in enumerate(commands)]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import counts, fusion, kernels, times
-from fxscope.analysis.check.context import Answer, Context, NotRecorded, all_of
+from fxscope.analysis.check.context import Answer, Context, NotRecorded, all_of, met
 from fxscope.analysis.findings import CheckReport, Outcome
 from fxscope.errors import FOREIGN, PassError
+from fxscope.text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -162,6 +163,8 @@ def answer(kind: str, context: Context, value: object) -> Answer:
         return found if isinstance(found, Answer) else all_of(found)
     except NotRecorded as error:
         return error.answer
+    except select.UnknownNameError as error:  # no typo: what another recording has is not here
+        return met(False, shorten(str(value), 200), str(error))
 
 
 def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording], where: str) -> list[str]:

@@ -20,7 +20,6 @@ from fxscope.analysis.check.context import (
 )
 from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
-from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import KERNELS
 from fxscope.op_names import is_called
@@ -199,15 +198,15 @@ def matches(kernel: str, pattern: str) -> bool:
 
 
 def known_somewhere(context: Context, name: str) -> None:
-    """Raise PassError where no recording of this check has the op: then it is a typo, not an absence."""
+    """Raise PassError where no recording of this check has the op."""
     if any(select.known(recording, name) for recording in context.recordings.values()):
         return
-    every = frozenset[str]().union(*(select.words(recording) for recording in context.recordings.values()))
-    raise PassError(f"{name!r} occurs in no recording (a typo?). {select.nearest(name, every)}")
+    every = (word for recording in context.recordings.values() for word in select.words(recording))
+    raise select.missing(f"{name!r} occurs in no recording", name, every)
 
 
 def kernel_somewhere(context: Context, pattern: str) -> None:
     """Raise PassError where no recording of this check has such a kernel."""
     every = {unit.kernel for recording in context.recordings.values() for unit in select.units(recording)}
     if not any(matches(name, pattern) for name in every):
-        raise PassError(f"no kernel of the recordings matches {pattern!r} (a typo?). {select.nearest(pattern, every)}")
+        raise select.missing(f"no kernel of the recordings matches {pattern!r}", pattern, every)

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis.compare.kinds import change_word
-from fxscope.analysis.groups import numberless, pattern
+from fxscope.analysis.groups import label_of, numberless, pattern
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.index import grouped
 from fxscope.kernel_names import decode
@@ -110,7 +110,7 @@ def ops_of(uses: Sequence[KernelUse]) -> str:
     names = Counter(
         "memset"
         if use.category == "gpu_memset"
-        else "·".join(use.ops)
+        else label_of(use.ops)
         if use.ops and not all(map(is_generated, use.ops))
         else kernel_name(use.kernel, 40)
         for use in uses
