@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import counts, fusion, kernels, times
-from fxscope.analysis.check.context import Answer, Context, NotRecorded, all_of, met
+from fxscope.analysis.check.context import Answer, Context, NotRecorded, all_of, met, unknown
 from fxscope.analysis.findings import CheckReport, Outcome
 from fxscope.errors import FOREIGN, PassError
-from fxscope.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
-    from fxscope.analysis.check.context import Row
+    from fxscope.analysis.check.context import Kind
     from fxscope.analysis.findings import Sweep
     from fxscope.model import Recording
 
 # What can be expected. The docstring of each is its help; `fxscope check --kinds` prints them.
-KINDS: dict[str, Callable[[Context, object], Answer | Iterable[Row]]] = {
+KINDS: dict[str, Kind] = {
     "kernels": counts.kernels,
     "memsets": counts.of_categories("memsets", "gpu_memset"),
     "copies": counts.of_categories("copies", "gpu_memcpy"),
@@ -45,13 +44,13 @@ KINDS: dict[str, Callable[[Context, object], Answer | Iterable[Row]]] = {
     "decoded": kernels.decoded,
     "runtime": kernels.runtime,
     "config": kernels.config,
-    "registers": kernels.per_kernel("registers", "registers", "registers per thread"),
-    "spill_bytes": kernels.per_kernel("spill_bytes", "spill_bytes", "spilled bytes per thread"),
-    "shared_bytes": kernels.per_kernel("shared_bytes", "shared_bytes", "bytes of shared memory"),
-    "num_warps": kernels.per_kernel("num_warps", "num_warps", "warps"),
-    "num_stages": kernels.per_kernel("num_stages", "num_stages", "stages"),
-    "call_bytes": kernels.per_kernel("call_bytes", "bytes", "bytes read and written"),
-    "occupancy": kernels.per_kernel("occupancy", "occupancy", "occupancy"),
+    "registers": kernels.per_kernel("registers", "registers per thread"),
+    "spill_bytes": kernels.per_kernel("spill_bytes", "spilled bytes per thread"),
+    "shared_bytes": kernels.per_kernel("shared_bytes", "bytes of shared memory"),
+    "num_warps": kernels.per_kernel("num_warps", "warps"),
+    "num_stages": kernels.per_kernel("num_stages", "stages"),
+    "call_bytes": kernels.per_kernel("bytes", "bytes read and written"),
+    "occupancy": kernels.per_kernel("occupancy", "occupancy"),
     "shapes": kernels.tensors("shapes", "shapes"),
     "strides": kernels.tensors("strides", "strides"),
     "flops": kernels.flops,
@@ -162,9 +161,16 @@ def answer(kind: str, context: Context, value: object) -> Answer:
         found = KINDS[kind](context, value)
         return found if isinstance(found, Answer) else all_of(found)
     except NotRecorded as error:
-        return error.answer
+        return unknown(words(value), str(error))
     except select.UnknownNameError as error:  # no typo: what another recording has is not here
-        return met(False, shorten(str(value), 200), str(error))
+        return met(False, words(value), str(error))
+
+
+def words(value: object) -> str:
+    """An expected value as a file has it: "gelu, mul", "aten::mm 3"."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in cast("dict[str, Any]", value).items())
+    return ", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value)
 
 
 def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording], where: str) -> list[str]:

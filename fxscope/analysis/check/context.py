@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.analysis import select
@@ -13,15 +14,15 @@ from fxscope.analysis.stats import compare_runs
 from fxscope.errors import PassError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fxscope.analysis.check.quantity import Quantity
     from fxscope.analysis.findings import Status, Sweep, TimeComparison
     from fxscope.analysis.select import Unit
     from fxscope.model import Recording
 
 
 Row = tuple[bool, str, str]  # whether it holds, what was expected, what was found
+Found = tuple[float, str]  # a number, and what is shown of it
 
 
 class Answer(NamedTuple):
@@ -108,12 +109,11 @@ def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:
     return units
 
 
+Kind = "Callable[[Context, object], Answer | Iterable[Row]]"  # holds an expected value against a recording
+
+
 class NotRecorded(Exception):
     """An expectation that the recording cannot decide, and why."""
-
-    def __init__(self, expected: object, why: str) -> None:
-        super().__init__(expected, why)
-        self.answer = unknown(expected, why)
 
 
 def all_of(rows: Iterable[Row]) -> Answer:
@@ -135,26 +135,51 @@ def unknown(expected: object, why: str) -> Answer:
     return Answer("cannot_tell", str(expected), "not in the recording", why)
 
 
-def counted(counts: Sequence[int], expected: Quantity, noun: str) -> Answer:
-    """Hold a count per step against a quantity; steps that differ are shown one by one."""
-    distinct = sorted(set(counts))
-    if not distinct:
-        return unknown(expected.text, "no step was recorded")
-    noun = noun.removesuffix("s") if distinct == [1] else noun
-    found = f"{distinct[0]} {noun}" if len(distinct) == 1 else f"{', '.join(map(str, counts))} {noun} (by step)"
-    return met(all(expected.holds(count) for count in distinct), expected.text, found)
+def each_step(noun: str) -> Callable[[Callable[[Recording], Sequence[int]]], Kind]:
+    """Make a kind of a function that counts something of a recording, in each step or once."""
+
+    def kind(read: Callable[[Recording], Sequence[int]]) -> Kind:
+        @wraps(read)
+        def hold(context: Context, value: object) -> Answer:
+            expected, counts = quantity.parse(value), read(context.recording)
+            distinct = sorted(set(counts))
+            one = noun.removesuffix("s") if distinct == [1] else noun
+            found = f"{distinct[0]} {one}" if len(distinct) == 1 else f"{', '.join(map(str, counts))} {one} (by step)"
+            return met(all(expected.holds(count) for count in distinct), expected.text, found)
+
+        return hold
+
+    return kind
+
+
+def each_place(
+    example: str, everywhere: str | None = None
+) -> Callable[[Callable[[Context, str], Iterable[Found]]], Kind]:
+    """Make a kind of a function that reads numbers at a place, each with its words.
+
+    Args:
+        example: of a table of places.
+        everywhere: the place of a number without one; `None` where it needs one.
+    """
+
+    def kind(read: Callable[[Context, str], Iterable[Found]]) -> Kind:
+        @wraps(read)
+        def hold(context: Context, value: object) -> Iterator[Row]:
+            table = value if isinstance(value, dict) or everywhere is None else {everywhere: value}
+            for place, amount in a_table(table, read.__name__, example).items():
+                expected = quantity.parse(amount)
+                for number, shown in read(context, place):
+                    yield expected.holds(number), f"{place} {expected.text}".strip(), shown
+
+        return hold
+
+    return kind
 
 
 def listed(items: Iterable[str]) -> str:
     """Names with their numbers: "a, b (2×)"."""
     counts = Counter(items)
     return ", ".join(name if count == 1 else f"{name} ({count}×)" for name, count in counts.items())
-
-
-def quantities(value: object, kind: str, example: str) -> Iterator[tuple[str, Quantity]]:
-    """The places of a table with the number expected at each. Raises PassError."""
-    for place, amount in a_table(value, kind, example).items():
-        yield place, quantity.parse(amount)
 
 
 def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:

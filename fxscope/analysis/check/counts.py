@@ -7,48 +7,39 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import (
-    Answer,
-    Context,
-    NotRecorded,
-    a_list,
-    counted,
-    listed,
-    met,
-    quantities,
-    unknown,
-)
+from fxscope.analysis.check.context import Answer, Context, NotRecorded, a_list, each_place, each_step, listed, met
 from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
 from fxscope.index import index_of
 from fxscope.model import KERNELS
 from fxscope.op_names import is_called
+from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from fxscope.analysis.check.context import Row
+    from fxscope.analysis.check.context import Found, Kind, Row
     from fxscope.model import Recording
 
 
-def kernels(context: Context, value: object) -> Answer:
+@each_step("kernels")
+def kernels(recording: Recording) -> Sequence[int]:
     """Kernels per step, without memsets and copies; planned kernel calls where nothing ran."""
-    expected, recording = quantity.parse(value), context.recording
     if recording.launches:
-        return counted(index_of(recording).counts(*KERNELS), expected, "kernels")
+        return index_of(recording).counts(*KERNELS)
     if recording.calls:
-        return counted([len(recording.calls)], expected, "planned kernel calls")
-    return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
+        return [len(recording.calls)]
+    raise NotRecorded("nothing ran and nothing was compiled in this recording")
 
 
-def of_categories(noun: str, *categories: str) -> Callable[[Context, object], Answer]:
+def of_categories(noun: str, *categories: str) -> Kind:
     """The expectation that counts device events of some categories, of all where none is named."""
 
-    def count(context: Context, value: object) -> Answer:
-        expected = quantity.parse(value)
-        if not context.recording.launches:
-            return unknown(expected.text, "the recording has no device events")
-        return counted(index_of(context.recording).counts(*categories), expected, noun)
+    @each_step(noun)
+    def count(recording: Recording) -> Sequence[int]:
+        if not recording.launches:
+            raise NotRecorded("the recording has no device events")
+        return index_of(recording).counts(*categories)
 
     return count
 
@@ -58,47 +49,39 @@ def gemms(context: Context, value: object) -> Answer:
     expected = quantity.parse(value)
     units = [u for u in select.units(context.recording) if u.is_kernel]
     if not units:
-        return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
+        raise NotRecorded("nothing ran and nothing was compiled in this recording")
     found = [unit.kernel for unit in units if is_gemm(unit)]
-    return met(
-        expected.holds(len(found)),
-        expected.text,
-        f"{len(found)} {'GEMM' if len(found) == 1 else 'GEMMs'}: {listed(found)}",
-    )
+    return met(expected.holds(len(found)), expected.text, f"{counted(len(found), 'GEMM')}: {listed(found)}")
 
 
-def kernel_calls(context: Context, value: object) -> Answer:
+@each_step("kernel calls")
+def kernel_calls(recording: Recording) -> Sequence[int]:
     """Kernel calls in the generated wrappers."""
-    expected, recording = quantity.parse(value), context.recording
     if not recording.calls and not recording.compiles:
-        return unknown(expected.text, "nothing was compiled in this recording")
-    return met(expected.holds(len(recording.calls)), expected.text, f"{len(recording.calls)} kernel calls")
+        raise NotRecorded("nothing was compiled in this recording")
+    return [len(recording.calls)]
 
 
-def compiled(what: str) -> Callable[[Context, object], Answer]:
+def compiled(what: str) -> Kind:
     """The expectation about what Dynamo did: graphs, graph breaks, recompiles."""
 
     def count(context: Context, value: object) -> Answer:
         expected, compiles = quantity.parse(value), context.recording.compiles
         if not compiles:
-            return unknown(expected.text, "no compile was recorded: an eager run, or files without a compile log")
+            raise NotRecorded("no compile was recorded: an eager run, or files without a compile log")
         if what != "graphs" and not tells_of_dynamo(context.recording):
-            return unknown(
-                expected.text, "a debug folder does not tell of it: give the compile log (TORCH_TRACE=FOLDER)"
-            )
-        if what == "graph_breaks":
-            chosen = [c.break_reason for c in compiles if c.break_reason]
-        elif what == "recompiles":
-            chosen = [
-                c.recompile_reason or f"{c.compile_id}, for a reason that was not recorded"
-                for c in compiles
-                if again(c.compile_id)
-            ]
-        else:
-            chosen = [c.compile_id for c in compiles]
-        noun = what.replace("_", " ").removesuffix("s" if len(chosen) == 1 else "\0")
-        reason = "; ".join(chosen) if chosen and what != "graphs" else None
-        return met(expected.holds(len(chosen)), expected.text, f"{len(chosen)} {noun}", reason)
+            raise NotRecorded("a debug folder does not tell of it: give the compile log (TORCH_TRACE=FOLDER)")
+        reasons = {
+            "graphs": ["" for _ in compiles],
+            "graph_breaks": [item.break_reason for item in compiles if item.break_reason],
+            "recompiles": [
+                item.recompile_reason or f"{item.compile_id}, for a reason that was not recorded"
+                for item in compiles
+                if again(item.compile_id)
+            ],
+        }[what]
+        found = counted(len(reasons), what.replace("_", " ").removesuffix("s"))
+        return met(expected.holds(len(reasons)), expected.text, found, "; ".join(filter(None, reasons)) or None)
 
     return count
 
@@ -109,48 +92,40 @@ def again(compile_id: str) -> bool:
     return tail.split("_")[0].isdigit() and int(tail.split("_")[0]) > 0
 
 
-def ops(context: Context, value: object) -> Iterator[Row]:
+@each_place('{ "aten::mm" = 3 }')
+def ops(context: Context, place: str) -> Iterator[Found]:
     """CPU ops per step: `ops = { "aten::mm" = 3 }`."""
     recording = context.recording
-    for name, expected in quantities(value, "ops", '{ "aten::mm" = 3 }'):
-        known_somewhere(context, name)
-        if not recording.ops:
-            raise NotRecorded(f"{name} {expected.text}", "the recording has no CPU ops")
-        count = len(select.ops_named(recording, name)) if select.known(recording, name) else 0
-        yield expected.holds(count), f"{name} {expected.text}", f"{name} {count}"
-
-
-def kernel_counts(context: Context, value: object) -> Iterator[Row]:
-    """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3, "*softmax*" = 0 }`."""
-    names = [unit.kernel for unit in select.units(context.recording)]
-    for pattern, expected in quantities(value, "kernel_counts", '{ "nvjet*" = 3 }'):
-        found = sum(matches(name, pattern) for name in names)
-        if not found:
-            kernel_somewhere(context, pattern)
-        yield expected.holds(found), f"{pattern} {expected.text}", f"{pattern} {found}"
-
-
-def has_ops(context: Context, value: object) -> Iterator[Row]:
-    """CPU ops that occur in a step."""
-    return op_presence(context, a_list(value, "has_ops"), wanted=True)
-
-
-def no_ops(context: Context, value: object) -> Iterator[Row]:
-    """CPU ops that do not occur, though another of the recordings has them."""
-    return op_presence(context, a_list(value, "no_ops"), wanted=False)
-
-
-def op_presence(context: Context, names: list[str], *, wanted: bool) -> Iterator[Row]:
-    """Yield whether each op occurs (or none does)."""
-    recording = context.recording
-    for name in names:
-        known_somewhere(context, name)
+    if not any(select.known(item, place) for item in context.recordings.values()):
+        every = (word for item in context.recordings.values() for word in select.words(item))
+        raise select.missing(f"{place!r} occurs in no recording", place, every)
     if not recording.ops:
-        raise NotRecorded(listed(names), "the recording has no CPU ops")
+        raise NotRecorded("the recording has no CPU ops")
     first = index_of(recording).typical_step
-    for name in names:
-        count = sum(op.step == first and select.op_named(op, name) for op in recording.ops)
-        yield bool(count) == wanted, name if wanted else f"no {name}", f"{count} × {name}"
+    count = sum(op.step == first and select.op_named(op, place) for op in recording.ops)
+    number = select.parse_selector(place).number
+    yield (count if number is None else count >= number), f"{place} {count}"
+
+
+@each_place('{ "nvjet*" = 3 }')
+def kernel_counts(context: Context, place: str) -> Iterator[Found]:
+    """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3, "*softmax*" = 0 }`."""
+    rows = {name: [u.kernel for u in select.units(item)] for name, item in context.recordings.items()}
+    every = {kernel for row in rows.values() for kernel in row}
+    if not any(matches(kernel, place) for kernel in every):
+        raise select.missing(f"no kernel of the recordings matches {place!r}", place, every)
+    found = sum(matches(kernel, place) for kernel in rows[context.here])
+    yield found, f"{place} {found}"
+
+
+def has_ops(context: Context, value: object) -> Answer | Iterable[Row]:
+    """CPU ops that occur in a step."""
+    return ops(context, dict.fromkeys(a_list(value, "has_ops"), ">= 1"))
+
+
+def no_ops(context: Context, value: object) -> Answer | Iterable[Row]:
+    """CPU ops that do not occur, though another of the recordings has them."""
+    return ops(context, dict.fromkeys(a_list(value, "no_ops"), 0))
 
 
 def launches_none(context: Context, value: object) -> Iterator[Row]:
@@ -159,7 +134,7 @@ def launches_none(context: Context, value: object) -> Iterator[Row]:
         select.require(context.recording, name)
         under = launched_under(context.recording, name)
         if under is None:
-            raise NotRecorded("launches nothing", "neither launches nor kernel calls tell what became of it")
+            raise NotRecorded("neither launches nor kernel calls tell what became of it")
         yield not under, f"{name} launches nothing", f"{name} → {listed(under) or 'nothing'}"
 
 
@@ -184,29 +159,14 @@ def launched_under(recording: Recording, name: str) -> list[str] | None:
     return found
 
 
-def launches(context: Context, value: object) -> Iterator[Row]:
+@each_place('{ "aten::linear" = 3 }')
+def launches(context: Context, place: str) -> Iterator[Found]:
     """Device events under an op per step: `launches = { "aten::linear" = 3 }`; kernels only."""
-    for name, expected in quantities(value, "launches", '{ "aten::linear" = 3 }'):
-        select.require(context.recording, name)
-        under = [u for u in select.units_matching(context.recording, name) if u.is_kernel]
-        yield expected.holds(len(under)), f"{name} {expected.text}", f"{name} {len(under)}"
+    select.require(context.recording, place)
+    under = [u for u in select.units_matching(context.recording, place) if u.is_kernel]
+    yield len(under), f"{place} {len(under)}"
 
 
 def matches(kernel: str, pattern: str) -> bool:
     """Return whether a kernel's name is the pattern, or fits it as a glob."""
     return kernel == pattern or fnmatchcase(kernel, pattern)
-
-
-def known_somewhere(context: Context, name: str) -> None:
-    """Raise PassError where no recording of this check has the op."""
-    if any(select.known(recording, name) for recording in context.recordings.values()):
-        return
-    every = (word for recording in context.recordings.values() for word in select.words(recording))
-    raise select.missing(f"{name!r} occurs in no recording", name, every)
-
-
-def kernel_somewhere(context: Context, pattern: str) -> None:
-    """Raise PassError where no recording of this check has such a kernel."""
-    every = {unit.kernel for recording in context.recordings.values() for unit in select.units(recording)}
-    if not any(matches(name, pattern) for name in every):
-        raise select.missing(f"no kernel of the recordings matches {pattern!r}", pattern, every)

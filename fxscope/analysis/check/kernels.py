@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import (
-    Answer,
-    Context,
-    NotRecorded,
-    a_list,
-    a_table,
-    listed,
-    met,
-    quantities,
-    unknown,
-)
+from fxscope.analysis.check.context import Answer, Context, NotRecorded, a_list, a_table, each_place, listed, met
 from fxscope.analysis.compare.uses import use
 from fxscope.errors import PassError
 from fxscope.passes.flops import of_op
@@ -26,7 +16,7 @@ from fxscope.text import flop, percent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fxscope.analysis.check.context import Row
+    from fxscope.analysis.check.context import Found, Kind, Row
     from fxscope.model import Op
 
 
@@ -45,7 +35,7 @@ def kernels_at(context: Context, places: list[str], *, wanted: bool) -> Answer:
     empty = [place for place, found in rows.items() if not found]
     expected = f"{'the same kernels' if wanted else 'different kernels'} at {', '.join(places)}"
     if empty:
-        return unknown(expected, f"no kernel is known at {empty[0]}")
+        raise NotRecorded(f"no kernel is known at {empty[0]}")
     lists = list(rows.values())
     same = all(found == lists[0] for found in lists)
     distinct = len({tuple(found) for found in lists}) == len(lists)
@@ -61,10 +51,10 @@ def same_launch(context: Context, value: object) -> Answer:
     for place in places:
         units = context.units(place)
         if not units or not all(unit.launch for unit in units):
-            return unknown(expected, f"nothing ran at {place}")
+            raise NotRecorded(f"nothing ran at {place}")
         rows.append([(u.kernel, x.grid, x.block, x.registers, x.shared_bytes) for u in units if (x := u.launch)])
     if any(launch[1] is None for row in rows for launch in row):
-        return unknown(expected, "the trace does not tell grids")
+        raise NotRecorded("the trace does not tell grids")
     words = [
         f"{place}: {', '.join(f'grid {r[1]} block {r[2]}' for r in row)}"
         for place, row in zip(places, rows, strict=True)
@@ -74,21 +64,20 @@ def same_launch(context: Context, value: object) -> Answer:
     )
 
 
-def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, object], Iterator[Row]]:
+def per_kernel(field: str, unit_word: str) -> Kind:
     """The expectation that holds one number of each selected kernel: `registers = { "nvjet*" = "<= 168" }`."""
 
-    def hold(context: Context, value: object) -> Iterator[Row]:
-        for place, expected in quantities(value if isinstance(value, dict) else {"*": value}, kind, ""):
-            where, _ = context.place(place)
-            found = [(u.kernel, getattr(use(context.find(where), u), field)) for u in context.units(place)]
-            known = [(kernel, number) for kernel, number in found if number is not None]
-            if not known:
-                raise NotRecorded(f"{place} {expected.text}", f"the recording does not tell {unit_word} of {place}")
-            for kernel, number in known:
-                shown = f"{percent(number)} {unit_word}" if field == "occupancy" else f"{number:,} {unit_word}"
-                yield expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {shown}"
+    @each_place('{ "nvjet*" = "<= 168" }', everywhere="*")
+    def read(context: Context, place: str) -> Iterator[Found]:
+        where = context.find(context.place(place)[0])
+        known = [(u.kernel, n) for u in context.units(place) if (n := getattr(use(where, u), field)) is not None]
+        if not known:
+            raise NotRecorded(f"the recording does not tell {unit_word} of {place}")
+        for kernel, number in known:
+            shown = percent(number) if field == "occupancy" else f"{number:,}"
+            yield number, f"{kernel}: {shown} {unit_word}"
 
-    return hold
+    return read
 
 
 def decoded(context: Context, value: object) -> Iterator[Row]:
@@ -98,7 +87,7 @@ def decoded(context: Context, value: object) -> Iterator[Row]:
         for unit in context.units(place):
             told = unit.launch.decoded if unit.launch else None
             if told is None:
-                raise NotRecorded(f"{place} {wanted}", f"the name {unit.kernel} is not decoded")
+                raise NotRecorded(f"the name {unit.kernel} is not decoded")
             for key, expected in a_table(wanted, "decoded", example).items():
                 if key not in told:
                     raise PassError(f"the name {unit.kernel} says nothing of {key!r}. {select.nearest(key, told)}")
@@ -124,7 +113,7 @@ def runtime(context: Context, value: object) -> Iterator[Row]:
         for unit in context.units(place):
             found = list(unit.launch.runtime) if unit.launch else []
             if not found:
-                raise NotRecorded(f"{place}: {' '.join(expected)}", f"no runtime call is recorded for {unit.kernel}")
+                raise NotRecorded(f"no runtime call is recorded for {unit.kernel}")
             yield found == expected, f"{place}: {' + '.join(expected)}", f"{place}: {' + '.join(found)}"
 
 
@@ -135,7 +124,7 @@ def config(context: Context, value: object) -> Iterator[Row]:
         for unit in context.units(place):
             found = use(context.find(where), unit).config
             if found is None:
-                raise NotRecorded(f"{place}: {wanted}", f"no launch configuration is recorded for {unit.kernel}")
+                raise NotRecorded(f"no launch configuration is recorded for {unit.kernel}")
             yield fnmatchcase(found, str(wanted)), f"{place}: {wanted}", f"{place}: {found}"
 
 
@@ -150,7 +139,7 @@ def tensors(kind: str, field: str) -> Callable[[Context, object], Iterator[Row]]
             for op in ops_at(context, place):
                 told = getattr(op, field)
                 if told is None:
-                    raise NotRecorded(f"{place} {wanted}", f"{kind} were not recorded: profile with record_shapes=True")
+                    raise NotRecorded(f"{kind} were not recorded: profile with record_shapes=True")
                 found = [list(cast("list[Any]", item)) for item in told if isinstance(item, (list, tuple)) and item]
                 yield found == wanted, f"{place} {wanted}", f"{place} {found}"
 
@@ -168,15 +157,13 @@ def ops_at(context: Context, place: str) -> list[Op]:
     return found
 
 
-def flops(context: Context, value: object) -> Iterator[Row]:
+@each_place('{ "aten::mm#1" = "~ 38.7e9" }')
+def flops(context: Context, place: str) -> Iterator[Found]:
     """Floating-point operations of a GEMM, convolution or attention, from the shapes of its inputs, as torch counts them."""
-    for place, expected in quantities(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }'):
-        for op in ops_at(context, place):
-            count = of_op(op)
-            if count is None:
-                why = f"{op.name} has no recorded shapes, or multiplies no matrices"
-                raise NotRecorded(f"{place} {expected.text}", why)
-            yield expected.holds(count), f"{place} {expected.text}", f"{place} {flop(count)}"
+    for op in ops_at(context, place):
+        if (count := of_op(op)) is None:
+            raise NotRecorded(f"{op.name} has no recorded shapes, or multiplies no matrices")
+        yield count, f"{place} {flop(count)}"
 
 
 def shares_storage(context: Context, value: object) -> Iterator[Row]:
@@ -186,6 +173,6 @@ def shares_storage(context: Context, value: object) -> Iterator[Row]:
         found = [n for _, n in select.nodes_named(context.recording, name) if n.aliases is not None and n.outputs]
         expected = f"{name} shares storage"
         if not found:
-            raise NotRecorded(expected, "storage is compared only when a program is recorded live")
+            raise NotRecorded("storage is compared only when a program is recorded live")
         shares = all(node.aliases for node in found)
         yield shares, expected, f"{name} {'shares it with its input' if shares else 'has storage of its own'}"

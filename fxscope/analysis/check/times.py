@@ -9,17 +9,7 @@ import msgspec
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import (
-    Answer,
-    Context,
-    NotRecorded,
-    a_list,
-    a_table,
-    keys_of,
-    met,
-    quantities,
-    unknown,
-)
+from fxscope.analysis.check.context import Answer, Context, NotRecorded, a_list, a_table, each_place, keys_of, met
 from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.findings import SweepPoint
 from fxscope.analysis.stats import compare_times
@@ -32,33 +22,31 @@ from fxscope.text import counted, microseconds, num_bytes, roof_share
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fxscope.analysis.check.context import Row
+    from fxscope.analysis.check.context import Found
     from fxscope.analysis.check.quantity import Quantity
     from fxscope.analysis.findings import Sweep, TimeComparison
 
 
-def time_us(context: Context, value: object) -> Iterator[Row]:
+@each_place('{ "triton_poi*" = "50..60" }')
+def time_us(context: Context, place: str) -> Iterator[Found]:
     """Median duration of each selected kernel: `time_us = { "triton_poi*" = "50..60" }`."""
-    for place, expected in quantities(value, "time_us", '{ "triton_poi*" = "50..60" }'):
-        for unit in context.units(place):
-            samples = unit.samples_us
-            if not samples:
-                raise NotRecorded(f"{place} {expected.text}", "nothing ran: this recording is a plan")
-            spread = f"{microseconds(min(samples))} to {microseconds(max(samples))}, {counted(len(samples), 'repeat')}"
-            found = f"{unit.kernel} {microseconds(median(samples))} ({spread})"
-            yield expected.holds(median(samples)), f"{place} {expected.text} µs", found
+    for unit in context.units(place):
+        if not (samples := unit.samples_us):
+            raise NotRecorded("nothing ran: this recording is a plan")
+        spread = f"{microseconds(min(samples))} to {microseconds(max(samples))}, {counted(len(samples), 'repeat')}"
+        yield median(samples), f"{unit.kernel} {microseconds(median(samples))} ({spread})"
 
 
-def device_us(context: Context, value: object) -> Iterator[Row]:
+@each_place('{ "aten::t" = 0 }')
+def device_us(context: Context, place: str) -> Iterator[Found]:
     """Device time per step under an op and all it calls: `device_us = { "aten::t" = 0 }`."""
     recording = context.recording
     if not recording.launches:
-        raise NotRecorded("device time", "nothing ran: this recording is a plan")
-    for name, expected in quantities(value, "device_us", '{ "aten::t" = 0 }'):
-        select.require(recording, name)
-        under = [u for u in select.units(recording) if any(is_called(c, name) for c in u.chain)]
-        total = sum(sum(u.samples_us) for u in under) / index_of(recording).num_steps
-        yield expected.holds(total), f"{name} {expected.text} µs", f"{name} {microseconds(total)}"
+        raise NotRecorded("nothing ran: this recording is a plan")
+    select.require(recording, place)
+    under = [u for u in select.units(recording) if any(is_called(c, place) for c in u.chain)]
+    total = sum(sum(u.samples_us) for u in under) / index_of(recording).num_steps
+    yield total, f"{place} {microseconds(total)}"
 
 
 def faster(context: Context, value: object) -> Answer:
@@ -77,7 +65,7 @@ def ordered(context: Context, value: object, kind: str, as_expected: set[str]) -
     time = context.compared(second, first)
     expected = f"{first} {kind.replace('_', ' ')} than {second}"
     if time.verdict == "not measured":
-        return unknown(expected, time.reason)
+        raise NotRecorded(time.reason)
     if time.verdict == "cannot tell":
         return Answer("cannot_tell", expected, pair(time, first, second), time.reason)
     return met(time.verdict in as_expected, expected, pair(time, first, second), f"{time.verdict}: {time.reason}")
@@ -95,7 +83,7 @@ def ratio(context: Context, value: object) -> Answer:
 def judged(time: TimeComparison, expected: Quantity, words: str) -> Answer:
     """Hold a measured ratio against a quantity; where only the interval reaches it, that is what is said."""
     if time.ratio is None:
-        return unknown(words, time.reason)
+        raise NotRecorded(time.reason)
     found = f"{microseconds(time.a_us)} → {microseconds(time.b_us)}, {time.reason}"
     if time.verdict == "cannot tell":
         return Answer("cannot_tell", words, found, time.reason)
@@ -122,21 +110,16 @@ def pair(time: TimeComparison, first: str, second: str) -> str:
     return f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
 
 
-def share_of_roof(context: Context, value: object) -> Iterator[Row]:
+@each_place('{ "nvjet*" = ">= 60 %" }', everywhere="")
+def share_of_roof(context: Context, place: str) -> Iterator[Found]:
     """Share of the nearer roof: of the selected kernel calls, or of all that have one where only a number is given."""
-    for place, expected in quantities(value if isinstance(value, dict) else {"": value}, "share_of_roof", ""):
-        wanted = {u.call for u in context.units(place)} if place else None
-        calls = context.find(context.place(place)[0] if place else context.here).calls
-        shares = [
-            (call.kernel, call.roof.share)
-            for call in calls
-            if (wanted is None or call.id in wanted) and call.roof and call.roof.share is not None
-        ]
-        if not shares:
-            why = "no share of a roof is known: it takes times, bytes and the device's limits"
-            raise NotRecorded(f"{place or 'kernel calls'} {expected.text}", why)
-        for kernel, share in shares:
-            yield expected.holds(share), f"{place or 'share'} {expected.text}", f"{kernel} {roof_share(share)}"
+    wanted = {u.call for u in context.units(place)} if place else None
+    calls = context.find(context.place(place)[0] if place else context.here).calls
+    roofs = [(call.kernel, call.roof.share) for call in calls if call.roof and (wanted is None or call.id in wanted)]
+    shares = [(share, f"{kernel} {roof_share(share)}") for kernel, share in roofs if share is not None]
+    if not shares:
+        raise NotRecorded("no share of a roof is known: it takes times, bytes and the device's limits")
+    yield from shares
 
 
 def max_bytes(context: Context, value: object) -> Answer:
@@ -145,7 +128,7 @@ def max_bytes(context: Context, value: object) -> Answer:
     limit = quantity.Quantity(f"<= {value}", float("-inf"), expected.high)
     found = traffic(context.recording)
     if found is None:
-        return unknown(limit.text, "the bytes of some kernel call are not known")
+        raise NotRecorded("the bytes of some kernel call are not known")
     return met(limit.holds(found), limit.text, num_bytes(found))
 
 
@@ -153,7 +136,7 @@ def peak_memory(context: Context, value: object) -> Answer:
     """Peak device memory of the recorded run."""
     expected, memory = quantity.parse(value), context.recording.memory
     if memory is None or memory.peak_bytes is None:
-        return unknown(expected.text, "peak memory was not recorded: a trace does not hold it")
+        raise NotRecorded("peak memory was not recorded: a trace does not hold it")
     return met(expected.holds(memory.peak_bytes), expected.text, num_bytes(memory.peak_bytes))
 
 
@@ -179,12 +162,12 @@ def sweep(context: Context, value: object) -> Answer:
     mine = samples_at(data, table["setup"], table["at"], metric)
     if "against" not in table:
         if not mine:
-            return unknown(f"{words} {expected.text}", "not measured")
+            raise NotRecorded("not measured")
         return met(expected.holds(median(mine)), f"{words} {expected.text}", shown(metric, median(mine)))
     theirs = samples_at(data, table["against"], table["at"], metric)
     words = f"{words} : {table['against']} {expected.text}"
     if not mine or not theirs:
-        return unknown(words, "not measured")
+        raise NotRecorded("not measured")
     if metric.endswith("_us"):
         return judged(compare_times(theirs, mine, unit=REPEATS), expected, words)
     quotient = mine[0] / theirs[0] if theirs[0] else float("inf")
