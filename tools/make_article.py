@@ -19,7 +19,7 @@ from fxscope.analysis import check, select  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
-from fxscope.render import chart, findings, resources, sweeps  # noqa: E402
+from fxscope.render import chart, findings, sweeps, tables  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
 from fxscope.render.markdown import fenced, text  # noqa: E402
 from fxscope.text import microseconds, num_bytes  # noqa: E402
@@ -157,7 +157,7 @@ def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
         **{name: recordings[name] for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger")},
         **more,
     }.items():
-        lines += [f"### {name}", "", fenced("\n".join(resources.table(uses_of(recording)))), ""]
+        lines += [f"### {name}", "", fenced("\n".join(tables.text(tables.resources(uses_of(recording)), 10_000))), ""]
     rows = sweep.experiments.get("liger_resources")
     if isinstance(rows, list) and rows:
         lines += ["### Liger's kernel over column counts (the sweep's run)", ""]

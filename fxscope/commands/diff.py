@@ -51,12 +51,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def resources(comparison: Comparison, format: str) -> str:
     """Return what each kernel of both sides takes and how it was launched."""
-    from fxscope.render.resources import table
+    from fxscope.render import tables
 
     lines: list[str] = []
     for title, uses in (
         (comparison.a_title, [use for match in comparison.kernels for use in match.a]),
         (comparison.b_title, [use for match in comparison.kernels for use in match.b]),
     ):
-        lines += ["", f"Resources of {title}", "", *table(uses)]
+        lines += [
+            "",
+            f"Resources of {title}",
+            "",
+            *(tables.text(tables.resources(uses), 10_000) or ["no kernel ran on a GPU"]),
+        ]
     return common.fenced("\n".join(lines) + "\n", format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,6 +50,9 @@ class ModuleBlock:
         self.groups: list[KernelGroup] = []
         self.children: dict[str, ModuleBlock] = {}
 
+    def child(self, title: str) -> ModuleBlock:
+        return self.children.setdefault(title, ModuleBlock(title))
+
     @property
     def order(self) -> int:
         return min(group.order for group in self.everything())
@@ -91,27 +95,15 @@ def tree_of(groups: Sequence[KernelGroup]) -> ModuleBlock:
     """The groups by phase and the modules that all of a group's share, numbers as "#": forward, layers.#, fc1."""
     root = ModuleBlock()
     for group in groups:
-        here = root
-        common: list[str] = [group.phase] if group.phase else []
-        first = len(common)
-        for column in zip(*(numberless(module).split(".") for module in group.modules), strict=False):
-            if len(set(column)) > 1:
+        here = root.child(group.phase) if group.phase else root
+        for column in zip(*(module.split(".") for module in group.modules), strict=False):
+            title, *others = {numberless(part) for part in column}
+            if others:
                 break
-            common[len(common) :] = [f"{common.pop()}.#" if column[0] == "#" and len(common) > first else column[0]]
-        for part in common:
-            here = here.children.setdefault(part, ModuleBlock(part))
-            here.numbers |= numbers_of(group, part) if "#" in part else set()
+            here = here.child(title)
+            here.numbers |= {int(found[0]) for part in column if (found := re.search(r"\d+$", part)) and "#" in title}
         here.groups.append(group)
     return root.joined()
-
-
-def numbers_of(group: KernelGroup, part: str) -> set[int]:
-    """The numbers that stand for the "#" of a part in the group's modules."""
-    depth = len(part.split("."))
-    names = [module.split(".") for module in group.modules]
-    windows = (".".join(name[place : place + depth]) for name in names for place in range(len(name) - depth + 1))
-    ends = (window.rpartition(".")[2].rpartition("_")[2] for window in windows if numberless(window) == part)
-    return {int(digits) for digits in ends if digits.isdigit()}
 
 
 class Cut(NamedTuple):

@@ -161,51 +161,26 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
             text += f", under its causal mask {flop(call.roof.flops)}"
         lines += wrap(text, width)
     if call.roof is not None:
-        lines += wrap(roof(call, recording), width)
+        lines += wrap(roof(call), width)
     if call.timing is None and (planned := labels.planned_basis(call)):
         lines += wrap(planned, width)
     return "\n".join(lines)
 
 
-def roof(call: KernelCall, recording: Recording) -> str:
+def roof(call: KernelCall) -> str:
     """Return how near to the device's limits a call runs, with the numbers."""
-    assert call.roof is not None
-    item = call.roof
-    parts: list[str] = []
-    if call.timing is not None:
-        parts.append(f"{microseconds(call.timing.typical_us)} {labels.middle([call.timing])} of {call.timing.count}")
-        setting = config(call, recording)
-        if setting:
-            parts.append(f"with {setting}")
-    if item.bytes_per_second is not None:
-        parts.append(rate(item.bytes_per_second))
-    if item.flops_per_second is not None:
-        parts.append(rate(item.flops_per_second, "FLOP/s"))
-    if item.bound is not None:
-        parts.append(f"{item.bound}-bound")
-    if item.share is not None:
-        parts.append(of_roof(item.share))
-    if item.floor_us is not None:
-        time = microseconds(item.floor_us)
-        parts.append(f"{time} at the limit" if faster_than_limit(item.share) else f"floor {time}")
-    return ", ".join(parts) + (f" ({item.basis})" if item.basis else "")
-
-
-def config(call: KernelCall, recording: Recording) -> str | None:
-    """The launch configuration that ran, from the traced launch or from what was compiled: a time without it
-    says little.
-    """
-    launches = index_of(recording).launches_of_call.get(call.id)
-    op = index_of(recording).op_of(launches[0]) if launches else None
-    if op is not None and op.config and op.config.get("kernel_kwargs"):
-        words = [str(op.config["kernel_kwargs"]).replace(",", ", ")]
-        return ", ".join([*words, *([f"num_warps={op.config['num_warps']}"] if "num_warps" in op.config else [])])
-    chosen = next((item for item in call.resources.configs if item.chosen), None) if call.resources else None
-    if chosen is None:
-        return None
-    words = [f"{name}={value}" for name, value in chosen.kwargs.items()]
-    words += [f"num_warps={chosen.num_warps}"] if chosen.num_warps is not None else []
-    return ", ".join(words) or None
+    item, timing = call.roof, call.timing
+    assert item is not None
+    floor = f"{microseconds(item.floor_us)} at the limit" if faster_than_limit(item.share) else ""
+    parts = [
+        f"{microseconds(timing.typical_us)} {labels.middle([timing])} of {timing.count}" if timing else None,
+        item.bytes_per_second and rate(item.bytes_per_second),
+        item.flops_per_second and rate(item.flops_per_second, "FLOP/s"),
+        item.bound and f"{item.bound}-bound",
+        item.share is not None and of_roof(item.share),
+        item.floor_us and (floor or f"floor {microseconds(item.floor_us)}"),
+    ]
+    return ", ".join(part for part in parts if part) + (f" ({item.basis})" if item.basis else "")
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -10,7 +10,7 @@ from fxscope.model import replace
 from fxscope.op_names import out_of_place, table
 from fxscope.render import grid, labels
 from fxscope.render.markdown import block
-from fxscope.text import kernel_name, listed, microseconds, num_bytes
+from fxscope.text import listed, microseconds, num_bytes
 
 if TYPE_CHECKING:
     from fxscope.analysis.findings import (
@@ -72,15 +72,8 @@ def number(value: float | None, unit: str) -> str:
     return f"{value:g}"
 
 
-def kernel_label(use: KernelUse, width: int) -> tuple[str, str]:
-    """(kernel's name, the ops that tell instances of a C++ template apart where the name does not, or nothing)."""
-    name = kernel_name(use.kernel, width)
-    ops = [op for op in use.ops[:4] if op.strip("_") not in name.lower()] if "<" in use.kernel else []
-    return name, f" ({', '.join(ops)})" if ops else ""
-
-
 def kernel_words(use: KernelUse, width: int) -> str:
-    parts = ["".join(kernel_label(use, width))]
+    parts = [labels.kernel_label(use, width)]
     details = [microseconds(use.time_us)] if use.time_us is not None else []
     details += [f"{labels.times(use.runs)} a step"] if use.runs > 1 else []
     details += [f"{use.registers} registers"] if use.registers else []

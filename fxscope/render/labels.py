@@ -11,24 +11,14 @@ from fxscope.index import grouped, index_of
 from fxscope.model import replace
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
-from fxscope.text import about, at_least, counted, kernel_name, microseconds, num_bytes, of_roof, percent, sentence
+from fxscope.text import about, at_least, kernel_name, listed, microseconds, num_bytes, of_roof, percent, sentence, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fxscope.analysis.findings import KernelUse
     from fxscope.analysis.products import GemmRow
-    from fxscope.model import (
-        Candidate,
-        Choice,
-        Decision,
-        Graph,
-        KernelCall,
-        KernelStats,
-        Node,
-        Problem,
-        Recording,
-        Timing,
-    )
+    from fxscope.model import Choice, Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing
 
 MAX_OPS = 4  # of one end of a decision
 
@@ -74,8 +64,8 @@ def planned_basis(call: KernelCall) -> str:
     """Return what is predicted of a planned call, and what from: "predicted 3.1 µs, 80 of 100 from 2.8 µs to 3.5 µs (…)"."""
     if call.estimated_basis is None or call.estimated_us is None or call.estimated_range_us is None:
         return call.estimated_basis or ""
-    span_words = span(call.estimated_range_us)
-    return f"predicted {microseconds(call.estimated_us)}, {span_words} in 80 of 100 ({call.estimated_basis})"
+    times = span(*call.estimated_range_us)
+    return f"predicted {microseconds(call.estimated_us)}, {times} in 80 of 100 ({call.estimated_basis})"
 
 
 def middle(timed: Iterable[Timing | KernelStats]) -> str:
@@ -84,21 +74,12 @@ def middle(timed: Iterable[Timing | KernelStats]) -> str:
 
 
 def choice_words(choice: Choice) -> str:
-    """Return what a benchmark on the device is predicted to decide: "mm 24.1 µs (62 % sure); next best: … and 19 more"."""
-    others = [item for item in choice.candidates if item.name != choice.predicted]
-    chosen = next((item for item in choice.candidates if item.name == choice.predicted), None)
-
-    def timed(item: Candidate) -> str:
-        return item.name if item.predicted_us is None else f"{item.name} {microseconds(item.predicted_us)}"
-
-    words = timed(chosen) if chosen is not None else choice.predicted
+    """Return what a benchmark on the device is predicted to decide: "mm 24.1 µs (62 % sure); else: …, … and 19 more"."""
+    times = {item.name: item.predicted_us for item in choice.candidates}
+    timed = {name: name if us is None else f"{name} {microseconds(us)}" for name, us in times.items()}
+    words = timed.pop(choice.predicted, choice.predicted)
     sure = f"{percent(choice.confidence)} sure" if choice.confidence is not None else "how sure is not known"
-    words += f" ({sure})"
-    if others:
-        ranked = all(item.predicted_us is not None for item in choice.candidates)
-        words += f"; {'next best' if ranked else 'else'}: {', '.join(timed(item) for item in others[:2])}"
-        words += f" and {counted(len(others) - 2, 'more candidate')}" if len(others) > 2 else ""
-    return words
+    return f"{words} ({sure})" + (f"; else: {listed(list(timed.values()), 2)}" if timed else "")
 
 
 CHOICES = "what benchmarks on the device will choose, predicted"
@@ -107,11 +88,6 @@ CHOICES = "what benchmarks on the device will choose, predicted"
 def choices_by_basis(recording: Recording) -> dict[str, list[Choice]]:
     """The predicted choices under what each is predicted from."""
     return grouped(recording.choices, lambda choice: choice.basis)
-
-
-def span(times: tuple[float, float]) -> str:
-    """ "81.0 µs to 1.20 ms"."""
-    return f"{microseconds(times[0])} to {microseconds(times[1])}"
 
 
 def ops_words(ops: Sequence[str], most: int = 4) -> str:
@@ -129,6 +105,13 @@ def kernel_title(call: KernelCall, nodes: Mapping[str, Node]) -> str:
 def op_title(target: str) -> str:
     """An op's name; on a CPU a kernel that Inductor wrote is one of a trace's ops, and is called as a kernel."""
     return kernel_name(target) if is_generated(target) else op_name(target)
+
+
+def kernel_label(use: KernelUse, width: int) -> str:
+    """A kernel's name, and of a C++ template the ops that tell its instances apart where the name does not."""
+    name = kernel_name(use.kernel, width)
+    ops = [op for op in use.ops[:4] if op.strip("_") not in name.lower()] if "<" in use.kernel else []
+    return f"{name} ({', '.join(ops)})" if ops else name
 
 
 def node_title(node: Node, graph: Graph) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # What a wrapper makes memory and views with: such a statement is taken over, any other result is replaced by a tensor.
 MAKERS = ("empty_strided", "reinterpret_tensor", "alloc_from_pool", "get_raw_stream", "as_strided")
-IMPORTS = "import statistics\nimport time\n\nfrom torch._dynamo.testing import rand_strided"
+IMPORTS = "from torch._dynamo.testing import rand_strided\nfrom torch.utils.benchmark import Timer"
 CODE = '''"""{title}
 
 {facts}
@@ -26,7 +26,6 @@ CODE = '''"""{title}
 
 {kernels}
 async_compile.wait(globals())
-ON_GPU = {on_gpu}
 
 
 def fill(tensor):
@@ -41,26 +40,9 @@ def run():
     {call}
 
 
-def measure(repeat=100):
-    """Median time of a call in µs."""
-    times = []
-    for turn in range(repeat + 10):
-        if ON_GPU:
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            run()
-            end.record()
-            end.synchronize()
-            times.append(start.elapsed_time(end) * 1e3)
-        else:
-            start = time.perf_counter()
-            run()
-            times.append((time.perf_counter() - start) * 1e6)
-    return statistics.median(times[10:])
-
-
 if __name__ == "__main__":
-    took, moved, bound = measure(), {moved}, {bound}
+    took = Timer("run()", globals=globals()).blocked_autorange(min_run_time=0.5).median * 1e6
+    moved, bound = {moved}, {bound}
     print(f"{name}: {{took:.2f}} µs")
     if moved is not None:
         print(f"{{moved:,}} bytes, {{moved / took / 1e3:.1f}} GB/s")
@@ -93,7 +75,6 @@ def render(recording: Recording, call: KernelCall) -> str:
         title=f"{call.handle}, alone.",
         facts="\n".join(facts),
         preamble=f"{IMPORTS}\n{wrapper.preamble()}",
-        on_gpu=not wrapper.device.startswith("cpu"),
         kernels=wrapper.kernel(),
         inputs="\n".join(wrapper.inputs()),
         call=wrapper.call(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from fxscope.render import grid, labels, theme
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, roof_share
 
 if TYPE_CHECKING:
+    from fxscope.analysis.findings import KernelUse
     from fxscope.model import KernelStats, Recording, Summary
 
 MAX_LINES = 25
@@ -209,6 +211,30 @@ def gemms(recording: Recording) -> dict[str, Any]:
     rows = products.gemms(recording)
     refs = [("call", position[row.call]) if row.call in position else ("kernel", row.kernel) for row in rows]
     return table("gemms", "GEMMs", columns, rows, refs)
+
+
+def resources(uses: Sequence[KernelUse]) -> dict[str, Any]:
+    """Per-SM resources of each kernel, how it was launched, and who chose that; those launched alike once."""
+    found = grouped(
+        (use for use in uses if use.category == "kernel"),
+        lambda use: (use.kernel, use.ops if "<" in use.kernel else (), use.registers, use.block, use.config),
+    )
+    often = {id(same[0]): f" (×{len(same)})" if len(same) > 1 else "" for same in found.values()}
+    columns: list[Column] = [
+        ("name", "Kernel", "text", lambda use: labels.kernel_label(use, 40) + often[id(use)]),
+        ("median", "Median", "us", "time_us"),
+        ("registers", "Registers", "int", "registers"),
+        ("spill", "Spills", "bytes", "spill_bytes"),
+        ("shared", "Shared, B", "int", "shared_bytes"),
+        ("occupancy", "Occupancy", "share", "occupancy"),
+        ("block", "Block", "text", lambda use: use.block and re.sub("(×1)+$", "", "×".join(map(str, use.block)))),
+        ("warps", "Warps", "int", "num_warps"),
+        ("stages", "Stages", "int", "num_stages"),
+        ("config", "Configuration", "text", "config"),
+        ("chosen", "Chosen by", "text", "chosen_by"),
+    ]
+    lines = [same[0] for same in found.values()]
+    return table("resources", "Resources", columns, lines, lines)
 
 
 def decisions(recording: Recording) -> dict[str, Any]:

@@ -82,12 +82,13 @@ def start_up(recording: Recording, width: int) -> list[str]:
     compiling = "" if found.compile_us is None else f", {microseconds(found.compile_us)} of it compiling"
     words = f"{microseconds(found.duration_us)} before the first step{compiling}; {called} called"
     out = section("start-up, not part of the steps", [words], width)
-    rows = [["op", "calls", "total", "where"]]
-    for op in found.ops[:MAX_START_UP]:
-        rows.append([op.name, f"{op.count:,}", microseconds(op.total_us), select.place(op.source) or "–"])
-    out += [f" {line}" for line in grid.table(rows, width - 1, left={0, 3}, cut=(0, 3))] if found.ops else []
-    left = len(found.ops) - MAX_START_UP
-    return [*out, f"   … {counted(left, 'more line')}"] if left > 0 else out
+    columns: list[tables.Column] = [
+        ("op", "Op", "text", "name"),
+        ("count", "Calls", "int", "count"),
+        ("total", "Total", "us", "total_us"),
+        ("where", "Where", "text", lambda op: select.place(op.source)),
+    ]
+    return out + tables.text(tables.table("", "", columns, found.ops, found.ops), width, most=MAX_START_UP)
 
 
 def footer(recording: Recording, width: int) -> list[str]:

@@ -89,7 +89,7 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
         "markdown": markdown.render(slow),
         "page": labels.cost_line(above[0]),
         "terminal": terminal.render(slow, width=120),
-        "why": decisions.roof(above[0], slow),
+        "why": decisions.roof(above[0]),
         "check": str(check({"it": slow}, {"share_of_roof": "> 0"})),
     }
     for view, text in texts.items():

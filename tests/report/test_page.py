@@ -907,8 +907,6 @@ def test_layers_of_one_structure_are_one_box_with_what_lies_between_them():
                 assert not outside & set(sources), "closed, it is its own input"
             elif (outside | inside) & set(sources):
                 outside.add(node)
-    calls = graphs[-1]
-    assert "each" in calls["groups"]["meta"][calls["groups"]["kind"].index("repeat")]
 
 
 def test_printed_each_view_is_one_page(open_page, folder):

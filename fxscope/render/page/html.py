@@ -19,24 +19,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 # In this order they make one script; each defines functions that later ones use.
-SCRIPTS = (
-    "text.js",
-    "base.js",
-    "data.js",
-    "fold.js",
-    "layout.js",
-    "selection.js",
-    "changes.js",
-    "graph.js",
-    "minimap.js",
-    "timeline.js",
-    "code.js",
-    "tables.js",
-    "panel.js",
-    "overview.js",
-    "compare.js",
-    "main.js",
-)
+SCRIPTS = "text base data fold layout selection changes graph minimap timeline code tables panel overview compare main"
 ASSETS = resources.files("fxscope.render.page") / "assets"
 
 
@@ -89,7 +72,7 @@ def assemble(suffix: str) -> str:
     """The page's script (one function, so that no name leaks) or its style."""
     if suffix == "css":
         return asset("report.css")
-    parts = [asset(name) for name in SCRIPTS]
+    parts = [asset(f"{name}.js") for name in SCRIPTS.split()]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"
 
 

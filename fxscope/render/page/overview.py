@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
     from fxscope.analysis.report import CompileRow, Report
-    from fxscope.model import Compile, Recording
+    from fxscope.model import Recording
 
 MAX_ROWS = 8
+COMPILE = ("compile_id", "cache", "dynamic", "cudagraphs", "duration_us")
 
 
 def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
@@ -42,7 +43,10 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
                 "choices": [[c.subject, labels.choice_words(c), c.basis] for c in recording.choices],
                 "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
-                "compiles": [compile_words(c) for c in recording.compiles],
+                "compiles": [
+                    {**{key: getattr(c, key) for key in COMPILE}, "guards": c.guards[:200], "num_guards": len(c.guards)}
+                    for c in recording.compiles
+                ],
                 "breaks": [compile_row(row) for row in made.breaks],
                 "recompiles": [compile_row(row) for row in made.recompiles],
                 "gaps": gaps(recording),
@@ -114,19 +118,6 @@ def compile_row(row: CompileRow) -> dict[str, Any]:
     """A graph break or a recompile: place, count, cost, reason."""
     cost = f", {microseconds(row.cost_us)}" if row.cost_us is not None else ""
     return {"where": row.where, "often": f"×{row.count}{cost}", "reason": row.reason, "hints": row.hints[:2]}
-
-
-def compile_words(item: Compile) -> dict[str, Any]:
-    """One compile: id, cache, guards."""
-    return {
-        "id": item.compile_id,
-        "cache": item.cache,
-        "guards": item.guards[:200],
-        "num_guards": len(item.guards),
-        "us": item.duration_us,
-        "dynamic": item.dynamic,
-        "cudagraphs": item.cudagraphs,
-    }
 
 
 def gaps(recording: Recording) -> list[list[Any]]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fxscope.analysis.findings import Comparison
-    from fxscope.model import Recording, Source
+    from fxscope.model import Graph, Recording, Source
 
 MAX_EVENTS = 150_000  # CPU events and launches of one recording: whole steps beyond are left out, and the page says so
 MAX_DETAILED = 10_000  # launches or ops: their arguments are most of a trace
@@ -85,11 +85,7 @@ def look() -> dict[str, Any]:
     """Labels and glyphs; colours for the canvas, which has no style sheet."""
     return {
         "kinds": {
-            kind: {
-                **{key: getattr(style, key) for key in ("label", "glyph", "meaning", "border")},
-                "light": [style.fill, style.stroke],
-                "dark": [style.dark_fill, style.dark_stroke],
-            }
+            kind: style._asdict() | {"light": (style.fill, style.stroke), "dark": (style.dark_fill, style.dark_stroke)}
             for kind, style in theme.KINDS.items()
         },
         "calls": theme.CALLS,
@@ -180,7 +176,7 @@ class Encoder:
         data: dict[str, Any] = {
             "title": recording.title or "recording",
             "environment": {k: v for k, v in environment.items() if v and k != "device_properties"},
-            "graphs": [graph_data(scene.build(recording, graph, self.calls), self.place) for graph in recording.graphs],
+            "graphs": [self.graph_data(graph) for graph in recording.graphs],
             "default": default,
             "opening": opening,
             "left_out": self.left_out,
@@ -208,6 +204,29 @@ class Encoder:
         data["places"], data["names"] = [list(p) for p in self.places.values], self.names.values
         data["files"] = files(recording, self.places)
         return data
+
+    def graph_data(self, graph: Graph) -> dict[str, Any]:
+        index = {node.name: i for i, node in enumerate(graph.nodes)}
+        drawn = scene.build(self.recording, graph, self.calls)
+        return {
+            "id": graph.id,
+            "stage": graph.stage,
+            "compile": graph.compile_id,
+            "direction": graph.direction,
+            "nodes": columns(
+                graph.nodes,
+                "name op target kind nature reason aliases",
+                shape=scene.tensor_of,
+                stride=lambda n: n.outputs[0].stride if n.outputs else None,
+                aten=lambda n: n.original_aten,
+                passes=lambda n: n.replaced_by,
+                place=lambda n: self.place(n.source),
+                median=lambda n: n.timing.typical_us if n.timing else None,
+                parent=lambda n: index.get(n.parent or "", -1),
+            ),
+            **drawn,
+            "groups": filled(len(drawn["groups"]["parent"]), **drawn["groups"]),
+        }
 
     def call_columns(self) -> dict[str, list[Any]]:
         """The kernel calls of the generated code."""
@@ -345,39 +364,6 @@ def rows_of(recording: Recording) -> tuple[dict[str, list[int]] | None, str | No
     words = f"steps {min(kept)}–{max(kept)} of {len(sizes)}" if len(kept) > 1 else f"step {min(kept)} of {len(sizes)}"
     rows = {kind: [row for row, step in enumerate(found) if step in kept] for kind, found in steps.items()}
     return rows, f"{words}: the rest is in the recording"
-
-
-def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict[str, Any]:
-    graph = made.graph
-    index = {node.name: i for i, node in enumerate(graph.nodes)}
-    return {
-        "id": graph.id,
-        "stage": graph.stage,
-        "compile": graph.compile_id,
-        "direction": graph.direction,
-        "nodes": columns(
-            graph.nodes,
-            "name op target kind nature reason aliases",
-            shape=scene.tensor_of,
-            stride=lambda n: n.outputs[0].stride if n.outputs else None,
-            aten=lambda n: n.original_aten,
-            passes=lambda n: n.replaced_by,
-            place=lambda n: place(n.source),
-            median=lambda n: n.timing.typical_us if n.timing else None,
-            parent=lambda n: index.get(n.parent or "", -1),
-        ),
-        "inputs": made.inputs,
-        "call": made.call_of,
-        "home": made.home,
-        "own": [[node, group] for node, group in made.own.items()],
-        "dim": [int(value) for value in made.dim],
-        **{key: [getattr(words, key) for words in made.words] for key in scene.Words._fields},
-        "groups": filled(
-            len(made.groups),
-            **{key: [getattr(group, key) for group in made.groups] for key in scene.Group._fields},
-            **{key: [getattr(words, key) for words in made.group_words] for key in ("width", "height")},
-        ),
-    }
 
 
 def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occupancy: Any) -> str | None:

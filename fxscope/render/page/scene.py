@@ -57,20 +57,6 @@ class Words(NamedTuple):
     height: int
 
 
-class Scene(NamedTuple):
-    """Everything the page needs to draw one graph."""
-
-    graph: Graph
-    words: list[Words]
-    inputs: list[list[int]]
-    dim: list[bool]  # views and what is gone: small, and hidden when views are folded
-    groups: list[Group]
-    group_words: list[Words]  # of a closed group
-    home: list[int]  # the innermost group of a node
-    own: dict[int, int]  # eager: node → the group it opens into
-    call_of: list[int]  # index of the call it ran in, -1 where none
-
-
 @lru_cache(maxsize=4096)
 def module_path(text: str | None) -> tuple[str, ...]:
     """The parts of a module path: "L['self'].layers[0].attn" → layers, 0, attn."""
@@ -78,7 +64,12 @@ def module_path(text: str | None) -> tuple[str, ...]:
     return tuple(part for part in plain.split(".") if part)
 
 
-def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> Scene:
+def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> dict[str, Any]:
+    """Everything the page needs to draw one graph, as columns: of the nodes, and of the `groups`.
+
+    `call` is the index of the call that a node ran in, `home` its innermost group (-1: none), `own` the group that an
+    eager node opens into. `dim` are views and what is gone: small, and hidden when views are folded.
+    """
     index = {node.name: position for position, node in enumerate(graph.nodes)}
     inputs = [[index[name] for name in dict.fromkeys(node.inputs) if name in index] for node in graph.nodes]
     calls = index_of(recording).calls_of_graph.get(graph.id, [])
@@ -105,18 +96,16 @@ def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> 
         ]
     else:
         words = [node_words(node, graph, alone.get(call_of[i])) for i, node in enumerate(graph.nodes)]
-    dim = [node.kind in ("view", "folded", "eliminated") or node.nature == "view" for node in graph.nodes]
-    return Scene(
-        graph,
-        words,
-        inputs,
-        dim,
-        builder.groups,
-        [group_words(g) for g in builder.groups],
-        builder.home,
-        builder.own,
-        call_of,
-    )
+    rows = [(*group, *group_words(group)[3:]) for group in builder.groups]
+    return {
+        "inputs": inputs,
+        "call": call_of,
+        "home": builder.home,
+        "own": list(builder.own.items()),
+        "dim": [int(node.kind in ("view", "folded", "eliminated") or node.nature == "view") for node in graph.nodes],
+        **{key: [one[place] for one in words] for place, key in enumerate(Words._fields)},
+        "groups": {key: [row[place] for row in rows] for place, key in enumerate((*Group._fields, "width", "height"))},
+    }
 
 
 class GroupBuilder:
@@ -270,12 +259,6 @@ class GroupBuilder:
                 # Only the sum over all is a sum; a part of it would read as the whole.
                 whole = time[position] and time[position] == kernels[position]
                 meta = microseconds(timed[position]) if whole else ""
-                members = [
-                    i for i, inner in enumerate(self.groups) if inner.parent == position and inner.kind == "module"
-                ]
-                each = [timed[i] for i in members if time[i]]
-                if whole and group.kind == "repeat" and len(each) > 1:
-                    meta += f", {microseconds(min(each))} to {microseconds(max(each))} each"
                 self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
 
     def chain(self, group: int) -> list[int]:

@@ -300,7 +300,7 @@ class Overview {
   compiles(o) {
     if (!o.compiles.length) return null;
     const facts = (c) => [
-      known(c.us) ? microseconds(c.us) : null,
+      known(c.duration_us) ? microseconds(c.duration_us) : null,
       c.cache ? `cache ${c.cache}` : null,
       c.dynamic ? 'dynamic shapes' : null,
       c.cudagraphs ? 'CUDA graphs' : null,
@@ -330,7 +330,7 @@ class Overview {
             el(
               'li',
               {},
-              el('b', {}, c.id),
+              el('b', {}, c.compile_id),
               ' ',
               facts(c).filter(Boolean).join(' · '),
               c.guards.length ? guards(c) : null,
