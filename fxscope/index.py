@@ -105,10 +105,12 @@ class Index:
     @cached_property
     def dispatched(self) -> dict[int, int]:
         """Step → how many ops were dispatched in it."""
-        columns = (column(self._ops, field) for field in ("step", "category", "name"))
-        return dict(
-            Counter(step for step, kind, name in zip(*columns, strict=True) if kind == "cpu_op" and is_dispatched(name))
-        )
+        found = Counter(zip(*(column(self._ops, field) for field in ("step", "category", "name")), strict=True))
+        steps: Counter[int] = Counter()
+        for (step, kind, name), number in found.items():
+            if kind == "cpu_op" and is_dispatched(name):
+                steps[step] += number
+        return dict(steps)
 
     def op_of(self, launch: Launch) -> Op | None:
         return self.ops.get(launch.op_id) if launch.op_id is not None else None
@@ -151,8 +153,10 @@ class Index:
     @cached_property
     def compiling_steps(self) -> frozenset[int]:
         """The observed steps in which something was compiled."""
-        events = zip(column(self._ops, "name"), column(self._ops, "step"), strict=True)
-        return frozenset(step for name, step in events if name.endswith(COMPILING) and "ompile" in name)
+        names = column(self._ops, "name")
+        known = {name for name in set(names) if name.endswith(COMPILING) and "ompile" in name}
+        events = zip(names, column(self._ops, "step"), strict=True) if known else ()
+        return frozenset(step for name, step in events if name in known)
 
     @property
     def num_steps(self) -> int:

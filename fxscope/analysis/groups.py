@@ -199,16 +199,20 @@ class Places:
 
     def of_op(self, op: Op, name: str, chain: Sequence[str]) -> PlaceFacts:
         """The facts of an op that no graph has, by its shapes and dtypes."""
-        ops = (op_name(op.name),) if is_dispatched(op.name) else (kernel_label(op.name, name),)
-        optimizer = optimizer_label(chain, ops)
         module = op.source.module if op.source else None
-        return PlaceFacts(
-            label=optimizer or label_of(ops),
-            ops=ops,
-            phase=self.phase(op.graph, chain),
-            modules=(module,) if module and not optimizer else (),
-            shape="" if optimizer else op_tensors(op) if op.shapes is not None else name,
-        )
+        shape = op_tensors(op) if op.shapes is not None else name
+        key = (op.name, op.graph, name, chain, module, shape)
+        if key not in self._known:
+            ops = (op_name(op.name),) if is_dispatched(op.name) else (kernel_label(op.name, name),)
+            optimizer = optimizer_label(chain, ops)
+            self._known[key] = PlaceFacts(
+                label=optimizer or label_of(ops),
+                ops=ops,
+                phase=self.phase(op.graph, chain),
+                modules=(module,) if module and not optimizer else (),
+                shape="" if optimizer else shape,
+            )
+        return self._known[key]
 
 
 def kernel_label(op: str, kernel: str) -> str:
@@ -429,15 +433,13 @@ def _first_facts(
     fields = ("id", "name", "shapes", "dtypes", "source", "graph")
     ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, op_rows, fields)}
     made: dict[tuple[Any, ...], PlaceFacts] = {}
-    same: dict[Any, PlaceFacts] = {}
     for key, row in first.items():
         if key[0] == "call":
             made[key] = places.of_call(index_of(recording).calls[key[1]])
         elif key[0] == "nodes":
             made[key] = places.of_nodes(key[1], key[2], seen[row].chain, ops.get(seen[row].op_id))
         elif key[0] == "op":
-            facts = places.of_op(ops[key[1]], key[2], seen[row].chain)
-            made[key] = same.setdefault((facts.label, facts.phase, facts.modules, facts.shape), facts)
+            made[key] = places.of_op(ops[key[1]], key[2], seen[row].chain)
         else:
             made[key] = PlaceFacts(kernel_label(key[1], key[1]), (), None, (), f"{key[1]} {key[2]}", attributed=False)
     return made

@@ -6,6 +6,7 @@ vLLM and SGLang annotate each pass of the model. A device event belongs to the p
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -93,9 +94,11 @@ def serving(recording: Recording) -> Serving | None:
     if not passes or not recording.launches:
         return None
     rows: dict[ServingPhase | None, list[int]] = defaultdict(list)
+    starts = [item.start_ns for item in passes]
     for row, launched in enumerate(column(recording.launches, "launched_ns")):
-        mine = (item.phase for item in passes if launched is not None and item.start_ns <= launched < item.end_ns)
-        rows[next(mine, None)].append(row)
+        place = -1 if launched is None else bisect_right(starts, launched) - 1
+        inside = place >= 0 and launched < passes[place].end_ns
+        rows[passes[place].phase if inside else None].append(row)
     durations, graphs, calls = (
         column(recording.launches, field) for field in ("duration_ns", "cuda_graph", "correlation")
     )
