@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fxscope.columns import BLOCK, Chosen, Given, Items, Made, Numbers
+from fxscope.columns import BLOCK, Chosen, Column, Given, Items, Made, Numbers
 from fxscope.kernel_names.tables import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
@@ -60,7 +60,7 @@ def recording(
     return Recording(
         title=_title(trace.path),
         environment=_environment(trace, kept.on_device),
-        launches=launches(kept) if kept.on_device else cpu_launches(kept),  # type: ignore[arg-type]
+        launches=launches(kept),  # type: ignore[arg-type]
         ops=ops(kept),  # type: ignore[arg-type]
         steps=kept.steps,
         summary=summarize(kept),
@@ -160,30 +160,39 @@ def _strings(value: Any) -> tuple[str, ...] | None:
 
 
 def launches(kept: Kept) -> Items[Launch]:
-    """The events of the device in the kept steps, in order of their start."""
+    """The events of the device in the kept steps, in order of their start; without a device, the ops that do work."""
     trace, rows = kept.trace, kept.launch_rows
-    launcher, issuer, op = trace.launcher[rows], trace.issuer[rows], trace.op[rows]
+    launcher, issuer = trace.launcher[rows], trace.issuer[rows]
+    op = trace.op[rows] if kept.on_device else rows
     chains, details = _Chains(trace), _Details(trace, rows)
     places = [device_and_stream(thread) for thread in trace.threads]
     around = np.where(issuer >= 0, issuer, op)
     in_replay = trace.graph[rows] >= 0
+    common: dict[str, Column] = {
+        "id": Given(range(len(rows))),
+        "name": Chosen(kept.launch_name, trace.names),
+        "category": Chosen(trace.category[rows], LAUNCH_CATEGORY),
+        "step": Numbers(kept.launch_step),
+        "start_ns": Numbers(kept.launch_start),
+        "duration_ns": Numbers(kept.launch_ns),
+        "external_id": Numbers(trace.external_id[rows], none=-1),
+        "op": Chosen(np.where(op >= 0, trace.name[op], -1), trace.names),
+        "op_id": Numbers(kept.launch_op, none=-1),
+        "chain": Made(lambda which: [chains.of(row) for row in around[which].tolist()]),
+        "evidence": Chosen(
+            trace.op_evidence[rows] if kept.on_device else np.full(len(rows), t.BY_CORRELATION), _EVIDENCE
+        ),
+    }
+    if not kept.on_device:
+        return Items(Launch, len(rows), common)
     return Items(
         Launch,
         len(rows),
-        {
-            "id": Given(range(len(rows))),
-            "name": Chosen(kept.launch_name, trace.names),
-            "category": Chosen(trace.category[rows], LAUNCH_CATEGORY),
-            "step": Numbers(kept.launch_step),
-            "start_ns": Numbers(kept.launch_start),
-            "duration_ns": Numbers(kept.launch_ns),
+        common
+        | {
             "stream": Chosen(trace.thread[rows], [stream for _, stream in places]),
             "device": Chosen(trace.thread[rows], [device for device, _ in places]),
             "correlation": Numbers(trace.correlation[rows], none=-1),
-            "external_id": Numbers(trace.external_id[rows], none=-1),
-            "op": Chosen(np.where(op >= 0, trace.name[op], -1), trace.names),
-            "op_id": Numbers(kept.launch_op, none=-1),
-            "chain": Made(lambda which: [chains.of(row) for row in around[which].tolist()]),
             "runtime": Made(_runtime_calls(trace, op, launcher)),
             "launched_ns": Numbers(np.where(launcher >= 0, trace.start_ns[launcher], _NEVER), none=_NEVER),
             "grid": details.made(lambda args: _ints(args.grid)),
@@ -196,7 +205,6 @@ def launches(kept: Kept) -> Items[Launch]:
             ),
             "cuda_graph": Numbers(np.where(in_replay, trace.graph[rows], -1), none=-1),
             "cuda_graph_node": Numbers(np.where(in_replay, trace.graph_node[rows], -1), none=-1),
-            "evidence": Chosen(trace.op_evidence[rows], _EVIDENCE),
         },
     )
 
@@ -261,29 +269,6 @@ class _Chains:
                 chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
             self._known[step] = chain
         return chain
-
-
-def cpu_launches(kept: Kept) -> Items[Launch]:
-    """The executions of a CPU-only trace, one of each op that does work itself."""
-    trace, rows = kept.trace, kept.launch_rows
-    chains = _Chains(trace)
-    return Items(
-        Launch,
-        len(rows),
-        {
-            "id": Given(range(len(rows))),
-            "name": Chosen(kept.launch_name, trace.names),
-            "category": Chosen(np.zeros_like(kept.launch_op), ("cpu_kernel",)),
-            "step": Numbers(kept.launch_step),
-            "start_ns": Numbers(kept.launch_start),
-            "duration_ns": Numbers(kept.launch_ns),
-            "op": Chosen(kept.launch_name, trace.names),
-            "op_id": Numbers(kept.launch_op),
-            "chain": Made(lambda which: [chains.of(row) for row in rows[which].tolist()]),
-            "external_id": Numbers(trace.external_id[rows], none=-1),
-            "evidence": Chosen(np.full_like(kept.launch_op, 2), _EVIDENCE),
-        },
-    )
 
 
 class _Sources:

@@ -183,28 +183,22 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
         found = [Step(index=0, name=WHOLE, start_ns=start, duration_ns=end - start)]
     if steps is None:
         return tuple(found)
-    wanted: set[int] = set()
-    for step in steps:  # which may be a range of any length
-        if not 0 <= step < len(found):
-            raise TraceError(f"{trace.path} has no step {step}: its active steps are 0 to {len(found) - 1}.")
-        wanted.add(step)
-    return tuple(found[step] for step in sorted(wanted))
+    wanted = sorted({*steps})
+    if missing := [step for step in wanted if not 0 <= step < len(found)]:
+        raise TraceError(f"{trace.path} has no step {missing[0]}: its active steps are 0 to {len(found) - 1}.")
+    return tuple(found[step] for step in wanted)
 
 
 def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
     """The step of each row, -1 outside: host events by their start, device events by their launch's."""
     if not trace.steps:
         return np.where(np.arange(len(trace)) < trace.num_own, 0, -1).astype(np.int32)
+    step_of = np.full(len(trace), -1, np.int32)
     start = np.array([step.start_ns for step in steps], np.int64)
     end = start + np.array([step.duration_ns for step in steps], np.int64)
-    step_of = np.full(len(trace), -1, np.int32)
-    if (start[1:] >= end[:-1]).all():
-        last = np.searchsorted(start, trace.start_ns, "right") - 1
-        inside = (last >= 0) & (trace.start_ns < end[last])
-        step_of[inside] = np.array([step.index for step in steps], np.int32)[last[inside]]
-    else:
-        for step, first, after in zip(steps, start.tolist(), end.tolist(), strict=True):
-            step_of[(trace.start_ns >= first) & (trace.start_ns < after)] = step.index
+    last = np.searchsorted(start, trace.start_ns, "right") - 1
+    inside = (last >= 0) & (trace.start_ns < end[last])
+    step_of[inside] = np.array([step.index for step in steps], np.int32)[last[inside]]
     step_of[trace.num_own :] = -1
     device = np.flatnonzero(trace.category >= t.KERNEL)
     # What is only known by its external id belongs to its op's step; what has neither, to the step it ran in.
@@ -256,35 +250,6 @@ _DELEGATES = frozenset(
     scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax relu mean linalg_inv_ex _linalg_solve_ex
     _fused_rms_norm _fused_dropout native_dropout""".split()
 )
-# Ops with a CPU kernel of their own in the dispatcher's tables, whose code leaves all the work to ops of these names on the
-# path that calls one, and does it itself on others: `index_add` of rows is `scatter_add_`, of single numbers a loop
-# (torch 2.13: aten/src/ATen/native/TensorAdvancedIndexing.cpp). Neither the tables nor times tell: the copy before that
-# loop takes nearly all of the op's time where few indices are given.
-_HANDS_TO = {
-    op: frozenset(called.split())
-    for op, called in {
-        "index_add": "scatter_add",
-        "rsub": "sub",
-        "max": "maximum",
-        "min": "minimum",
-        "isnan": "ne",
-        "vdot": "dot",
-        "norm": "linalg_vector_norm",
-        "count_nonzero": "sum",
-        "repeat_interleave": "index_select clone",
-        "roll": "cat",
-        "hardtanh": "clamp",
-        "rrelu_with_noise": "leaky_relu",
-        "native_dropout_backward": "mul",
-        "channel_shuffle": "native_channel_shuffle",
-        "addbmm": "addmm",
-        "multinomial": "topk argmax",
-        "linalg_lu": "lu_unpack",
-        "linalg_pinv": "matmul",
-        "_linalg_det": "linalg_lu_factor_ex",
-        "_linalg_slogdet": "linalg_lu_factor_ex",
-    }.items()
-}
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
     r"AOTDispatcher|CompiledFunction|## Call|"
@@ -306,12 +271,8 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     pairs, which = np.unique(np.stack([name[around[inner]], name[inner]]), axis=1, return_inverse=True)
     passed = [_hands_on(trace.names[outer], trace.names[called]) for outer, called in pairs.T.tolist()]
     hands_on[around[inner[np.array(passed, np.bool_)[which.reshape(-1)]]]] = True
-    bare: dict[
-        str, int
-    ] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
-    same = np.array([bare.setdefault(out_of_place(text), index) for index, text in enumerate(trace.names)], np.int64)[
-        name
-    ]
+    # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
+    same = np.unique([out_of_place(text) for text in trace.names], return_inverse=True)[1][name]
     repeated = np.zeros(len(kept.rows), np.bool_)
     outer = around[inner]
     while inner.size:
@@ -338,11 +299,7 @@ def _hands_on(name: str, called: str) -> bool:
     op = op_name(name)
     if is_convolution(name) and not may_multiply(called):
         return False  # MKL-DNN's transposed convolution is not an op: a copy of its weight is not its work
-    if (
-        op in _DELEGATES
-        or expected_nature(name) != "kernel"
-        or out_of_place(called) in _HANDS_TO.get(out_of_place(name), ())
-    ):
+    if op in _DELEGATES or expected_nature(name) != "kernel":
         return True
     return op != "copy_" and "explicit" in table().get(out_of_place(name), ())  # `copy_` is no `copy` in place
 
