@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,13 +59,11 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
     left = home == np.arange(num_rows)
     parent = np.where(kept.parent >= 0, home[kept.parent], -1).astype(np.int32)
     launched = kept.launch_op >= 0
-    own, count = np.zeros(num_rows, np.int64), np.zeros(num_rows, np.int64)
-    np.add.at(own, home[kept.launch_op[launched]], kept.launch_ns[launched])
-    np.add.at(count, home[kept.launch_op[launched]], 1)
+    own = _sums(home[kept.launch_op[launched]], kept.launch_ns[launched], num_rows)
+    count = np.bincount(home[kept.launch_op[launched]], minlength=num_rows)
     # As in torch's table: time inside an annotation or the driver is not the op's own either
     inner = np.flatnonzero(left & (parent >= 0))
-    children = np.zeros(num_rows, np.int64)
-    np.add.at(children, parent[inner], duration[inner])
+    children = _sums(parent[inner], duration[inner], num_rows)
 
     ops = np.flatnonzero(left & is_op)
     among = np.full(num_rows, -1, np.int32)
@@ -76,11 +74,8 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
         kept.trace.thread[kept.rows[ops]], name[ops], np.where(around >= 0, among[around], -1), own[ops]
     )
     lines, which = np.unique(name[ops], return_inverse=True)
-    sums = []
-    for values in (duration, duration - children, total, own, count):
-        line = np.zeros(len(lines), np.int64)
-        np.add.at(line, which, values[ops])
-        sums.append(line.tolist())
+    values = (ran, duration, duration - children, total, own, count)
+    sums = (_sums(which, column[ops], len(lines)).tolist() for column in values)
     found = [
         OpStats(
             name=kept.trace.names[index],
@@ -92,10 +87,17 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
             num_launches=launches,
         )
         for index, calls, cpu_total, cpu_self, device_total, device_self, launches in zip(
-            lines.tolist(), np.bincount(which[ran[ops]], minlength=len(lines)).tolist(), *sums, strict=True
+            lines.tolist(), *sums, strict=True
         )
     ]
     return tuple(sorted(found, key=lambda item: (-item.device_total_us, -item.cpu_total_us, item.name)))
+
+
+def _sums(which: NDArray[np.integer], values: NDArray[Any], length: int) -> NDArray[np.int64]:
+    """The sum of the values at each of so many places, exact."""
+    found = np.zeros(length, np.int64)
+    np.add.at(found, which, values)
+    return found
 
 
 def without_repeats(kept: Kept) -> NDArray[np.int32]:
@@ -149,14 +151,11 @@ def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
     category = kept.trace.category[kept.launch_rows].astype(np.int64)
     key = kept.launch_name * np.int64(16) + category
     keys, first, which = np.unique(key, return_index=True, return_inverse=True)
-    count, total = np.bincount(which, minlength=len(keys)), np.zeros(len(keys), np.int64)
-    least, most = np.full(len(keys), np.iinfo(np.int64).max), np.zeros(len(keys), np.int64)
-    np.add.at(total, which, kept.launch_ns)
-    np.minimum.at(least, which, kept.launch_ns)
-    np.maximum.at(most, which, kept.launch_ns)
+    count, total = np.bincount(which, minlength=len(keys)), _sums(which, kept.launch_ns, len(keys))
     everything = int(kept.launch_ns.sum()) or 1
     in_order = kept.launch_ns[np.lexsort((kept.launch_ns, which))]  # of each key, the least first
     begin = np.cumsum(count) - count
+    least, most = in_order[begin], in_order[begin + count - 1]
     middle = (in_order[begin + (count - 1) // 2] + in_order[begin + count // 2]) / 2
     columns = (column[np.argsort(first)].tolist() for column in (keys, count, total, least, most, middle))
     found = [
@@ -299,11 +298,8 @@ def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     """The runtime calls that wait for the device, the longest first."""
     waits = np.flatnonzero((kept.category == t.RUNTIME) & (kept.step >= 0) & of_names(kept.trace, kept.name, _is_sync))
     names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
-    total = np.zeros(len(names), np.int64)
-    np.add.at(total, which, kept.trace.duration_ns[kept.rows[waits]])
-    columns = (
-        column[np.argsort(first)].tolist() for column in (names, np.bincount(which, minlength=len(names)), total)
-    )
+    total = _sums(which, kept.trace.duration_ns[kept.rows[waits]], len(names))
+    columns = (column[np.argsort(first)].tolist() for column in (names, np.bincount(which), total))
     found = [
         OpStats(
             name=kept.trace.names[name],
