@@ -7,6 +7,7 @@ id. `tie` finds the ops of further steps in the graph.
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from functools import lru_cache
 from types import MappingProxyType
@@ -65,6 +66,7 @@ def _graph_and_nodes(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph
             parent=node_of.get(parent) if parent is not None else None,
             sequence_number=op.sequence_number,
             source=op.source,
+            arguments=None if facts or op.shapes is None else arguments_of(op),
             expected=expected_nature(op.name),
         )
         if fact is not None:
@@ -82,6 +84,25 @@ def _graph_and_nodes(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph
             )
         nodes.append(node)
     return Graph(id=GRAPH_ID, stage="eager", nodes=(*inputs.values(), *_with_sources(nodes))), node_of
+
+
+def arguments_of(op: Op) -> str:
+    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
+    parts: list[str] = []
+    shapes: tuple[Any, ...] = op.shapes or ()
+    columns = (shapes, op.strides or (), op.dtypes or (), op.concrete_inputs or ())
+    for shape, stride, dtype, value in itertools.islice(itertools.zip_longest(*columns, fillvalue=""), len(shapes)):
+        if isinstance(shape, tuple) and (shape or dtype not in ("", "Scalar", "ScalarList")) and not value:
+            parts.append(
+                f"{dtype}[{','.join(map(str, shape))}]" + (f" strides ({','.join(map(str, stride))})" if stride else "")
+            )
+        elif value:
+            parts.append(str(value))
+        else:  # None, or of a type that the profiler does not record
+            parts.append("?")
+    while parts and parts[-1] == "?":
+        parts.pop()
+    return ", ".join(parts)
 
 
 def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fxscope.columns import column, picked, uncollected
 from fxscope.errors import FOREIGN, PassError, TraceError
@@ -15,7 +15,7 @@ from fxscope.readers import eager_graph, trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fxscope.model import Node, Op
+    from fxscope.model import Op
 
 
 def read_trace(
@@ -120,7 +120,6 @@ def with_eager_graph(recording: Recording) -> Recording:
     graph = eager_graph.eager_graph(ops)
     if not any(node.op == "dispatch" for node in graph.nodes):
         return recording
-    graph = replace(graph, nodes=tuple(with_shapes(graph.nodes, ops)))
     return replace(
         recording, graphs=(graph, *recording.graphs), ops=eager_graph.tie(recording.ops, graph, only=outside)
     )
@@ -140,38 +139,6 @@ def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
                 inside.add(op_id)
     outside = enumerate(zip(column(ops, "id"), names, strict=True))
     return [position for position, (op_id, name) in outside if op_id not in inside and name not in no_ops]
-
-
-def with_shapes(nodes: Sequence[Node], ops: Sequence[Op]) -> Iterable[Node]:
-    """Yield the nodes with what the profiler recorded of their inputs as printed arguments (outputs it does not record)."""
-    tree = eager_graph.op_tree(ops)
-    for node, op in zip([n for n in nodes if n.op == "dispatch"], tree, strict=False):
-        if op.name == node.target and op.shapes is not None and node.arguments is None:
-            yield replace(node, arguments=arguments_of(op))
-        else:
-            yield node
-
-
-def arguments_of(op: Op) -> str:
-    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
-    parts: list[str] = []
-    strides, dtypes, values = op.strides or (), op.dtypes or (), op.concrete_inputs or ()
-    shapes: tuple[Any, ...] = op.shapes or ()
-    for position, shape in enumerate(shapes):
-        dtype = dtypes[position] if position < len(dtypes) else ""
-        value = values[position] if position < len(values) else ""
-        if isinstance(shape, tuple) and (shape or dtype not in ("", "Scalar", "ScalarList")) and not value:
-            stride = strides[position] if position < len(strides) else ()
-            parts.append(
-                f"{dtype}[{','.join(map(str, shape))}]" + (f" strides ({','.join(map(str, stride))})" if stride else "")
-            )
-        elif value:
-            parts.append(str(value))
-        else:  # None, or of a type that the profiler does not record
-            parts.append("?")
-    while parts and parts[-1] == "?":
-        parts.pop()
-    return ", ".join(parts)
 
 
 def check_same_program(recording: Recording, where: str | Path | None) -> None:
