@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
 COMPILING = " (dynamo_timed)"
+COMPILED = "compile (dynamo_timed)"  # of the outermost phases: the step is one in which something was compiled
 _COMPILED_CALL = "## Call CompiledFxGraph"
 _MODE = "PythonDispatchMode"
 _NOT_KEPT = ("python_function", "cpu_instant_event")
@@ -43,6 +44,8 @@ class Observed:
     # Of the ops before the first step: name, duration in µs, and the first op in it that something is known of.
     start_up: list[tuple[str, float, int | None]] = dataclasses.field(default_factory=list)
     compile_us: float = 0.0  # before the first step
+    num_tuned: int = 0  # device events that the compiler launched to compare candidates
+    tuned_us: float = 0.0
 
 
 def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> Observed:
@@ -58,11 +61,35 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     spans = _sorted_spans(events, found)
     facts = facts_of(tree, concrete_inputs(spans), names)
     observed = Observed(facts, problems=[*problems, *_checked(spans, facts)])
+    tuned = _launched_by_compiler(events, found)
+    observed.num_tuned, observed.tuned_us = len(tuned), sum(event["dur"] for event in tuned)
     if options and found.outer:
         events.extend(_with_steps(observed, found, replays=_replays(events, found), **options))
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
     return observed
+
+
+def _launched_by_compiler(events: list[dict[str, Any]], found: _Spans) -> list[dict[str, Any]]:
+    """Drop what the compiler launched, mostly to compare candidates; return its device events."""
+    phases: defaultdict[Any, list[tuple[float, float]]] = defaultdict(list)
+    for phase in found.phase_events:
+        phases[phase["tid"]].append((phase["ts"], phase["ts"] + phase["dur"]))
+    calls: set[int] = set()
+    for event in events:
+        if event.get("cat") in ("cuda_runtime", "cuda_driver") and (known := phases.get(event["tid"])):
+            position = bisect_right(known, (event["ts"], float("inf"))) - 1
+            if position >= 0 and event["ts"] < known[position][1]:
+                calls.add(event["args"].get("correlation"))
+                found.drop.add(id(event))
+    tuned = [
+        event
+        for event in events
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and event["args"].get("correlation") in calls
+    ]
+    found.drop.update(id(event) for event in events if event.get("cat") == "ac2g" and event.get("id") in calls)
+    found.drop.update(map(id, tuned))
+    return tuned
 
 
 def _replays(events: list[dict[str, Any]], found: _Spans) -> list[tuple[float, str]]:
@@ -94,12 +121,13 @@ def _replays(events: list[dict[str, Any]], found: _Spans) -> list[tuple[float, s
 
 
 def without_compiling(path: Path) -> None:
-    """Take the compiler's own phases out of a trace."""
+    """Take what the compiler did out of a trace, but for its outermost phases."""
     import msgspec
 
     trace, _ = _decoded(path)
     found = _Spans()
     _sorted_spans(trace["traceEvents"], found)
+    _launched_by_compiler(trace["traceEvents"], found)
     trace["traceEvents"] = [event for event in trace["traceEvents"] if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
 
@@ -213,6 +241,7 @@ class _Spans:
         self.spans: list[dict[str, Any]] = []  # of the program
         self.outer: list[dict[str, Any]] = []  # ops that no op calls
         self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
+        self.phase_events: list[dict[str, Any]] = []  # the outermost phases of each thread, in order
         self.step_ends: list[float] = []
         self._stacks: dict[Any, list[Any]] = {}
         self._outer_of: dict[int, dict[str, Any]] = {}  # external id → the outermost op that it is in
@@ -266,6 +295,9 @@ class _Spans:
         self._compiling.add(id(event))
         if not inside and event["ts"] >= sum(self.compiles[-1] if self.compiles else (0.0, 0.0)):
             self.compiles.append((event["ts"], event["dur"]))  # not what other threads compile for it meanwhile
-        if inside or event["cat"] == "cpu_op":
+        if not inside:
+            self.phase_events.append(event)
+            event["cat"], event["name"] = "user_annotation", COMPILED
+        else:
             self.drop.add(id(event))
         return True

@@ -14,7 +14,6 @@ import functools
 import os
 import shutil
 import sys
-import sysconfig
 import threading
 import weakref
 from pathlib import Path
@@ -25,7 +24,14 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, in_backward, in_main_thread, in_main_thread_now
+from fxscope._torch.steps import (
+    COMPILE_FRAME,
+    COMPILED_CALL,
+    in_backward,
+    in_main_thread,
+    in_main_thread_now,
+    is_library,
+)
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
@@ -115,12 +121,6 @@ def without_stacks() -> Generator[None]:
         resume(thread)
 
 
-@functools.cache
-def _is_library(file: str) -> bool:
-    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return file.startswith((*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent)))
-
-
 def _without_imports(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     """Python's own function that runs a module's code, without recording the calls in that of libraries.
 
@@ -128,8 +128,8 @@ def _without_imports(original: Callable[..., Any], hooks: Hooks) -> Callable[...
     """
 
     def exec_module(loader: Any, module: Any) -> Any:
-        is_library = hooks.guard("imports", lambda: _is_library(module.__spec__.origin or ""))
-        with without_stacks() if is_library else contextlib.nullcontext():
+        unseen = hooks.guard("imports", lambda: is_library(module.__spec__.origin or ""))
+        with without_stacks() if unseen else contextlib.nullcontext():
             return original(loader, module)
 
     # Python leaves the frames of this file out of tracebacks and of the levels of warnings.

@@ -18,6 +18,8 @@ import gc
 import math
 import os
 import signal
+import sys
+import sysconfig
 import threading
 import time
 import weakref
@@ -46,6 +48,18 @@ _MOST_KEPT = 1_000_000  # durations
 _SLOWEST = 8
 _SAMPLES = 64
 _LOOK_S = 0.05
+# What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
+_PREPARES = (
+    ("<frozen importlib._bootstrap>", ""),
+    ("torch/nn/init.py", ""),
+    ("torch/serialization.py", ""),
+    ("torch/cuda/__init__.py", "_lazy_init"),
+    ("torch/nn/modules/module.py", "_apply"),
+    ("torch/_inductor/runtime/triton_heuristics.py", "benchmark_all_configs"),
+    ("torch/_inductor/runtime/triton_heuristics.py", "coordinate_descent_tuning"),
+    ("triton/compiler/compiler.py", ""),
+    ("triton/runtime/autotuner.py", "_bench"),
+)
 _WAIT_S = 10.0  # for another thread to end its session
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
@@ -103,7 +117,7 @@ class StepWatch:
         enough: called once, in the thread that began, when a bound is reached; told which, "" for that of steps.
         steps: to observe.
         calls: of one compiled graph to observe, where no step ends.
-        seconds: of the thread's own time to observe, compiling left out.
+        seconds: of the thread's own time to observe; compiling, importing, loading and the like are left out.
     """
 
     def __init__(self, *, enough: Callable[[str], None], steps: int, calls: int, seconds: float) -> None:
@@ -151,7 +165,7 @@ class StepWatch:
             if self._is_over.wait(_LOOK_S):
                 return
             now = self._clock()
-            left -= 0 if self.is_compiling() else now - before
+            left -= 0 if self.is_compiling() or is_preparing(self._thread) else now - before
             before = now
         in_main_thread(functools.partial(self._reached, f"{self._most[2]:g} s"))
 
@@ -263,6 +277,24 @@ class _Calls:
         return torch.nn.Module.__call__.__get__(module, kind)
 
 
+@functools.cache
+def is_library(file: str) -> bool:
+    """Return whether a file belongs to Python, torch or another installed package."""
+    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return file.startswith((*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent), "<frozen "))
+
+
+def is_preparing(thread: int) -> bool:
+    """Return whether the program's own line that a thread is at imports, initializes, loads, moves or tunes something."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and is_library(file := frame.f_code.co_filename):
+        name = frame.f_code.co_name
+        if any(file.endswith(end) and function in ("", name) for end, function in _PREPARES):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def in_backward() -> bool:
     """Return whether a backward pass runs in this thread: at its end it would put back a profiler that was ended in it."""
     return torch._C._current_graph_task_id() >= 0
@@ -372,9 +404,9 @@ def plan(
         else:
             is_cut = False
         warmup = (1 if len(step_ends) >= REPEATS else 0) if warmup is None else warmup
-    elif len(calls) >= REPEATS and len({name for _, name in calls}) == 1:
-        edges = [*(start for start, _ in calls), ends]
-        num_calls = len(calls)
+    elif len(repeated := _last_of_one(calls)) >= REPEATS:
+        edges = [*(start for start, _ in repeated), ends]
+        num_calls = len(repeated)
     elif skip_start and calls:
         edges = [calls[0][0], ends]
     else:
@@ -385,6 +417,12 @@ def plan(
     last = len(spans) - (is_cut and len(spans) > warmup + 1)
     kept, others = _chosen(spans[warmup:last], ops, keep)
     return StepPlan(tuple(kept), (*spans[:warmup], *others, *spans[last:]), start_up, num_calls)
+
+
+def _last_of_one(calls: list[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Return the calls at the end that are all of one module: what came before, as a prompt does, is start-up."""
+    other = next((place for place in range(len(calls), 0, -1) if calls[place - 1][1] != calls[-1][1]), 0)
+    return calls[other:]
 
 
 def _first_of_each_round(replayed: list[tuple[float, str]]) -> list[float]:

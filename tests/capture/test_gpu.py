@@ -89,3 +89,17 @@ def test_a_program_with_its_own_session_on_the_device(tmp_path) -> None:
     recording = recorder.recording
     assert recording.coverage.to_call == recording.coverage.device_events > 0
     assert (tmp_path / "mine.json").stat().st_size > 1000
+
+
+def test_what_the_compiler_tries_is_not_part_of_the_program() -> None:
+    torch._dynamo.reset()
+    model, x = geglu()
+    compiled = torch.compile(model, mode="max-autotune-no-cudagraphs")
+    with fxscope.record() as recorder, torch.no_grad():
+        for _ in range(6):
+            compiled(x)
+    recording = recorder.recording
+    counts = {step.index: sum(launch.step == step.index for launch in recording.launches) for step in recording.steps}
+    assert len(counts) == 3 and max(counts.values()) <= 2 * len(recording.calls)
+    (tuning,) = (item for item in recording.unobserved if item.what == "tuning")
+    assert tuning.count > 10

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from typing import Any
 
 import pytest
+import torch
 
 from fxscope import cli, load
 from fxscope._torch import own_trace
-from fxscope._torch.steps import plan
+from fxscope._torch.steps import is_preparing, plan
 from fxscope.analysis.report import report
 from fxscope.model import Recording
 from fxscope.passes.predicted import pair_runs
@@ -140,6 +143,62 @@ def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread() -> None:
     found = own_trace._Spans()
     own_trace._sorted_spans(events, found)
     assert own_trace._replays(events, found) == [(250, "k")]
+
+
+def test_what_the_compiler_launches_is_not_the_programs() -> None:
+    def event(cat: str, name: str, thread: int, start: float, duration: float, **args: Any) -> dict[str, Any]:
+        return {"ph": "X", "cat": cat, "name": name, "tid": thread, "ts": start, "dur": duration, "args": args}
+
+    events = [
+        event("user_annotation", "_compile.compile_inner (dynamo_timed)", 1, 0, 100),
+        event("cuda_runtime", "cudaLaunchKernel", 1, 50, 1, correlation=1),
+        event("cuda_runtime", "cudaLaunchKernel", 2, 50, 1, correlation=2),  # another thread's
+        event("cpu_op", "## Call CompiledFxGraph f ##", 1, 200, 100),
+        event("cpu_op", "CachingAutotuner.benchmark_all_configs (dynamo_timed)", 1, 210, 20),
+        event("cuda_driver", "cuLaunchKernel", 1, 215, 1, correlation=3),
+        event("cuda_driver", "cuLaunchKernel", 1, 240, 1, correlation=4),
+        *(event("kernel", f"k{at}", 7, 300 + at, 5, correlation=at) for at in (1, 2, 3, 4)),
+    ]
+    found = own_trace._Spans()
+    own_trace._sorted_spans(events, found)
+    assert [item["name"] for item in own_trace._launched_by_compiler(events, found)] == ["k1", "k3"]
+    left = [item["name"] for item in events if id(item) not in found.drop]
+    assert left.count(own_trace.COMPILED) == 2 and left[-2:] == ["k2", "k4"]
+    assert left.count("cudaLaunchKernel") == left.count("cuLaunchKernel") == 1
+
+
+def test_calls_of_one_model_after_others_are_steps() -> None:
+    """As in decoding, after a prompt that another function runs."""
+    calls = [(1.0, "prompt"), *((10.0 * number, "model") for number in range(1, 5))]
+    found = plan([(start + 1, "aten::mm") for start, _ in calls], begins=0, ends=45, calls=calls, step_ends=[], replays=[])
+    assert [span.start for span in found.kept] == [10, 20, 30] and found.num_calls == 4
+    assert found.start_up is not None and (found.start_up.start, found.start_up.end) == (0, 10)
+
+
+def test_preparing_a_program_is_no_part_of_the_bound() -> None:
+    stop = threading.Event()
+
+    def initialize() -> None:
+        while not stop.is_set():
+            torch.nn.init.trunc_normal_(torch.empty(300, 300))
+
+    def work() -> None:
+        while not stop.is_set():
+            torch.ones(300, 300).sum().item()
+
+    for function, expected in ((initialize, True), (work, False)):
+        thread = threading.Thread(target=function)
+        thread.start()
+        seen = False
+        for _ in range(2_000):
+            seen = seen or is_preparing(thread.ident or 0)
+            time.sleep(0.001)
+            if seen:
+                break
+        stop.set()
+        thread.join()
+        stop.clear()
+        assert seen == expected
 
 
 @pytest.mark.parametrize(
