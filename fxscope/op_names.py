@@ -67,7 +67,8 @@ _REDUCTIONS: dict[str, int] = {
     **dict.fromkeys("""softmax _softmax log_softmax _log_softmax prepare_softmax_online""".split(), 2),
     **dict.fromkeys(
         """var_mean var std native_layer_norm layer_norm native_group_norm group_norm native_layer_norm_backward
-    native_batch_norm batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional""".split(),
+    native_batch_norm batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional cudnn_batch_norm
+    miopen_batch_norm native_batch_norm_backward cudnn_batch_norm_backward miopen_batch_norm_backward""".split(),
         1,
     ),
 }
@@ -207,6 +208,12 @@ def is_convolution(text: str) -> bool:
 
 def is_attention(text: str) -> bool:
     return bool(_ATTENTION.search(op_name(text)))
+
+
+def is_extern(text: str) -> bool:
+    """Return whether Inductor calls ATen for the op, and it is no GEMM, convolution or attention, which have templates."""
+    is_product = is_gemm(text) or is_convolution(text) or is_attention(text)
+    return not is_product and "extern" in table().get(op_name(text), ())
 
 
 def is_collective(text: str) -> bool:

@@ -36,6 +36,7 @@ SCHEMA = "fxscope-report/1"
 LOW_ROOF = 0.6  # kernels below this share of their roof are worth a look
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
+BREAKS = {"step_unsupported": "a call in this line cannot be traced"}  # torch gives no other words
 IMPOSSIBLE = ("fallback", "extern_attention", "extern_convolution", "epilogue_not_pointwise", "prologue_not_pointwise")
 WHOLE_RUN = "the whole run: no steps were recorded"
 NO_PLACE = "place not recorded"
@@ -109,9 +110,12 @@ class MissedRow(Item, frozen=True, kw_only=True):
 
     @property
     def is_possible(self) -> bool:
-        """Nothing fuses two library kernels; of other pairs a hint says what would, or the reason does not rule it out."""
-        ruled_out = self.reason_code in IMPOSSIBLE and self.hint_code is None
-        return self.reason_code != "both_extern" and not ruled_out
+        """Nothing fuses two library kernels; of other pairs a hint says what would, or the reason does not rule it out.
+
+        Of eager pairs without a hint no rule says that a compile joins them.
+        """
+        undecided = self.reason_code in (*IMPOSSIBLE, "eager") and self.hint_code is None
+        return self.reason_code != "both_extern" and not undecided
 
 
 class Bracket(Item, frozen=True, kw_only=True):
@@ -547,7 +551,7 @@ def break_rows(recording: Recording) -> tuple[CompileRow, ...]:
     found = [
         (item.break_source or item.source, item.break_reason, None) for item in recording.compiles if item.break_reason
     ]
-    return _compile_rows("break", found, lambda text: _lines(text)[0])
+    return _compile_rows("break", found, lambda text: BREAKS.get(first := _lines(text)[0], first))
 
 
 def failure_rows(recording: Recording) -> tuple[CompileRow, ...]:
@@ -725,6 +729,11 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
         text, why = "Look at what the CPU does between replays", idle
     elif made.breaks and is_compiled(recording):
         return []
+    elif (eager := sum(row.launches for row in made.kernels if not row.calls)) > step.launch_calls / 2 and is_compiled(
+        recording
+    ):
+        text = "Compile what still runs eagerly"
+        why = f"{idle}, and {round(eager):,} of {round(step.launch_calls):,} launches are eager"
     else:
         text = (
             'mode="reduce-overhead" (CUDA graphs)'

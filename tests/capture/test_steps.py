@@ -170,7 +170,9 @@ def test_what_the_compiler_launches_is_not_the_programs() -> None:
 def test_calls_of_one_model_after_others_are_steps() -> None:
     """As in decoding, after a prompt that another function runs."""
     calls = [(1.0, "prompt"), *((10.0 * number, "model") for number in range(1, 5))]
-    found = plan([(start + 1, "aten::mm") for start, _ in calls], begins=0, ends=45, calls=calls, step_ends=[], replays=[])
+    found = plan(
+        [(start + 1, "aten::mm") for start, _ in calls], begins=0, ends=45, calls=calls, step_ends=[], replays=[]
+    )
     assert [span.start for span in found.kept] == [10, 20, 30] and found.num_calls == 4
     assert found.start_up is not None and (found.start_up.start, found.start_up.end) == (0, 10)
 

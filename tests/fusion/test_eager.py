@@ -154,7 +154,10 @@ def test_a_state_that_is_written_in_place_is_written_all_the_same():
     ("first", "second", "code", "possible"),
     [
         ("aten::mm", "aten::gelu", "eager", True),
-        ("aten::gelu", "aten::mm", "eager", True),  # a template may take it as its prologue
+        ("aten::gelu", "aten::mm", "eager", False),  # no rule says whether a template takes it as its prologue
+        ("aten::convolution_backward", "aten::max_pool2d_with_indices_backward", "eager", False),
+        ("aten::nonzero", "aten::mul", "fallback", False),
+        ("aten::relu", "aten::cudnn_batch_norm", "eager", True),
         ("aten::mm", "aten::addmm", "both_extern", False),
         ("aten::mm", "vllm::moe_forward", "both_extern", False),
         ("aten::mm", "aten::_flash_attention_forward", "both_extern", False),

@@ -15,6 +15,7 @@ from fxscope.op_names import (
     is_attention,
     is_collective,
     is_convolution,
+    is_extern,
     is_gemm,
     keeps_shape,
     op_name,
@@ -183,9 +184,10 @@ def hint(a: Node, b: Node, *, on_cpu: bool) -> str | None:
 def refusal(first: str, second: str) -> tuple[str, dict[str, Any]] | None:
     """Say why no compile joins a writer and its reader; `None` where one may.
 
-    An op is opaque to a compile if a library runs it, or the program's own code. A GEMM's template takes pointwise ops.
+    An op is opaque to a compile if a library runs it, ATen alone, or the program's own code. A GEMM's template takes
+    pointwise ops.
     """
-    own = ["::" in op_name(name) or is_collective(name) for name in (first, second)]
+    own = ["::" in op_name(name) or is_collective(name) or is_extern(name) for name in (first, second)]
     opaque = [mine or is_library(name) for mine, name in zip(own, (first, second), strict=True)]
     if all(opaque):
         return "both_extern", {"kernels": (op_name(first), op_name(second))}
