@@ -45,7 +45,6 @@ _DIRECTION = re.compile(r"_(forward|backward|inference).*$")
 LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
 MAX_LINE = 64 << 20
-MAX_STRAY = 1_000_000  # lines of a log that belong to no entry
 
 
 @dataclass(kw_only=True)
@@ -177,7 +176,7 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
     entry: dict[str, Any] | None = None
     payload = bytearray()  # a string for each line would take twenty times as much
     decoder = json.JSONDecoder()
-    num_lost = num_stray = 0
+    num_lost = 0
     for line in _lines(path, collected):
         if line.startswith(b"\t"):
             if entry is not None:
@@ -196,10 +195,6 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
                 entry = decoder.raw_decode(text, start)[0]
             except ValueError:
                 num_lost += 1
-        else:
-            num_stray += 1
-            if num_stray > MAX_STRAY:
-                raise TraceError(f"{path} has more than {MAX_STRAY:,} lines of no entry: it is no TORCH_TRACE log.")
     if entry is not None:
         yield entry, payload.decode("utf-8", errors="replace")
     if num_lost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RU
 from fxscope.readers.trace.unpacked import open_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -70,31 +71,26 @@ class Trace:
 
     def details(self, rows: Iterable[int]) -> dict[int, Args]:
         """The arguments of some rows; where they were not kept, from the file: they are most of it."""
+        rows = list(rows)
         found = {row: self.known_args[row] for row in rows if row in self.known_args} if self.known_args else {}
+        spans = zip(self.args_at[rows].tolist(), self.args_length[rows].tolist(), rows, strict=True)
+        texts = self._texts((at, length, row) for at, length, row in spans if at >= 0)
+        return found | {row: args for row, text in texts if (args := decode_args(text)) is not None}
+
+    def _texts(self, spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, text) of (begin, length, row) in the texts of arguments."""
         if self.args is not None:
-            rows = list(rows)
-            for row, at, length in zip(rows, self.args_at[rows].tolist(), self.args_length[rows].tolist(), strict=True):
-                arguments = decode_args(bytes(self.args[at : at + length])) if at >= 0 else None
-                if arguments is not None:
-                    found[row] = arguments
-            return found
-        wanted = sorted(
-            (row for row in rows if row not in found and self.args_at[row] >= 0), key=self.args_at.__getitem__
-        )
-        if not wanted:
-            return found
+            yield from ((row, bytes(self.args[at : at + length])) for at, length, row in spans)
+            return
         window, begin = b"", 0
-        with open_trace(self.path) as file:
-            for row in wanted:
-                at, length = int(self.args_at[row]), int(self.args_length[row])
+        with contextlib.ExitStack() as stack:
+            file = None
+            for at, length, row in sorted(spans):
+                file = file or stack.enter_context(open_trace(self.path))
                 if at + length > begin + len(window):
                     file.seek(at)
                     begin, window = at, file.read(max(WINDOW_BYTES, length))
-                text = window[at - begin : at - begin + length]
-                arguments = decode_args(text)
-                if arguments is not None:
-                    found[row] = arguments
-        return found
+                yield row, window[at - begin : at - begin + length]
 
     @property
     def on_device(self) -> bool:
@@ -130,14 +126,10 @@ def read(
 ) -> Trace:
     """Read a trace (.json or .json.gz) into columns.
 
-    Args:
-        path: what `torch.profiler` exported.
+    Args, besides those of `read_trace`:
         keep_args: keep the arguments of ops and device events; without, `details` reads the file once more.
         args_of: keep the arguments of events whose name passes this test, which is asked once a name.
-        strict: raise on any damage instead of recovering around it.
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
-        progress: called with the number of bytes read so far.
-        capture: the trace in which the graphs were captured that this one replays.
 
     Raises:
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
@@ -186,17 +178,12 @@ def read(
     link(trace)
     trace.steps = find_steps(trace)
     captures = graphs.captures_of(trace)
-    add_windows(trace, captures, 0, len(trace))
+    trace.windows += [(item.begin_ns, item.end_ns, 0, len(trace)) for item in captures]
     if capture is not None:
         other = read(capture, keep_args=True, max_bytes=max_bytes, progress=progress)
         captures += add_captures(trace, other)
     graphs.link_replays(trace, captures)
     return trace
-
-
-def add_windows(trace: Trace, captures: list[Capture], first: int, after: int) -> None:
-    """Note when each capture was, and among which rows."""
-    trace.windows += [(item.begin_ns, item.end_ns, first, after) for item in captures]
 
 
 def add_captures(trace: Trace, other: Trace) -> list[Capture]:
@@ -243,7 +230,7 @@ def add_captures(trace: Trace, other: Trace) -> list[Capture]:
         setattr(trace, field_name, np.concatenate([column, values.astype(column.dtype)]))
     for item in captures:
         item.calls, item.ops = here[item.calls], here[item.ops]
-    add_windows(trace, captures, first, len(trace))
+    trace.windows += [(item.begin_ns, item.end_ns, first, len(trace)) for item in captures]
     return captures
 
 

@@ -44,13 +44,7 @@ def recording(
 ) -> Recording:
     """Return what a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
 
-    Args:
-        path: what `torch.profiler` exported.
-        steps: indices of the active steps to keep, counted from 0; all of them by default.
-        strict: raise on any damage instead of recovering around it.
-        max_bytes: largest size after unpacking.
-        progress: called with the number of bytes read so far.
-        capture: the trace in which the graphs were captured that this one replays.
+    The arguments are those of `read_trace`.
 
     Raises:
         TraceError: the trace cannot be read, has no event, or has no such step.
