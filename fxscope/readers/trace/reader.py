@@ -12,6 +12,7 @@ import json
 import os
 import re
 import sys
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -481,17 +482,20 @@ class Reader:
         return True
 
     def _event(self, text: bytes) -> Event:
+        self._damaged |= extent(text, 0)[0] != WHOLE or text.decode(errors="ignore").encode() != text
+        event = self._decoded(text)
+        self.lost += event is None
+        return event or Event()
+
+    def _decoded(self, text: bytes) -> Event | None:
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text.decode()  # msgspec does not look into the strings that it skips
             return self._one.decode(text)
-        self._damaged |= extent(text, 0)[0] != WHOLE or text.decode(errors="ignore").encode() != text
-        try:
+        with contextlib.suppress(ValueError):
             value = decode_json(text)
-        except ValueError:
-            self.lost += 1
-            return Event()
-        keys = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id")
-        return Event(*(value.get(key) for key in keys), args=_args_of(value.get("args")))
+            keys = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id")
+            return Event(*(value.get(key) for key in keys), args=_args_of(value.get("args")))
+        return None
 
     def _resynchronise(self, window: Window, *, in_list: bool) -> bool:
         """Go from a damaged place to the next event that is whole, counting those between; false where there is none.
@@ -525,7 +529,8 @@ class Reader:
             if status == WHOLE and not _PHASE.search(window.data, window.at, end):
                 go_to(end)
             elif status == WHOLE:
-                found = self._is_event(window.data[window.at : end])
+                event = self._decoded(window.data[window.at : end])
+                found = event is not None and event.ph is not None
                 if not found:
                     go_to(window.at + 1)
             else:
@@ -538,16 +543,6 @@ class Reader:
         self.lost += lost
         self._damaged |= in_list and not lost
         return found
-
-    def _is_event(self, text: bytes) -> bool:
-        try:
-            return self._one.decode(text).ph is not None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass
-        try:
-            return "ph" in decode_json(text)
-        except ValueError:
-            return False
 
     def _more(self, file: IO[bytes] | Unpacked, size: int) -> bytes:
         data = file.read(size)
@@ -588,19 +583,12 @@ class _Mender(Reader):
             return {}
 
 
-class _Events:
-    def __init__(self) -> None:
-        self.events: list[Any] = []
-
-    def add_events(self, events: list[Any]) -> None:
-        self.events += events
-
-
 def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
     """A damaged trace as a document of its whole events, and what is to be said of the rest. Raises TraceError."""
-    reader, found = _Mender(path, strict=False), _Events()
-    reader.fill(cast("Table", found))
-    return {**reader.header, "traceEvents": found.events}, reader.problems
+    reader = _Mender(path, strict=False)
+    events: list[Any] = []
+    reader.fill(cast("Table", SimpleNamespace(add_events=events.extend)))
+    return {**reader.header, "traceEvents": events}, reader.problems
 
 
 def _not_a_trace(path: Path, head: bytes) -> str:
