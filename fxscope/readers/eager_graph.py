@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fxscope.columns import column, with_columns
+from fxscope.columns import column, picked, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Node, Op, StartUpOp, replace
 from fxscope.op_names import expected_nature, op_name
@@ -149,13 +149,25 @@ def _above(by_id: dict[int, Op], ops: Iterable[Op]) -> set[int]:
 
 def first_step(ops: Sequence[Op]) -> Sequence[Op]:
     """The ops of the first step that belong to its eager graph."""
-    first = min((op.step for op in ops), default=0)
-    tree = [op for op in op_tree(op for op in ops if op.step == first) if not op.name.startswith(NOT_OPS)]
-    compiled: set[int] = set()
-    for op in tree:
-        if op.name.startswith(COMPILED_REGIONS) or op.parent in compiled:
-            compiled.add(op.id)
-    return [op for op in tree if op.id not in compiled]
+    steps = column(ops, "step")
+    first = min(steps, default=0)
+    return picked(ops, [position for position in outside_of_compiled(ops) if steps[position] == first])
+
+
+def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
+    """The positions of the ops that no compiled graph ran."""
+    names = column(ops, "name")
+    known = set(names)
+    is_region = {name: name.startswith(COMPILED_REGIONS) for name in known}
+    no_ops = {name for name in known if name.startswith(NOT_OPS)}
+    inside: set[int] = set()
+    if any(is_region.values()):
+        columns = (column(ops, "id"), column(ops, "parent"), map(is_region.__getitem__, names))
+        for op_id, parent, opens in zip(*columns, strict=True):  # parents first
+            if opens or parent in inside:
+                inside.add(op_id)
+    outside = enumerate(zip(column(ops, "id"), names, strict=True))
+    return [position for position, (op_id, name) in outside if op_id not in inside and name not in no_ops]
 
 
 def start_up_ops(calls: Sequence[tuple[str, float, int | None]], facts: Mapping[int, Any]) -> tuple[StartUpOp, ...]:

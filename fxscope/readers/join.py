@@ -13,9 +13,7 @@ from fxscope.readers import compile_log as compile_files
 from fxscope.readers import eager_graph, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from fxscope.model import Op
+    from collections.abc import Callable, Iterable
 
 
 def read_trace(
@@ -110,7 +108,7 @@ def merged(recording: Recording, artefact: Recording) -> Recording:
 
 def with_eager_graph(recording: Recording) -> Recording:
     """The recording with the op tree of its fullest step as an eager graph, and every step's ops tied to it."""
-    outside = outside_of_compiled(recording.ops)
+    outside = eager_graph.outside_of_compiled(recording.ops)
     if not outside:
         return recording
     steps = column(recording.ops, "step")
@@ -123,22 +121,6 @@ def with_eager_graph(recording: Recording) -> Recording:
     return replace(
         recording, graphs=(graph, *recording.graphs), ops=eager_graph.tie(recording.ops, graph, only=outside)
     )
-
-
-def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
-    """The positions of the ops that no compiled graph ran."""
-    names = column(ops, "name")
-    known = set(names)
-    is_region = {name: name.startswith(eager_graph.COMPILED_REGIONS) for name in known}
-    no_ops = {name for name in known if name.startswith(eager_graph.NOT_OPS)}
-    inside: set[int] = set()
-    if any(is_region.values()):
-        columns = (column(ops, "id"), column(ops, "parent"), map(is_region.__getitem__, names))
-        for op_id, parent, opens in zip(*columns, strict=True):  # parents first
-            if opens or parent in inside:
-                inside.add(op_id)
-    outside = enumerate(zip(column(ops, "id"), names, strict=True))
-    return [position for position, (op_id, name) in outside if op_id not in inside and name not in no_ops]
 
 
 def check_same_program(recording: Recording, where: str | Path | None) -> None:

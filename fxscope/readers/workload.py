@@ -224,11 +224,7 @@ def product(
     """The workload of a matrix product.
 
     Args:
-        m, k, n: rows, the inner dimension, columns.
-        dtype: of operands and result.
-        batch: products beside each other.
         added: tensors of the result's size that are added to it.
-        layout: as `Workload.layout`.
         tile: "64x128x32 w4 s3": the product of Inductor's template with such tiles, warps and stages.
     """
     return Workload(
@@ -250,21 +246,9 @@ def _grouped(call: Call) -> Workload | None:
     left, right = _dims(call.tensors[0]), _dims(call.tensors[1])
     if left is None or right is None or len(left) != 2 or len(right) != 3:
         return None
-    dtype = _dtype(*call.tensors[:2])
-    item = ITEM_BYTES.get(dtype or "", 2)
-    (m, k), n, groups = left, right[-1], right[0]
-    return Workload(
-        family="gemm",
-        variant="grouped",
-        dtype=dtype,
-        num_bytes=(m * k + prod(right) + m * n) * item,
-        m=max(1, m // groups),
-        n=n,
-        k=k,
-        batch=groups,
-        elements=m * n,
-        flops=2 * m * n * k,
-    )
+    groups = right[0]
+    work = product(max(1, left[0] // groups), left[1], right[-1], _dtype(*call.tensors[:2]), batch=groups)
+    return replace(work, variant="grouped")
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:
