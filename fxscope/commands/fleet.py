@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("traces", nargs="+", metavar="FOLDER-OR-URL", help=places)
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
-    add("--jobs", type=positive, metavar="N", help="processes at once (default: one per core, as memory allows)")
+    add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default 2G)")
     add("--check", metavar="FILE.toml", help="check the job against expectations; exit code 1 if one is not met")
     outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable. Digests are stored beside it and reused"
@@ -51,14 +51,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_budget_option(parser)
     add("--force", action="store_true", help="overwrite a file that exists")
     add("--all", action="store_true", help="print every finding with its evidence, and the rule")
-
-
-def positive(text: str) -> int:
-    import argparse
-
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: write 1 or more")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,9 +81,8 @@ def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
 
     if any(sources.is_remote(place) or not Path(place).is_dir() for place in arguments.traces):
         return {}
-    if any(sources.holds_trace(Path(place)) for place in arguments.traces):
-        return {}
-    return logs.find(arguments.traces)
+    found = logs.find(arguments.traces)
+    return {} if found and any(sources.local(Path(place)) for place in arguments.traces) else found
 
 
 def logs_beside(arguments: argparse.Namespace, width: int) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.request import url2pathname
 
 import msgspec
@@ -16,7 +17,7 @@ from fxscope.fleet.digest import rank_in
 from fxscope.store import NOT_JSON, unmarked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
@@ -91,7 +92,7 @@ def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]
     for place in places:
         if place.startswith("file://"):
             place = url2pathname(place.removeprefix("file://"))
-        here = _remote(place, wanted) if is_remote(place) else _local(Path(place), wanted)
+        here = _remote(place, wanted) if is_remote(place) else local(Path(place), wanted)
         if not here:
             raise FxscopeError(
                 f"{place} holds no trace{f' that {pattern!r} finds' if pattern else ''}: "
@@ -102,13 +103,8 @@ def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]
     return sorted(found, key=lambda source: (rank_in(source.name) is None, rank_in(source.name) or 0, source.name))
 
 
-def holds_trace(folder: Path) -> bool:
-    """Return whether a file below a folder may be a rank's trace."""
-    files = (item for item in folder.rglob("*") if item.is_file() and _TRACE.search(item.name))
-    return any(looks_like_trace(item) for item in files)
-
-
-def _local(path: Path, wanted: re.Pattern[str] | None) -> list[Source]:
+def local(path: Path, wanted: re.Pattern[str] | None = None) -> list[Source]:
+    """The traces in a folder, or a file. Raises FxscopeError."""
     if not path.exists():
         raise FxscopeError(f"{path} does not exist: give a folder of traces, one a rank.")
     if path.is_file():
@@ -117,7 +113,11 @@ def _local(path: Path, wanted: re.Pattern[str] | None) -> list[Source]:
     traces: list[Source] = []
     for item in files:
         name = item.relative_to(path).as_posix()
-        if _TRACE.search(item.name) and (wanted is None or wanted.search(name)) and looks_like_trace(item):
+        if (
+            _TRACE.search(item.name)
+            and (wanted is None or wanted.search(name))
+            and _may_be_trace(partial(item.open, "rb"))
+        ):
             traces.append(_source(item, name))
     return traces
 
@@ -130,17 +130,13 @@ def _source(item: Path, name: str) -> Source:
     return Source(name=name, address=address, size=state.st_size, version=str(state.st_mtime_ns))
 
 
-def looks_like_trace(path: Path) -> bool:
-    """Return whether a JSON file may be a trace. A damaged one may: it is a rank's, and is to be told of."""
+def _may_be_trace(opened: Callable[[], IO[bytes]]) -> bool:
+    """Return whether a JSON file may be a trace. A damaged one may: the reader says what is wrong with it."""
     try:
-        with path.open("rb") as file:
+        with opened() as file:
             head = file.read(_HEAD_BYTES)
-    except OSError:
+    except Exception:  # each file system raises errors of its own
         return True
-    return _may_be_trace(head)
-
-
-def _may_be_trace(head: bytes) -> bool:
     if head[:4] == b"\x28\xb5\x2f\xfd":  # Zstandard: the reader says what is in it
         return True
     if head[:2] == b"\x1f\x8b":
@@ -172,7 +168,7 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
         name = path[len(root) :].lstrip("/") or PurePosixPath(path).name
         if not _TRACE.search(name) or (wanted is not None and not wanted.search(name)):
             continue
-        if rank_in(name) is None and not _may_be_trace(_head(fs, path)):
+        if rank_in(name) is None and not _may_be_trace(partial(fs.open, path, "rb")):
             continue
         version = next((str(info[key]) for key in _VERSIONS if info.get(key)), "")
         size = int(info.get("size") or 0)
@@ -188,14 +184,6 @@ def _address(fs: Any, path: str, listed: str) -> str:
     if "://" in first:  # zip://::s3://bucket/job.zip: the path is one inside
         return f"{first.partition('://')[0]}://{path}::{rest}"
     return f"{first}::{path if is_remote(path) else rest.partition('://')[0] + '://' + path}"
-
-
-def _head(fs: Any, path: str) -> bytes:
-    try:
-        with fs.open(path, "rb") as file:
-            return file.read(_HEAD_BYTES)
-    except Exception:  # each file system raises errors of its own; what is wrong is said when the trace is fetched
-        return b"{"
 
 
 def open_address(address: str) -> tuple[Any, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -21,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 from make_fleet import Fault, make
 
 JOBS = Path(__file__).parent.parent / "data" / "fleet"
+OTHER = JOBS / "ddp_other_plan" / "rank3.json.gz"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -127,8 +129,7 @@ FAULTS = [
 def test_replayed_faults_are_named_with_their_cause(
     job: str, fault: Fault, scale: float, cause: str, tmp_path: Path
 ) -> None:
-    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
-    truth = make(JOBS / job, tmp_path, ranks=8, steps=4, faults=[fault], other=other, seed=11, scale=scale)
+    truth = make(JOBS / job, tmp_path, ranks=8, steps=4, faults=[fault], other=OTHER, seed=11, scale=scale)
     fleet = examined(tmp_path)
     first = fleet.findings[0]
     assert (first.kind, first.ranks, first.cause) == ("late", (fault.rank,), cause)
@@ -258,48 +259,40 @@ def staged(source: Path, out: Path, stages: list[list[int]]) -> None:
         (out / path.name).write_bytes(gzip.compress(msgspec.json.encode(trace), 1))
 
 
+def pipeline(folder: Path, stages: list[list[int]], *, others: tuple[int, ...], **made: Any) -> Path:
+    """Make a job in which some ranks run other kernels, as a pipeline; the job itself is in `folder / "job"`."""
+    (piped := folder / "piped").mkdir()
+    faults = [*(Fault("other_kernels", rank, 1.0) for rank in others), *made.pop("faults", ())]
+    make(JOBS / "ddp_even", folder / "job", other=OTHER, faults=faults, **made)
+    staged(folder / "job", piped, stages)
+    return piped
+
+
 @pytest.mark.slow
 def test_stages_of_a_pipeline_are_held_against_their_own(tmp_path: Path) -> None:
-    job, piped = tmp_path / "job", tmp_path / "piped"
-    piped.mkdir()
-    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
-    faults = [Fault("other_kernels", rank, 1.0) for rank in range(4, 8)]
-    make(JOBS / "ddp_even", job, ranks=8, steps=4, faults=[*faults, Fault("input", 5, 4000.0)], other=other, seed=3)
-    staged(job, piped, [[0, 1, 2, 3], [4, 5, 6, 7]])
-    fleet = examined(piped)
+    faults = [Fault("input", 5, 4000.0)]
+    stages = [[0, 1, 2, 3], [4, 5, 6, 7]]
+    fleet = examined(pipeline(tmp_path, stages, others=(4, 5, 6, 7), faults=faults, ranks=8, steps=4, seed=3))
     assert [(group.ranks, group.by_role) for group in fleet.plans] == [((0, 1, 2, 3), True), ((4, 5, 6, 7), True)]
     assert [(item.kind, item.ranks, item.cause) for item in fleet.findings] == [("late", (5,), "input")]
     # The same kernels without a pipeline are another plan on half of the ranks.
-    assert any(item.kind == "plan_differs" for item in examined(job).findings)
+    assert any(item.kind == "plan_differs" for item in examined(tmp_path / "job").findings)
 
 
 def test_a_rank_with_another_plan_within_its_stage_is_named(tmp_path: Path) -> None:
-    job, piped = tmp_path / "job", tmp_path / "piped"
-    piped.mkdir()
-    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
-    faults = [Fault("other_kernels", rank, 1.0) for rank in (4, 5, 7, 2)]
-    make(JOBS / "ddp_even", job, ranks=8, steps=3, faults=faults, other=other, seed=4)
-    staged(job, piped, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    piped = pipeline(tmp_path, [[0, 1, 2, 3], [4, 5, 6, 7]], others=(4, 5, 7, 2), ranks=8, steps=3, seed=4)
     plans = {item.ranks for item in examined(piped).findings if item.kind == "plan_differs"}
     assert plans == {(2,), (6,)}
 
 
 def test_a_pipeline_with_one_rank_a_stage_compares_nobody(tmp_path: Path) -> None:
-    job, piped = tmp_path / "job", tmp_path / "piped"
-    piped.mkdir()
-    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
-    make(JOBS / "ddp_even", job, ranks=2, steps=3, faults=[Fault("other_kernels", 1, 1.0)], other=other, seed=4)
-    staged(job, piped, [[0], [1]])
-    fleet = examined(piped)
+    fleet = examined(pipeline(tmp_path, [[0], [1]], others=(1,), ranks=2, steps=3, seed=4))
     assert not fleet.findings and "nothing to compare" in fleet.verdict
 
 
 def test_a_ring_is_no_pipeline(tmp_path: Path) -> None:
-    job, ring = tmp_path / "job", tmp_path / "ring"
-    ring.mkdir()
-    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
-    make(JOBS / "ddp_even", job, ranks=4, steps=3, faults=[Fault("other_kernels", 2, 1.0)], other=other, seed=4)
-    staged(job, ring, [[0, 1, 2, 3]])  # one stage: everybody's group for sends is of itself alone
+    # One stage: everybody's group for sends is of itself alone.
+    ring = pipeline(tmp_path, [[0, 1, 2, 3]], others=(2,), ranks=4, steps=3, seed=4)
     assert examined(ring).findings[0].ranks == (2,)
     made = digests(ring)
     everybody = tuple(range(4))

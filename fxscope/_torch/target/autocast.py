@@ -27,20 +27,20 @@ _MACROS = {
 }
 
 
-def lists(header: Path = _HEADER) -> dict[str, set[str]] | None:
-    """CUDA's lists as kind → names such as "softmax.int"; None where the header is not what it was.
+def lists(header: Path = _HEADER) -> dict[str, set[str]]:
+    """CUDA's lists as kind → names such as "softmax.int".
 
     Kinds: "lower" (run in the lower precision), "fp32", "dtype" (the result is float32), "promote" (to the widest).
+
+    Raises:
+        LookupError: the header is absent or not what it was.
     """
-    try:
-        text = header.read_text(encoding="utf-8").replace("\\\n", " ")
-    except OSError:
-        return None
+    text = header.read_text(encoding="utf-8").replace("\\\n", " ") if header.is_file() else ""
     found: dict[str, set[str]] = {}
     for kind, macro in _MACROS.items():
         body = re.search(rf"#define {macro}\(_\)(.*)", text)
         if body is None:
-            return None
+            raise LookupError(f"{header} does not have CUDA's lists")
         entries = re.findall(r"_\((\w+)(?:,\s*(\w+))?\)", body[1])
         found[kind] = {f"{name}.{overload}" if overload else name for name, overload in entries}
     return found
@@ -53,10 +53,7 @@ def like_cuda() -> Generator[None]:
     Raises:
         LookupError: this torch does not say what CUDA's lists are.
     """
-    known = lists()
-    if known is None:
-        raise LookupError(f"{_HEADER} does not have CUDA's lists")
-    rule_of = {name: kind for kind, names in known.items() for name in names}
+    rule_of = {name: kind for kind, names in lists().items() for name in names}
     rule_of |= {"norm.Scalar": "norm", "norm.ScalarOpt_dim": "norm"}
     names = {name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
     library = torch.library.Library("aten", "IMPL")

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import importlib.util
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,14 +96,11 @@ def config_key(config: Any) -> str:
 
 
 def _compile(name: str, source: str, folder: Path, plan: Plan, keep: tuple[str, ...]) -> dict[str, Any]:
+    from torch._inductor.codecache import PyCodeCache
+
     path = folder / f"{name}.py"
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location(f"fxscope_kernel_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # Triton looks its functions' module up
-    spec.loader.exec_module(module)
+    module: Any = PyCodeCache.load_by_key_path(f"fxscope_kernel_{name}", str(path))
     autotuner: Any = next(
         (value for value in vars(module).values() if hasattr(value, "_precompile_config")), None
     ) or getattr(module, name)

@@ -232,9 +232,7 @@ def compile_for_target(
     from torch._inductor.compile_fx import compile_fx
 
     arguments = dict(compile_options or {})
-    switches = _switches(arguments, plan)
-    patches: dict[str, Any] = {
-        **switches,
+    patches = _switches(arguments, plan) | {
         "fx_graph_cache": False,
         "fx_graph_remote_cache": False,
         "compile_threads": 1,
@@ -264,12 +262,7 @@ def compile_for_target(
             (tuple(inputs), dict(kwargs or {})),
         )
     with contextlib.ExitStack() as stack:
-        known = {
-            name: value
-            for name, value in patches.items()
-            if name in switches or _switch(inductor_config, name) is not None
-        }
-        stack.enter_context(inductor_config.patch(known))
+        stack.enter_context(inductor_config.patch(patches))
         backend = stack.enter_context(training.backend(plan)) if train else compile_fx
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(train))
