@@ -10,7 +10,7 @@ import msgspec
 from fxscope.errors import FxscopeError
 from fxscope.fleet import run
 from fxscope.fleet.digest import unreadable
-from fxscope.fleet.sources import Source
+from fxscope.fleet.sources import Source, first_line
 from fxscope.model import encoded
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def _connect(ray: Any, address: str | None) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, OSError, ValueError, ImportError) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        raise FxscopeError(f"cannot connect to Ray{f' at {address}' if address else ''}: {said}.") from None
+        where = f" at {address}" if address else ""
+        raise FxscopeError(f"cannot connect to Ray{where}: {first_line(error)}.") from None
 
 
 def _tasks(ray: Any, found: Sequence[Source]) -> Generator[tuple[Source, bytes]]:
@@ -59,8 +59,7 @@ def _tasks(ray: Any, found: Sequence[Source]) -> Generator[tuple[Source, bytes]]
         try:
             yield source, ray.get(reference)
         except ray.exceptions.RayError as error:
-            said = (str(error).strip() or type(error).__name__).splitlines()[0]
-            message = f"its task failed {RETRIES + 1} times: {said}"
+            message = f"its task failed {RETRIES + 1} times: {first_line(error)}"
             yield source, encoded(unreadable(source.name, message))
 
 

@@ -160,7 +160,7 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
     try:
         listed: dict[str, dict[str, Any]] = fs.find(root, detail=True)
     except Exception as error:  # each file system raises errors of its own
-        raise FxscopeError(f"cannot list {address}: {_said(error)}.") from None
+        raise FxscopeError(f"cannot list {address}: {first_line(error)}.") from None
     if not listed and not fs.exists(root):
         raise FxscopeError(f"{address} does not exist, or cannot be reached.")
     found: list[Source] = []
@@ -195,7 +195,7 @@ def open_address(address: str) -> tuple[Any, str]:
     try:
         fs, path = fsspec.core.url_to_fs(address)
     except Exception as error:  # an unknown protocol, a package that is not there, credentials
-        raise FxscopeError(f"cannot open {address}: {_said(error)}.") from None
+        raise FxscopeError(f"cannot open {address}: {first_line(error)}.") from None
     return fs, path
 
 
@@ -206,10 +206,11 @@ def fetch(address: str, folder: Path) -> Path:
     try:
         fs.get_file(path, str(target))
     except Exception as error:  # each file system raises errors of its own
-        raise FxscopeError(f"cannot fetch {address}: {_said(error)}.") from None
+        raise FxscopeError(f"cannot fetch {address}: {first_line(error)}.") from None
     return target
 
 
-def _said(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """The first line of an error's message, or its type."""
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__).rstrip(".")

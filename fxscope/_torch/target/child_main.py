@@ -52,11 +52,11 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
     from fxscope._torch.target import report, simulate
 
     torch._dynamo.reset()
-    torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
     gpu = request.gpu
     # No question to this machine's GPU: a copy of a process that has used CUDA already cannot ask it.
     with mock.patch.object(torch.cuda, "is_available", lambda: False):
         here = environment()
+    torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
     say("building the model")
     options = running.compile_options(request.compile) or {}
     call, fake_factory = _call_factory(request.call, gpu) if isinstance(request.call, str) else (request.call, None)
@@ -181,21 +181,9 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
 
 def _users_line(error: BaseException) -> str:
     """The innermost place in the user's files, from Dynamo's text or from the traceback."""
-    frames = [
-        (file, int(line), code.strip())
-        for file, line, code in re.findall(r'File "([^"]+)", line (\d+), in \S+\n\s+(.+)', str(error))
-    ]
-    if not frames:
-        frames = [
-            (frame.filename, frame.lineno or 0, frame.line or "") for frame in traceback.extract_tb(error.__traceback__)
-        ]
-    ours = str(Path(__file__).resolve().parents[1])
-    users = [
-        frame
-        for frame in frames
-        if "site-packages" not in frame[0] and "/torch/" not in frame[0] and not frame[0].startswith(ours)
-    ]
-    if not users:
+    from fxscope._torch import nodes
+
+    source = nodes.source_in(str(error)) or nodes.source_of_frames(traceback.extract_tb(error.__traceback__))
+    if source is None or source.file is None or not nodes.is_user_file(source.file):
         return ""
-    file, line, code = users[-1]
-    return f" ({Path(file).name}:{line}: {code[:80]})"
+    return f" ({Path(source.file).name}:{source.line}: {(source.code or '')[:80]})"

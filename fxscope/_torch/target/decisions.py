@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -18,6 +17,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from fxscope._torch import nodes
 from fxscope.model import Candidate, Choice
 
 if TYPE_CHECKING:
@@ -283,8 +283,6 @@ def branches(mode: Any, plan: Plan) -> Generator[None]:
 
 
 def asked_at() -> str:
-    """The innermost line of code outside of torch that is being run, as " (FILE:LINE)"."""
-    for frame in reversed(traceback.extract_stack()):
-        if "/torch/" not in frame.filename and "/fxscope/_torch/" not in frame.filename and frame.filename[0] != "<":
-            return f" ({Path(frame.filename).name}:{frame.lineno})"
-    return ""
+    """The innermost line of the user's code that is being run, as " (FILE:LINE)"."""
+    source = nodes.caller()
+    return f" ({Path(source.file).name}:{source.line})" if source and source.file else ""
