@@ -164,7 +164,7 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     if "autograd's threading" in str(innermost):
         return (
             f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "
-            "copy of it that plans. Name a factory, FILE.py:FUNCTION, or plan before the first backward."
+            "copy of it that plans. Use `fxscope run FILE.py:FACTORY --target GPU`, or plan before the first backward."
         )
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind

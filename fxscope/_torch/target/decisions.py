@@ -46,19 +46,14 @@ def padding(plan: Plan) -> Generator[None]:
         pad_mm._should_pad, "__wrapped__", pad_mm._should_pad
     )  # without its memory of other devices
 
-    class WouldMeasureError(Exception):
-        pass
-
-    def cached(key: Any) -> Any:
-        raise WouldMeasureError
+    undecided: Any = object()  # in the place of what an earlier timing decided
 
     def should_pad(match: Any, mat1: Any, mat2: Any, op: Any, input: Any = None) -> bool:
-        try:
-            # Its cheap rules (memory-bound: no) come before its look into the cache of earlier timings.
-            with mock.patch.object(pad_mm, "get_cached_should_pad", cached):
-                return original(match, mat1, mat2, op, input)
-        except WouldMeasureError:
-            pass
+        # Its cheap rules (memory-bound: no) come before its look into the cache of earlier timings.
+        with mock.patch.object(pad_mm, "get_cached_should_pad", lambda key: undecided):
+            found = original(match, mat1, mat2, op, input)
+        if found is not undecided:
+            return found
         if torch._inductor.config.deterministic:
             return False
         padded_s, plain_s = estimates(plan.gpu, mat1, mat2, pad_mm.get_alignment_size(mat1))

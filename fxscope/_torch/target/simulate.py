@@ -106,10 +106,8 @@ def _shapes_from_cpu(plan: Plan) -> Generator[None]:
 
     def run(mode: Any, func: Any, arguments: Sequence[Any], spec: Any, error: Exception) -> Any:
         def moved(value: Any, device: str) -> Any:
-            if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
-                return value
-            with mode:
-                return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
+            is_dense = isinstance(value, torch.Tensor) and value.layout is torch.strided
+            return _fake(value, mode, device) if is_dense else value
 
         if func._schema.is_mutable or not any(isinstance(item, FakeTensor) and item.is_cuda for item in arguments):
             return original(mode, func, arguments, spec, error)
