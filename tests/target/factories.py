@@ -27,6 +27,11 @@ class Function(nn.Module):
         return self.function(*inputs)
 
 
+def of(function, *shape):
+    """Return a factory of a function of one tensor."""
+    return lambda: (Function(function), (torch.randn(*shape),))
+
+
 def small():
     print("this line is not the result")
     return Small().eval(), (torch.randn(8, 64),)
@@ -36,8 +41,7 @@ def asks_for_cuda():
     return Small().to("cuda", torch.bfloat16).eval(), (torch.randn(8, 64, device="cuda", dtype=torch.bfloat16),)
 
 
-def rms_norm():
-    return Function(lambda x: nn.functional.rms_norm(x, (64,))), (torch.randn(8, 64),)
+rms_norm = of(lambda x: nn.functional.rms_norm(x, (64,)), 8, 64)
 
 
 class Autocast(Small):
@@ -51,12 +55,8 @@ def autocast():
     return Autocast(), (torch.randn(8, 64),)
 
 
-def data_dependent():
-    return Function(lambda x: (x * 2).nonzero()), (torch.randn(8),)
-
-
-def other_device():
-    return Function(lambda x: x + torch.arange(8)), (torch.randn(8),)
+data_dependent = of(lambda x: (x * 2).nonzero(), 8)
+other_device = of(lambda x: x + torch.arange(8), 8)
 
 
 @torch.library.custom_op("fxscope_tests::aborts", mutates_args=())
@@ -69,8 +69,7 @@ def _(x):
     os.abort()
 
 
-def aborts():
-    return Function(lambda x: aborts_op(x * 2) + 1), (torch.randn(8),)
+aborts = of(lambda x: aborts_op(x * 2) + 1, 8)
 
 
 @torch.library.custom_op("fxscope_tests::unsupported", mutates_args=())
@@ -78,8 +77,7 @@ def unsupported_op(x: torch.Tensor) -> torch.Tensor:
     return x.clone()
 
 
-def unsupported():
-    return Function(lambda x: unsupported_op(x * 2) + 1), (torch.randn(8),)
+unsupported = of(lambda x: unsupported_op(x * 2) + 1, 8)
 
 
 def sleeps():
@@ -91,8 +89,7 @@ def sparse():
     return Function(lambda x: x * 2), (torch.eye(4).to_sparse(),)
 
 
-def nothing_to_compile():
-    return Function(lambda x: x), (torch.randn(3),)
+nothing_to_compile = of(lambda x: x, 3)
 
 
 def empty_cache():
@@ -158,9 +155,7 @@ def constant_on_the_device():
     return _Constant(), (torch.rand(8, 64),)
 
 
-def list_index():
-    """Falcon takes heads by a list of one; torch makes a tensor of it."""
-    return Function(lambda x: x[:, [-2]] * 2), (torch.rand(8, 64),)
+list_index = of(lambda x: x[:, [-2]] * 2, 8, 64)  # Falcon takes heads by a list of one; torch makes a tensor of it.
 
 
 def constant_as_tensor():
@@ -326,16 +321,9 @@ def flex_attention():
     return Attention(), (torch.randn(2, 128, 64),)
 
 
-def eigenvalues():
-    return Function(lambda a: torch.linalg.eigh(a @ a.t())[0] * 2), (torch.randn(8, 8),)
-
-
-def third_smallest():
-    return Function(lambda a: a.kthvalue(3).values * 2), (torch.randn(4, 8),)
-
-
-def distances():
-    return Function(lambda a: torch.nn.functional.pdist(a) * 2), (torch.randn(8, 4),)
+eigenvalues = of(lambda a: torch.linalg.eigh(a @ a.t())[0] * 2, 8, 8)
+third_smallest = of(lambda a: a.kthvalue(3).values * 2, 4, 8)
+distances = of(lambda a: torch.nn.functional.pdist(a) * 2, 8, 4)
 
 
 def gru_cell():
