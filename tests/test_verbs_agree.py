@@ -244,4 +244,4 @@ def test_no_template_is_hinted_at_where_another_kernel_must_run_between() -> Non
     recording = read("more/depthwise/real")
     hinted = {(item.a_call[-1:], item.b_call[-1:]) for item in recording.decisions if item.config}
     pairs = {(item.a_call[-1:], item.b_call[-1:]) for item in recording.decisions if item.a_call and item.b_call}
-    assert ("3", "7") in pairs and hinted == {("1", "2")}
+    assert ("3", "7") in pairs and not hinted

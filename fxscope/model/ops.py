@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fxscope.model.base import Item, LaunchCategory, Source
+from fxscope.model.base import Item, LaunchCategory, Source, Timing
 
 
 class Op(Item, frozen=True, kw_only=True):
@@ -53,23 +53,12 @@ class OpStats(Item, frozen=True, kw_only=True):
     num_launches: int = 0
 
 
-class KernelStats(Item, frozen=True, kw_only=True):
-    """One line of the kernel table."""
+class KernelStats(Timing, frozen=True, kw_only=True):
+    """One line of the kernel table, with the fields of `Timing`."""
 
     name: str
     category: LaunchCategory
-    count: int
-    total_us: float
-    mean_us: float
-    min_us: float
-    max_us: float
     share: float  # of all device time, 0 to 1
-    median_us: float | None = None  # recordings made before it was kept have none
-
-    @property
-    def typical_us(self) -> float:
-        """The median, which one outlier does not move; the mean where no median was kept."""
-        return self.mean_us if self.median_us is None else self.median_us
 
 
 class StepStats(Item, frozen=True, kw_only=True):

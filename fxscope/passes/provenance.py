@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fxscope.index import by_each, grouped, index_of
+from fxscope.index import grouped, index_of
 from fxscope.model import Link, Recording, replace
-from fxscope.op_names import CASTS, MAY_COPY, RESIZES, expected_nature, op_name, op_of, ops_in_name, table
+from fxscope.op_names import CASTS, MAY_COPY, RESIZES, expected_nature, op_name, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +26,8 @@ def provenance(recording: Recording) -> Recording:
     """Recording → Recording whose calls know their nodes, folded and only named ones; nodes their calls and sources."""
     calls = {call.id: call for call in recording.calls}
     for graph, mine in index_of(recording).calls_of_graph.items():
-        nodes = index_of(recording).nodes.get(graph, {})
-        if nodes:
-            mine = with_named_only(with_folded(mine, nodes), nodes)
-        calls |= {call.id: call for call in mine}
+        if nodes := index_of(recording).nodes.get(graph):
+            calls |= {call.id: call for call in with_folded(mine, nodes)}
     recording = replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
     return with_calls(with_sources(recording))
 
@@ -54,23 +52,6 @@ def with_folded(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[Ke
                     folded.append(name)
                 stack += [(source, hops + 1) for source in node.inputs]
         result.append(replace(call, folded=tuple(sorted(folded, key=order.__getitem__))))
-    return result
-
-
-def with_named_only(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[KernelCall]:
-    """The calls with the nodes whose op is in the kernel's name, and that ran elsewhere or are not known to have run.
-
-    Inductor names a kernel after the origins of its scheduler nodes; an origin may have run elsewhere.
-    """
-    home = by_each(calls, lambda call: call.nodes)
-    order = {name: position for position, name in enumerate(by_name)}
-    result: list[KernelCall] = []
-    for call in calls:
-        words = ops_in_name(call.kernel) if call.is_generated else ()
-        around = {source for name in call.nodes if name in by_name for source in by_name[name].inputs if source in home}
-        found = {name for name in around - {*call.nodes} if op_of(by_name[name]) in words}
-        named = sorted({*call.named_only, *found} & order.keys(), key=order.__getitem__)
-        result.append(replace(call, named_only=tuple(named)))
     return result
 
 

@@ -26,8 +26,6 @@ TRANSPARENT = frozenset({"nop", "multi_output"})
 _OF_PLACES = frozenset("iota arange full scalar_tensor convert_element_type _to_copy where".split())
 # Their result depends on an operand's shape only.
 _SHAPE_ONLY = re.compile(r"(empty|full|zeros|ones|rand|randn|randint)_like|new_\w+|sym_\w+|device")
-# Of their second operand, which the forward was given, these take the shape only.
-_SHAPE_OF_SECOND = re.compile(r"(_?(adaptive_)?avg_pool|max_pool|(reflection|replication)_pad)\dd\w*_backward")
 
 
 class Flow:
@@ -68,8 +66,6 @@ class Flow:
             operands = operands[1:]  # it has the shape of the one and the value of the other
         elif self.is_view(name):
             operands = operands[:1]  # the others are sizes
-        elif _SHAPE_OF_SECOND.fullmatch(name_of_op):
-            operands = (*operands[:1], *operands[2:])
         for operand in operands:
             writer = self._writer.get((name, operand))
             yield writer if writer is not None and self.base(operand) not in given else operand

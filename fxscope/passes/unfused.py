@@ -13,7 +13,7 @@ from fxscope import op_names
 from fxscope.gpus import timing
 from fxscope.index import index_of
 from fxscope.model import DecisionEnd, replace
-from fxscope.passes.flops import numbers, tensor_bytes
+from fxscope.passes.flops import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,16 +60,14 @@ def priced(
             min(a.work.num_bytes, b.work.num_bytes),
             reduction=bool(a.work.reductions or b.work.reductions),
         )
-    a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
-    gone = avoided(decision, a_call, b_call, graphs)
-    if a.library != b.library and (b if a.library else a).work.reductions:
-        expected = after_partial_results_us(gpu, *((b, gone[1]) if a.library else (a, gone[0])))
-    else:
-        expected = expected_us(gpu, a, b, decision.saved_bytes)
+    # A tile of a GEMM has a part of a row: a kernel of its own would still bring the parts of a reduction together.
+    reduces = a.library != b.library and (b if a.library else a).work.reductions
+    expected = None if reduces else expected_us(gpu, a, b, decision.saved_bytes)
     if least is not None and expected is not None:
         expected = max(expected, least)
+    a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
     if a_call is not None and b_call is not None:
-        most = most_us(gpu, a, b, gone)
+        most = most_us(gpu, a, b, avoided(decision, a_call, b_call))
         least, expected = (None if time is None else min(time, most) for time in (least, expected))
     return replace(decision, saved_us=least, expected_us=expected)
 
@@ -103,17 +101,6 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
     return saved if saved > 0 else None
 
 
-def after_partial_results_us(gpu: Gpu, side: Side, gone: int) -> float | None:
-    """Return the traffic that a reduction beside a GEMM saves. A tile of the GEMM has a part of a row, so that a
-    kernel of its own still brings the parts together: it takes what a reduction of what is left takes.
-    """
-    if side.known_us is None:
-        return None
-    left = timing.time_us(gpu, timing.Work(num_bytes=max(0, side.work.num_bytes - gone), reductions=1)) or 0.0
-    saved = min(traffic_us(gpu, side, gone), side.known_us - left)
-    return saved if saved > 0 else None
-
-
 def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
     """Return what one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one the traffic
     that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be slower than
@@ -136,18 +123,11 @@ def traffic_us(gpu: Gpu, side: Side, num_bytes: int) -> float:
     return part * min(traffic - floor, inf if side.known_us is None else side.known_us)
 
 
-def avoided(
-    decision: Decision, a: KernelCall | None, b: KernelCall | None, graphs: Mapping[str, Mapping[str, Node]]
-) -> tuple[int, int]:
+def avoided(decision: Decision, a: KernelCall, b: KernelCall) -> tuple[int, int]:
     """The bytes that each of the two would no longer move, one kernel in their place: what flows between them is
     not read and perhaps not written; what both read the one kernel reads, as the longer of the two does.
     """
     saved, shared = decision.saved_bytes or 0, set(decision.shared_buffers)
-    if a is None or b is None:
-        writers = nodes_of(decision.ends[0], graphs)
-        size = tensor_bytes([item for node in writers for item in node.outputs[:1]])
-        unread = saved // 2 if size is None else min(saved, size)
-        return saved - unread, unread
     written, read = (
         {item.buffer: item.bytes or 0 for item in items or () if item.buffer in shared} for items in (a.writes, b.reads)
     )

@@ -301,36 +301,19 @@ class PairVerdict:
             return "never_considered", Reason("stream_boundary"), None
         if not a.call.scheduler_nodes or not b.call.scheduler_nodes:
             return "never_considered", Reason("outside_scheduler"), None
-        return "never_considered", self.never_asked(pair), None
-
-    def never_asked(self, pair: Pair) -> Reason:
-        """Say why the scheduler never asked about two nodes that it writes both."""
-        return Reason("never_neighbours") if self.common(pair) else self.other_versions(pair)
-
-    def other_versions(self, pair: Pair) -> Reason:
-        """Say why two nodes that use the same memory have no buffer in common."""
-        joins = [node for node in self.schedule.nodes if node.type == "nop"]
-        read = {access.buffer for node in pair.b.members for access in node.reads}
-        written = {access.buffer for node in pair.a.members for access in node.writes}
-        for node in joins:
-            if read & {access.buffer for access in node.writes} and written & {access.buffer for access in node.reads}:
-                return Reason("concatenated_whole")
-        return Reason("concatenated_parts" if joins else "other_version")
+        return "never_considered", Reason("never_neighbours" if self.common(pair) else "other_version"), None
 
     def no_shared_data(self, pair: Pair) -> Reason:
         """Say what two nodes that "share no data" do with their common buffer, where Inductor does not."""
         common = self.common(pair)
         if not common:
-            return self.other_versions(pair)
+            return Reason("other_version")
         buffer = common[0]
         one, other = (self.accesses(side)[buffer].deps for side in pair[:2])
         if any(map(is_indirect, (*one, *other))):
             return Reason("indirect", {"buffer": buffer})
         if (pair.mutates or not (one and other)) and not pair.a.opaque and not pair.b.opaque:
             return Reason("whole_buffer", {"buffer": buffer})
-        if self.complete and one and other and one != other:  # in files each loop names its own variables
-            words = tuple(" | ".join(dep.index for dep in deps) for deps in (one, other))
-            return Reason("indices_differ", {"buffer": buffer, "words": words})
         return Reason("loops_do_not_match", {"buffer": buffer})
 
     def common(self, pair: Pair) -> list[str]:
