@@ -546,8 +546,8 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
     Raises:
         RenderError: something could not be made or written; one line for each.
     """
-    from fxscope.render import show
     from fxscope.render.legible import legible_streams
+    from fxscope.render.terminal import show
 
     if getattr(arguments, "stage", None):
         options["stage"] = arguments.stage

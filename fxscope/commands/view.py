@@ -67,7 +67,8 @@ TOGETHER = {"html", "svg", "png"}  # formats that show several recordings side b
 def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> None:
     """Write one page that compares the recordings, or one line of each in the terminal."""
     from fxscope.errors import RenderError
-    from fxscope.render import format_of, report, show
+    from fxscope.render import format_of, report
+    from fxscope.render.terminal import show
 
     formats = {format_of(name, arguments.format) for name in arguments.output or ()}
     if not arguments.output and arguments.format in (None, "terminal"):

@@ -244,7 +244,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
 
     def show(self) -> None:
         """Print the recording to the terminal."""
-        from fxscope.render import show
+        from fxscope.render.terminal import show
 
         show(self)
 

@@ -97,17 +97,6 @@ def save(
     return store.write(path, data, force=force)
 
 
-def show(recording: Recording, *, stage: str | None = None, everything: bool = False, name: str | None = None) -> None:
-    """Print the report of a recording to the terminal: one screen, or everything; or one stage.
-
-    Raises:
-        RenderError: the recording has no such stage.
-    """
-    from fxscope.render import terminal
-
-    terminal.show(recording, stage=stage, everything=everything, name=name)
-
-
 def json(recording: Recording, *, indent: int = 1) -> str:
     """The recording as indented JSON, one key a line: the public contract of `docs/schema.md`."""
     import msgspec

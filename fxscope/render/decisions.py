@@ -174,11 +174,11 @@ def roof(call: KernelCall) -> str:
     floor = f"{microseconds(item.floor_us)} at the limit" if faster_than_limit(item.share) else ""
     parts = [
         f"{microseconds(timing.typical_us)} {labels.middle([timing])} of {timing.count}" if timing else None,
-        item.bytes_per_second and rate(item.bytes_per_second),
-        item.flops_per_second and rate(item.flops_per_second, "FLOP/s"),
-        item.bound and f"{item.bound}-bound",
-        item.share is not None and of_roof(item.share),
-        item.floor_us and (floor or f"floor {microseconds(item.floor_us)}"),
+        rate(item.bytes_per_second) if item.bytes_per_second is not None else None,
+        rate(item.flops_per_second, "FLOP/s") if item.flops_per_second is not None else None,
+        f"{item.bound}-bound" if item.bound else None,
+        of_roof(item.share) if item.share is not None else None,
+        (floor or f"floor {microseconds(item.floor_us)}") if item.floor_us is not None else None,
     ]
     return ", ".join(part for part in parts if part) + (f" ({item.basis})" if item.basis else "")
 

@@ -71,9 +71,6 @@ def _kernel(dispatch: Dispatch) -> list[str]:
         found.append(f"{name} has nothing registered for {device} tensors: the call fails.")
     if passed:
         found.append("Before that it passes " + " and ".join(f"{key.key}, which {key.why}" for key in passed) + ".")
-    through = [key.key for key in dispatch.keys if key.state == "falls through"]
-    if through:
-        found.append(f"{_list(through)} {'has' if len(through) == 1 else 'have'} nothing to do for it.")
     return found
 
 

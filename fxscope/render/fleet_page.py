@@ -25,7 +25,7 @@ STEP_COLUMNS = ("wall", "compute", "exposed", "idle_host", "idle_input", "host_w
 
 def render(fleet: Fleet, digests: Iterable[Digest]) -> str:
     script = "(() => {\n'use strict';\n" + html.asset("text.js") + "\n" + html.asset("fleet.js") + "\n})();"
-    style = html.palette() + html.asset("fleet.css") + html.strip_colours()
+    style = html.palette() + html.asset("fleet.css")
     data = json.dumps(payload(fleet, digests), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     title = escape(legible(fleet.title or "fleet"))
     problems = "".join(

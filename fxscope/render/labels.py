@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.index import grouped, index_of
+from fxscope.analysis.groups import ends_of
 from fxscope.model import replace
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from fxscope.analysis.findings import KernelUse
     from fxscope.analysis.products import GemmRow
     from fxscope.model import Choice, Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing
-
-MAX_OPS = 4  # of one end of a decision
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
@@ -82,14 +79,6 @@ def choice_words(choice: Choice) -> str:
     return f"{words} ({sure})" + (f"; else: {listed(list(timed.values()), 2)}" if timed else "")
 
 
-CHOICES = "what benchmarks on the device will choose, predicted"
-
-
-def choices_by_basis(recording: Recording) -> dict[str, list[Choice]]:
-    """The predicted choices under what each is predicted from."""
-    return grouped(recording.choices, lambda choice: choice.basis)
-
-
 def ops_words(ops: Sequence[str], most: int = 4) -> str:
     """The ops of a kernel in a few words: "gelu · mul"; the first and the last where there are many."""
     if len(ops) > most:
@@ -128,23 +117,14 @@ def node_title(node: Node, graph: Graph) -> str:
 
 
 class Ends:
-    """Names the two ends of fusion decisions, the same in every view: by the user's ops, "gelu·mul" and "mm"."""
+    """Names the two ends of fusion decisions as the report does: by the user's ops, "gelu·mul" and "mm"."""
 
     def __init__(self, recording: Recording) -> None:
-        self.nodes: dict[str, dict[str, Node]] = index_of(recording).nodes
-        self.calls: dict[str, KernelCall] = index_of(recording).calls
+        self._named = ends_of(recording)
 
     def __call__(self, decision: Decision) -> tuple[str, str]:
-        """Both ends; one that runs no op (a copy for a layout) by its kernel."""
-        a, b = decision.ends
-        return self._end(*a), self._end(*b)
-
-    def _end(self, names: Sequence[str], graph: str, call_id: str | None) -> str:
-        nodes, call = self.nodes.get(graph, {}), self.calls.get(call_id or "")
-        ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or [op_name(name) for name in names]
-        if call and (call.nodes or call.biases) and set(names) >= set(call.nodes):
-            ops = ops_of(call, nodes)  # all of a kernel goes by the words of every other place
-        return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or (call.kernel if call else "?")
+        a, b = self._named(decision)
+        return a.label, b.label
 
 
 def price(decision: Decision, recording: Recording) -> str:
@@ -190,24 +170,17 @@ def problem_line(problem: Problem) -> str:
 
 def coverage_line(recording: Recording) -> str:
     """The one line that says how much of what ran was attributed, and what was not observed."""
-    missing = "; ".join(item.detail for item in recording.unobserved)
-    return attributed(recording) + (f"; not in it: {missing}" if missing else "")
-
-
-def attributed(recording: Recording) -> str:
-    """Return how much of the device events was attributed."""
+    missing = f"; not in it: {'; '.join(item.detail for item in recording.unobserved)}" if recording.unobserved else ""
     coverage = recording.coverage
     if coverage is None:
-        return "no device events: nothing was run, only planned" if recording.environment.target else "no device events"
+        planned = ": nothing was run, only planned" if recording.environment.target else ""
+        return f"no device events{planned}{missing}"
     total = coverage.device_events
     parts = [f"{coverage.to_op} of {total} device events → ops"]
-    if coverage.to_call is not None:
-        parts.append(f"{coverage.to_call} → kernel calls")
-    if coverage.to_node is not None:
-        parts.append(f"{coverage.to_node} → nodes")
-    if coverage.unattributed:
-        parts.append(f"{coverage.unattributed} unattributed")
-    return ", ".join(parts)
+    parts += [f"{coverage.to_call} → kernel calls"] if coverage.to_call is not None else []
+    parts += [f"{coverage.to_node} → nodes"] if coverage.to_node is not None else []
+    parts += [f"{coverage.unattributed} unattributed"] if coverage.unattributed else []
+    return ", ".join(parts) + missing
 
 
 def default_stage(recording: Recording) -> str | None:

@@ -31,7 +31,6 @@ SIZE = 19.5  # of the smallest text: 9 points where the picture is 800 pixels wi
 FONT = f"Liberation Sans,{theme.FONT}"  # the first is where the two others are not: on Linux
 NARROW, WIDE = set(" .,:;·il|()[]'"), set("mMwW%→…")
 MAX_STRIPS = 3
-MAX_FIGURES = 3
 COLUMNS = (24, 640, 960)  # of the figures
 ROW = {"step": 38, "zoom": 20, "module": 30, "lines": 26, "ops": 34, "kernels": 60, "launches": 26}
 DENSE = {"step": 30, "zoom": 12, "ops": 30, "kernels": 34, "launches": 24}  # of three recordings: no kernel names
@@ -84,11 +83,12 @@ def render(
 def frame(parts: Sequence[str], title: str, height: float, dark: bool | None, *, in_page: bool = False) -> str:
     """Return the drawing as one SVG of a height; a page has the colours itself."""
     body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}"/>' + "\n".join(parts)
-    style = css(dark=bool(dark)) + (f"@media (prefers-color-scheme:dark){{{css(dark=True)}}}" if dark is None else "")
+    night = css(theme.colours(dark=True))
+    day = css(theme.colours()) + (f"@media (prefers-color-scheme:dark){{{night}}}" if dark is None else "")
     drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" '
         f'font-family="{FONT}" font-size="{SIZE}" role="img" aria-label="{escape(title)}" class="fx-strip">\n'
-        f"{HATCH}{'' if in_page else f'<style>{style}</style>'}\n{body}\n</svg>\n"
+        f"{HATCH}{'' if in_page else f'<style>{night if dark else day}</style>'}\n{body}\n</svg>\n"
     )
     # A page holds several: a pattern of a hidden one is not drawn.
     return drawn.replace("IDLE", f"idle-{crc32(body.encode()):x}")
@@ -127,9 +127,8 @@ def rasterised(svg: str, width: int = 1600) -> bytes:
     return bytes(drawn)
 
 
-def css(root: str = "", *, dark: bool) -> str:
-    """The colours of a strip. `root` ends with a space."""
-    colours = theme.DARK if dark else theme.LIGHT
+def css(colours: Mapping[str, str]) -> str:
+    """The look of a strip in the theme's colours."""
     rules = [
         f".fx-paper{{fill:{colours['paper']}}}",
         f"text{{fill:{colours['text']}}}",
@@ -139,14 +138,13 @@ def css(root: str = "", *, dark: bool) -> str:
         f"text.on{{fill:{colours['paper']}}}",
         f".fx-cut{{fill:none;stroke:{colours['cost']};stroke-width:2.5}}",
         f".fx-line{{stroke:{colours['edge']}}}",
+        f".fx-zoom{{fill:{colours['input-fill']}}}",
+        f".fx-dots{{stroke:{colours['view-stroke']};stroke-width:3.6;stroke-linecap:round}}",
     ]
     for kind in ("fused", "kernel", "input", "host", "view", "folded"):
-        style = theme.KINDS[kind]
-        fill, stroke = (style.dark_fill, style.dark_stroke) if dark else (style.fill, style.stroke)
+        fill, stroke = colours[f"{kind}-fill"], colours[f"{kind}-stroke"]
         rules += [f".k-{kind}{{fill:{fill};stroke:{stroke}}}", f".l-{kind}{{fill:{stroke}}}"]
-        rules += [f".fx-zoom{{fill:{fill}}}"] if kind == "input" else []
-        rules += [f".fx-dots{{stroke:{stroke};stroke-width:3.6;stroke-linecap:round}}"] if kind == "view" else []
-    return "".join(f"{root}.fx-strip {rule}" for rule in rules)
+    return "".join(f".fx-strip {rule}" for rule in rules)
 
 
 def px(value: float) -> str:
@@ -188,16 +186,14 @@ def fits(words: str, width: float) -> bool:
     return length(words) <= width - 10
 
 
-def line_words(lines: dict[str, str], width: float, *, one_file: bool) -> str:
-    """Name source lines in a width: "model.py:17  code …", "model.py:17, 18", "17"; "" where nothing fits."""
+def line_words(lines: dict[str, str], width: float) -> str:
+    """Name source lines in a width: "model.py:17  code …", "model.py:17, 18"; "" where they do not fit."""
     (first, code), *others = lines.items()
-    file, _, number = Path(first).name.rpartition(":")
-    where = f"{file}:{', '.join([number, *(line.rpartition(':')[2] for line, _ in others)])}"
+    where = ", ".join([Path(first).name, *(line.rpartition(":")[2] for line, _ in others)])
     room = int((width - 10) / (0.62 * SIZE)) - len(where) - 2
     if code and not others and room >= 16:
         return f"{where}  {code if len(code) <= room else code[: room - 1] + '…'}"
-    choices = (where, f"{file}:{number} …" if others else "", number if one_file and not others else "")
-    return next((words for words in choices if words and fits(words, width)), "")
+    return where if fits(where, width) else ""
 
 
 def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str, row: str, *, ref: str = "") -> str:
@@ -241,7 +237,7 @@ def figures(made: Report) -> list[tuple[str, str]]:
         out.append((about + microseconds(row.device_us), what))
     if row.launches:
         out.append((f"{row.launches:,.0f}", "launches per step"))
-    return out[:MAX_FIGURES]
+    return out
 
 
 def headline(title: str, subtitle: str, numbers: Sequence[tuple[str, str]]) -> list[str]:
@@ -333,9 +329,8 @@ class Drawing:
             self.y += heights["module"]
         if self.lines and most > 1:
             self.name("lines", heights["lines"])
-            one_file = len({Path(where).name.rpartition(":")[0] for lines, _ in self.lines for where in lines}) == 1
             for lines, place in self.lines:
-                words = line_words(lines, place.width, one_file=one_file)
+                words = line_words(lines, place.width)
                 tip, (first, *_) = "\n".join(f"{where}  {code}" for where, code in lines.items()), lines
                 self.out.append(
                     box(place, self.y, heights["lines"] - 2, "view", words, tip, "line", ref=f"line:{first}")

@@ -106,9 +106,8 @@ def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> 
 def tables(recording: Recording) -> list[dict[str, Any]]:
     """The tables of the page that have a row."""
     made = [calls(recording), gemms(recording), decisions(recording)]
-    if recording.summary:
-        made += [kernels(recording.summary.kernels, families(recording)), ops(recording.summary)]
-        made += [steps(recording.summary)]
+    if summary := recording.summary:
+        made = [kernels(summary.kernels, families(recording)), *made, ops(summary), steps(summary)]
     return [item for item in made if item["refs"]]
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select, traced_regions
+from fxscope.index import grouped
 from fxscope.render import grid, labels, report, tables
 from fxscope.render.legible import legible
 from fxscope.render.tree import dispatch_tree
@@ -44,7 +45,11 @@ def render(
 
 
 def show(recording: Recording, *, stage: str | None = None, everything: bool = False, name: str | None = None) -> None:
-    """Print to stdout, as wide as the terminal."""
+    """Print the report to stdout, as wide as the terminal: one screen, or everything; or one stage.
+
+    Raises:
+        RenderError: the recording has no such stage.
+    """
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
     sys.stdout.write(render(recording, width=width, stage=stage, everything=everything, name=name))
 
@@ -98,13 +103,13 @@ def footer(recording: Recording, width: int) -> list[str]:
     out += section("assumed, not observed", assumed, width)
     chosen: list[str] = []
     room = MAX_DECISIONS
-    for basis, choices in labels.choices_by_basis(recording).items():
+    for basis, choices in grouped(recording.choices, lambda choice: choice.basis).items():
         shown, room = choices[:room], max(0, room - len(choices))
         chosen += [f"• {choice.subject}: {labels.choice_words(choice)}" for choice in shown]
         chosen += [f"  {basis}"] if shown else []
     if len(recording.choices) > MAX_DECISIONS:
         chosen.append(f"… {counted(len(recording.choices) - MAX_DECISIONS, 'more choice')}: fxscope why RECORDING CALL")
-    out += section(labels.CHOICES, chosen, width)
+    out += section("what benchmarks on the device will choose, predicted", chosen, width)
     problems = [f"! {labels.problem_line(problem)}" for problem in recording.problems[:MAX_PROBLEMS]]
     left = len(recording.problems) - MAX_PROBLEMS
     return out + section("problems", [*problems, f"… {left} more"] if left > 0 else problems, width)

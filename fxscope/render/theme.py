@@ -80,3 +80,13 @@ DARK = {"text": "#e6e9ee", "muted": "#9aa5b3", "paper": "#12151a", "edge": "#5d6
 TEXT, MUTED, PAPER, EDGE, COST = LIGHT.values()
 FONT = "Helvetica,Arial,sans-serif"
 MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
+
+
+def colours(*, dark: bool = False) -> dict[str, str]:
+    """Name → colour: the text's and the paper's, "cost", and fill and stroke of each kind ("view-fill")."""
+    kinds = {
+        f"{kind}-{part}": getattr(style, f"dark_{part}" if dark else part)
+        for kind, style in KINDS.items()
+        for part in ("fill", "stroke")
+    }
+    return (DARK if dark else LIGHT) | kinds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope import english
+from fxscope import english, op_names
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
@@ -117,7 +117,7 @@ def home(recording: Recording, item: Same, call: KernelCall) -> str:
     ops = labels.ops_of(call, nodes)
     if asked >= set(call.nodes):
         return f"{call.handle} runs {labels.ops_words(ops)}" if len(ops) > 1 else f"own kernel, {call.handle}"
-    mine = set(labels.op_names.ops_of(nodes[name] for name in asked if name in nodes))
+    mine = set(op_names.ops_of(nodes[name] for name in asked if name in nodes))
     others = [op for op in ops if op not in mine]
     return f"fused with {listed(others, 4)} in {call.handle}" if others else f"runs in {call.handle}"
 

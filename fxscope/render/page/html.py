@@ -36,7 +36,7 @@ def render(
         pairs = zip(comparison, shown[1:], strict=False)
         comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
     data = payload.encode(payload.page(shown, comparison, stage=stage))
-    script, style = assemble("js"), palette() + assemble("css") + strip_colours()
+    script, style = assemble("js"), palette() + assemble("css")
     title = " · ".join(r.title or "recording" for r in shown)
     return (
         f"{head(f'{title} · fxscope', script, style, images='blob: data:')}"
@@ -81,12 +81,9 @@ def asset(name: str) -> str:
 
 
 def palette() -> str:
-    """The theme as CSS variables, light and dark."""
-    light, dark = dict(theme.LIGHT), dict(theme.DARK)
-    for kind, style in theme.KINDS.items():
-        light |= {f"{kind}-fill": style.fill, f"{kind}-stroke": style.stroke}
-        dark |= {f"{kind}-fill": style.dark_fill, f"{kind}-stroke": style.dark_stroke}
-    light, dark = ({**side, "font": theme.FONT, "mono": theme.MONO} for side in (light, dark))
+    """The theme as CSS variables, light and dark, and the look of a strip in them."""
+    fonts = {"font": theme.FONT, "mono": theme.MONO}
+    light, dark = (theme.colours(dark=is_dark) | fonts for is_dark in (False, True))
 
     def block(values: dict[str, str]) -> str:
         return "".join(f"--{name}:{value};" for name, value in values.items())
@@ -96,12 +93,5 @@ def palette() -> str:
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{block(dark)}}}}}\n"
         f":root[data-theme=dark]{{color-scheme:dark;{block(dark)}}}\n"
         f"@media print{{:root{{color-scheme:light;{block(light)}}}}}\n"
+        + strip.css({name: f"var(--{name})" for name in light})
     )
-
-
-def strip_colours() -> str:
-    """The colours of the strip, as the page chooses them."""
-    chosen, by_system = (
-        strip.css(f"{root} ", dark=True) for root in (":root[data-theme=dark]", ":root:not([data-theme=light])")
-    )
-    return f"{strip.css(dark=False)}@media screen{{{chosen}@media (prefers-color-scheme:dark){{{by_system}}}}}"

@@ -72,7 +72,7 @@ def page(
         "evidence": EVIDENCE_BY_STRENGTH,
         "stages": STAGES,
         "stage": stage,
-        "recordings": [Encoder(stages.stages(recording)).data() for recording in recordings],
+        "recordings": [Encoder(stages.stages(recording), labels.Ends(recording)).data() for recording in recordings],
         "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
         if comparison
         else None,
@@ -132,8 +132,8 @@ def filled(number: int, **values: list[Any]) -> dict[str, Any]:
 class Encoder:
     """Writes one recording as columns; what occurs often (names, places) stands once and is referred to by position."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
+    def __init__(self, recording: Recording, ends: labels.Ends) -> None:
+        self.recording, self.ends = recording, ends
         self.names: Interned = Interned()
         self.places: Interned = Interned()
         self.calls: dict[str, int] = {call.id: position for position, call in enumerate(recording.calls)}
@@ -322,7 +322,6 @@ class Encoder:
         return [known[value] for value in values]
 
     def decision_columns(self) -> dict[str, list[Any]]:
-        ends = labels.Ends(self.recording)
         return columns(
             self.recording.decisions,
             "verdict how reason hint config evidence",
@@ -335,7 +334,7 @@ class Encoder:
             raw=lambda d: d.raw_reason if d.reason_code != "torch_says" else None,
             bytes=lambda d: d.saved_bytes,
             launches=lambda d: d.saved_launches,
-            title=lambda d: " → ".join(ends(d)),
+            title=lambda d: " → ".join(self.ends(d)),
             price=lambda d: labels.price(d, self.recording) if d.verdict != "fused" and d.saved_bytes else None,
         )
 
