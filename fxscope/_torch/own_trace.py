@@ -7,7 +7,6 @@ profiler's own `ProfilerStep#N` are.
 from __future__ import annotations
 
 import dataclasses
-import gzip
 from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
 from fxscope.readers.trace.graphs import REPLAY
-from fxscope.readers.trace.reader import mend
+from fxscope.readers.trace.reader import document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +51,7 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps."""
     import msgspec
 
-    trace, problems = _decoded(path)
+    trace, problems = document(path)
     events: list[dict[str, Any]] = [event for event in trace["traceEvents"] if event.get("cat") not in _NOT_KEPT]
     if tree.ends_ns is not None:
         ends = (tree.ends_ns - trace.get("baseTimeNanoseconds", 0)) / 1e3
@@ -124,7 +123,7 @@ def without_compiling(path: Path) -> None:
     """Take what the compiler did out of a trace, but for its outermost phases."""
     import msgspec
 
-    trace, _ = _decoded(path)
+    trace, _ = document(path)
     found = _Spans()
     _sorted_spans(trace["traceEvents"], found)
     _launched_by_compiler(trace["traceEvents"], found)
@@ -143,18 +142,6 @@ def _sorted_spans(events: list[dict[str, Any]], found: _Spans) -> list[dict[str,
     for event in spans:
         found.add(event)
     return spans
-
-
-def _decoded(path: Path) -> tuple[Any, list[Problem]]:
-    import msgspec
-
-    data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    try:
-        return msgspec.json.decode(data), []
-    except (msgspec.DecodeError, UnicodeDecodeError):  # Kineto writes names as they are, quotes and all
-        return mend(path)
 
 
 def without_overload(name: str) -> str:

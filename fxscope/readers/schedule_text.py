@@ -70,14 +70,7 @@ class Block(NamedTuple):
     group: str
 
 
-def schedule(
-    ir: str,
-    log: str | None = None,
-    *,
-    graph_id: str,
-    graph: Graph | None = None,
-    limits: Mapping[str, object] | None = None,
-) -> Schedule | None:
+def schedule(ir: str, log: str | None = None, *, graph_id: str, graph: Graph | None = None) -> Schedule | None:
     """The schedule that an IR text and, where there is one, its part of a fusion log tell.
 
     Args:
@@ -85,7 +78,6 @@ def schedule(
         log: one section of a fusion log (`log_sections`).
         graph_id: id of the post-grad graph.
         graph: the post-grad graph: its inputs' shapes, and which names it has.
-        limits: Inductor's switches, where they are known.
     """
     blocks = read_blocks(ir)
     if not blocks:
@@ -133,7 +125,6 @@ def schedule(
         kernels=kernels,
         renames={new: real_name(new, renames) for new in renames},
         outputs=tuple(sorted(outputs)),
-        limits=dict(limits or {}),
         complete=bool(log),
     )
 

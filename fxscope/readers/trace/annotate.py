@@ -12,9 +12,6 @@ from fxscope.errors import TraceError
 from fxscope.index import index_of
 from fxscope.readers.trace import reader
 from fxscope.readers.trace.table import identifier, nanoseconds
-from fxscope.readers.trace.unpacked import Unpacked, open_trace
-from fxscope.store import NOT_JSON, unmarked
-from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from fxscope.model import Launch, Recording
@@ -27,17 +24,10 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
         TraceError: the trace is damaged; recovering events one by one would not give a file that others can load.
     """
     path = Path(path)
-    with open_trace(path) as file:
-        try:
-            limit = max(reader.MAX_PACKED_BYTES, reader.MAX_RATIO * path.stat().st_size)
-            data = file.read(limit + 1) if isinstance(file, Unpacked) else file.read()
-            if len(data) > limit:
-                raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is not a trace.")
-            trace = msgspec.json.decode(unmarked(data, path))
-        except (*NOT_JSON, OSError, EOFError) as error:
-            raise TraceError(
-                f"{path} is damaged ({error}): only a whole trace can be annotated. Export it again."
-            ) from None
+    trace, problems = reader.document(path)
+    if problems:
+        message = problems[0].message
+        raise TraceError(f"{path} is damaged ({message}): only a whole trace can be annotated. Export it again.")
     events: Any = trace.get("traceEvents") if isinstance(trace, dict) else None
     if not isinstance(events, list):
         raise TraceError(f"{path} has no traceEvents: it is not a profiler trace.")

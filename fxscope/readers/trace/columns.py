@@ -350,9 +350,6 @@ def find_steps(trace: Trace) -> list[int]:
     if not wanted:
         return []
     rows = np.flatnonzero((trace.category == ANNOTATION) & np.isin(trace.name, list(wanted)))
-    longest: dict[int, int] = {}
-    for row in rows.tolist():
-        known = longest.get(int(trace.name[row]))
-        if known is None or trace.duration_ns[row] > trace.duration_ns[known]:
-            longest[int(trace.name[row])] = row
-    return sorted(longest.values(), key=lambda row: int(trace.start_ns[row]))
+    rows = rows[np.argsort(-trace.duration_ns[rows], kind="stable")]
+    _, longest = np.unique(trace.name[rows], return_index=True)
+    return sorted(rows[longest].tolist(), key=lambda row: int(trace.start_ns[row]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,26 +46,12 @@ def overlap(a: Times, b: Times) -> int:
 
 def common(a: Times, b: Times) -> Times:
     """The times that two unions have in common, as a union."""
-    a, b = _lasting(a), _lasting(b)
-    starts = np.concatenate((a[0][_inside(b, a[0], "right")], b[0][_inside(a, b[0], "right")]))
-    ends = np.concatenate((a[1][_inside(b, a[1], "left")], b[1][_inside(a, b[1], "left")]))
-    return np.unique(starts), np.unique(ends)
-
-
-def _lasting(times: Times) -> Times:
-    """The union without moments: what begins and ends at once has no time in common with anything."""
-    start, end = times
-    keep = end > start
-    return start[keep], end[keep]
-
-
-def _inside(times: Times, at: NDArray[np.int64], side: Literal["left", "right"]) -> NDArray[np.bool_]:
-    """For each moment whether the union holds what begins ("right") or ends ("left") there."""
-    start, end = times
-    if not len(start):
-        return np.zeros(len(at), np.bool_)
-    index = np.searchsorted(start, at, side) - 1
-    return (index >= 0) & ((at < end[index]) if side == "right" else (at <= end[index]))
+    times = np.concatenate((a[0], b[0], a[1], b[1]))
+    change = np.repeat([1, -1], len(times) // 2)
+    order = np.lexsort((change, times))  # ends first: a moment has no time in common with anything
+    both = np.flatnonzero(np.cumsum(change[order]) == 2)
+    start, end = times[order][both], times[order][both + 1]
+    return start[end > start], end[end > start]
 
 
 def gaps(start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -583,12 +583,20 @@ class _Mender(Reader):
             return {}
 
 
-def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
-    """A damaged trace as a document of its whole events, and what is to be said of the rest. Raises TraceError."""
-    reader = _Mender(path, strict=False)
-    events: list[Any] = []
-    reader.fill(cast("Table", SimpleNamespace(add_events=events.extend)))
-    return {**reader.header, "traceEvents": events}, reader.problems
+def document(path: Path) -> tuple[Any, list[Problem]]:
+    """A trace as its JSON, of a damaged one the whole events, and what is to be said of the rest. Raises TraceError."""
+    limit = max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
+    with open_trace(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is not a trace.")
+    try:
+        return msgspec.json.decode(unmarked(data, path)), []
+    except NOT_JSON:  # Kineto writes names as they are, quotes and all
+        reader = _Mender(path, strict=False)
+        events: list[Any] = []
+        reader.fill(cast("Table", SimpleNamespace(add_events=events.extend)))
+        return {**reader.header, "traceEvents": events}, reader.problems
 
 
 def _not_a_trace(path: Path, head: bytes) -> str:
