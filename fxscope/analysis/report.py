@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from fxscope.model import Decision, Recording, Source
 
 SCHEMA = "fxscope-report/1"
-LOW_ROOF = 0.6  # kernels below this share of their roof are worth a look
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 BREAKS = {"step_unsupported": "a call in this line cannot be traced"}  # torch gives no other words
@@ -207,12 +206,13 @@ def _report(recording: Recording) -> Report:
     step = step_row(recording)
     rows = kernel_rows(found, step.device_us)
     missed, brackets = missed_rows(recording)
+    breaks, failures, recompiles = compile_rows(recording)
     environment = recording.environment
     made = Report(
         title=recording.title or "recording",
         device=f"plan for {environment.target}" if environment.target else environment.device,
         torch=environment.torch,
-        contents=contents(recording),
+        contents=contents(recording, failures),
         step=step,
         compile_us=compile_us(recording),
         num_compiles=sum(item.failure is None for item in recording.compiles),
@@ -224,9 +224,9 @@ def _report(recording: Recording) -> Report:
         rewrites=rewrite_rows(recording),
         missed=missed,
         brackets=brackets,
-        failures=failure_rows(recording),
-        breaks=break_rows(recording),
-        recompiles=recompile_rows(recording),
+        failures=failures,
+        breaks=breaks,
+        recompiles=recompiles,
         cuda_graphs=cuda_graphs(recording),
         memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
         graph_memory=graph_memory(recording),
@@ -245,10 +245,9 @@ def is_compiled(recording: Recording) -> bool:
     return any(runs.get(item) != 0 for item in compiled) or bool(traced_regions.regions_of(recording))
 
 
-def contents(recording: Recording) -> str:
+def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     """Return what ran, in a few words."""
     compiled = index_of(recording).compiled
-    failures = failure_rows(recording)
     directions = {graph.direction for graph in recording.graphs if graph.stage == "post_grad"}
     parts: list[str] = []
     if compiled:
@@ -287,7 +286,7 @@ def step_row(recording: Recording) -> StepRow:
         busy_us=busy,
         busy_share=limit.busy if limit else None,
         idle_us=max(0.0, limit.wall_us - busy) if limit is not None and busy is not None else None,
-        device_us=index.device_us if recording.launches else total_us(recording),
+        device_us=index.device_us if recording.launches else total_us(groups(recording)),
         launches=index.num_launches if recording.launches else 0,
         launches_range=index.launches_range if recording.launches else None,
         launch_calls=index.launch_calls if recording.launches else 0,
@@ -300,15 +299,15 @@ def step_row(recording: Recording) -> StepRow:
     )
 
 
-def total_us(recording: Recording) -> float | None:
-    """The time of all groups; `None` where none is known."""
-    times = [group.time_us for group in groups(recording) if group.time_us is not None]
+def total_us(rows: Iterable[KernelGroup | KernelRow]) -> float | None:
+    """The time of all rows; `None` where none is known."""
+    times = [row.time_us for row in rows if row.time_us is not None]
     return sum(times) if times else None
 
 
 def _planned_step(recording: Recording) -> StepRow:
     planned = recording.predicted
-    device_us = planned.device_us if planned else total_us(recording)
+    device_us = planned.device_us if planned else total_us(groups(recording))
     wall = sum(planned.wall_range_us) / 2 if planned and planned.wall_range_us else None
     return StepRow(
         wall_us=wall,
@@ -340,8 +339,7 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
     """The groups by op and phase, most device time first."""
     rows: list[KernelRow] = []
     for (label, phase), same in grouped(found, lambda group: (group.label, group.phase)).items():
-        times = [group.time_us for group in same if group.time_us is not None]
-        time_us = sum(times) if times else None
+        time_us = total_us(same)
         roofs = [(group.roof, group.time_us) for group in same if group.roof is not None and group.time_us]
         modules = [module for group in same for module in group.modules]
         rows.append(
@@ -376,8 +374,7 @@ def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | 
     rest = rows[shown:]
     if not any(row.launches or row.time_us for row in rest):
         return None
-    times = [row.time_us for row in rest if row.time_us is not None]
-    time_us = sum(times) if times else None
+    time_us = total_us(rest)
     return KernelRow(
         id="others",
         label=f"others ({counted(len(rest), 'row')})",
@@ -498,20 +495,16 @@ def _bracketed(
     recording: Recording, rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]]
 ) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
     """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
+    from networkx import Graph, connected_components
+
     home: dict[object, int] = {}
-    parent = list(range(len(rows)))
-
-    def root(place: int) -> int:
-        while parent[place] != place:
-            place = parent[place]
-        return place
-
+    sharing: Graph[int] = Graph()
+    sharing.add_nodes_from(range(len(rows)))
     for place, (_, pairs) in enumerate(rows):
         for _, decision, _ in pairs:
-            if joins_library(recording, decision):
-                for side in _sides(decision):
-                    parent[root(place)] = root(home.setdefault(side, place))
-    members = list(grouped(range(len(rows)), root).values())
+            sides = _sides(decision) if joins_library(recording, decision) else ()
+            sharing.add_edges_from((place, home.setdefault(side, place)) for side in sides)
+    members = list(map(sorted, connected_components(sharing)))
     together: list[float | None] = []
     for same in members:
         pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
@@ -546,28 +539,21 @@ def is_cold(recording: Recording) -> bool | None:
     return not hits.pop() if len(hits) == 1 else None
 
 
-def break_rows(recording: Recording) -> tuple[CompileRow, ...]:
-    """The graph breaks by place and reason."""
-    found = [
-        (item.break_source or item.source, item.break_reason, None) for item in recording.compiles if item.break_reason
-    ]
-    return _compile_rows("break", found, lambda text: BREAKS.get(first := _lines(text)[0], first))
-
-
-def failure_rows(recording: Recording) -> tuple[CompileRow, ...]:
-    """The compiles that made no graph, by place and reason: what they compile runs eagerly."""
-    found = [(item.source, item.failure, item.duration_us) for item in recording.compiles if item.failure]
-    return _compile_rows("failure", found, lambda text: re.sub("^Unsupported: (Dynamo )?", "", _lines(text)[0]))
-
-
-def recompile_rows(recording: Recording) -> tuple[CompileRow, ...]:
-    """The recompiles by the function and the guard that failed, the longest compile time first."""
-    found = [
+def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
+    """The graph breaks; the compiles that made no graph, so that it runs eagerly; the recompiles, longest first."""
+    every = recording.compiles
+    breaks = [(item.break_source or item.source, item.break_reason, None) for item in every if item.break_reason]
+    failures = [(item.source, item.failure, item.duration_us) for item in every if item.failure]
+    recompiles = [
         (item.source, item.recompile_reason, item.duration_us)
-        for item in recording.compiles
+        for item in every
         if item.recompile_reason and not item.failure
     ]
-    return _compile_rows("recompile", found, guard_of)
+    return (
+        _compile_rows("break", breaks, lambda text: BREAKS.get(first := _lines(text)[0], first)),
+        _compile_rows("failure", failures, lambda text: re.sub("^Unsupported: (Dynamo )?", "", _lines(text)[0])),
+        _compile_rows("recompile", recompiles, guard_of),
+    )
 
 
 def _compile_rows(
@@ -683,15 +669,6 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
                 text=f"{library.producer} → {library.consumer} ×{library.count}: {(library.hint or '').rstrip('.')}",
                 why=f"~{microseconds(library.time_us)} (estimate)",
                 gain_us=total or library.time_us,
-            )
-        )
-    low = next((row for row in made.kernels if row.roof is not None and row.roof < LOW_ROOF and row.time_us), None)
-    if step.bound == "gpu" and low is not None and low.roof is not None and low.time_us is not None:
-        found.append(
-            Advice(
-                text=f"`fxscope why RECORDING {quoted(low.label)}`: it runs at {percent(low.roof)} of its roof",
-                why=f"{microseconds(low.time_us)} per step",
-                gain_us=low.time_us * (1 - low.roof),
             )
         )
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
