@@ -540,22 +540,16 @@ def _all_views(item: Place, recording: Recording) -> bool:
 
 
 def _words(recording: Recording) -> frozenset[str]:
-    words: set[str] = set()
-    for graph in recording.graphs:
-        for node in graph.nodes:
-            words |= {node.name, node.target, op_name(node.target), parse(node.target).name, op_of(node)}
-            words |= {node.original_aten} if node.original_aten else set()
-            if node.source:
-                words |= {word for word in (node.source.module, place(node.source)) if word}
-                words |= {node.source.module.rsplit(".", 1)[-1]} if node.source.module else set()
-    for op in recording.ops:
-        words |= {op.name, op_name(op.name), parse(op.name).name}
-    for stats in recording.summary.ops if recording.summary else ():
-        words |= {stats.name, op_name(stats.name), parse(stats.name).name}
+    words: set[str | None] = {key for table in names(recording).values() for key in table}
+    ops = {node.target for graph in recording.graphs for node in graph.nodes}
+    ops |= {item.name for item in (*recording.ops, *(recording.summary.ops if recording.summary else ()))}
+    words |= {word for name in ops for word in (name, op_name(name), parse(name).name)}
+    for node in (node for graph in recording.graphs for node in graph.nodes):
+        module = node.source.module if node.source else None
+        words |= {node.name, op_of(node), node.original_aten, place(node.source), module}
+        words |= {module.rsplit(".", 1)[-1]} if module else set()
     for unit in units(recording):
-        words |= {unit.kernel, *unit.ops, *unit.all_ops, *unit.chain, *unit.modules, *unit.sources}
-        words |= {unit.call} if unit.call else set()
-    words |= {key for table in names(recording).values() for key in table}
+        words |= {unit.kernel, unit.call, *unit.ops, *unit.all_ops, *unit.chain, *unit.modules, *unit.sources}
     return frozenset(word for word in words if word)
 
 

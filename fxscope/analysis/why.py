@@ -80,11 +80,9 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
     every: dict[int, Decision] = {}
     for same in grouped(places, lambda place: _key(recording, place)).values():
         first = same[0]
-        inside = sorted(
-            (item for item in recording.decisions if touches(item, first)), key=lambda item: item.verdict != "fused"
-        )
-        ours = [item for place in same for item in recording.decisions if touches(item, place)]
-        every.update((id(item), item) for item in ours)
+        inside = [item for item in recording.decisions if touches(item, first)]
+        inside.sort(key=lambda item: item.verdict != "fused")
+        every |= {id(item): item for place in same for item in recording.decisions if touches(item, place)}
         found.append(
             Same(
                 count=len(same),
@@ -243,20 +241,11 @@ def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
         together = [item for item in inside if all({*nodes} & {*item.a, *item.b} for nodes in (ones, others))]
         return across or together[:1] or inside[:1]
     known = kept(recording, "decisions of places", _by_place)
-    if a.call is not None and b.call is not None:
-        return [item for item in known.get(a.call, ()) if {item.a_call, item.b_call} == {a.call, b.call}]
-    found: list[Decision] = []
-    of_a = {id(item): item for node in a.nodes for item in known.get((a.graph, node), ())}
-    for item in of_a.values():
-        for one, other in (item.ends, item.ends[::-1]):
-            if (
-                (one.graph, other.graph) == (a.graph, b.graph)
-                and set(one.nodes) & set(a.nodes)
-                and set(other.nodes) & set(b.nodes)
-            ):
-                found.append(item)
-                break
-    return found
+    by_call = a.call is not None and b.call is not None
+    keys = [[place.call] if by_call else [(place.graph, node) for node in place.nodes] for place in (a, b)]
+    of_a, of_b = ({id(item): item for key in side for item in known.get(key, ())} for side in keys)
+    between = [item for number, item in of_a.items() if number in of_b]
+    return [x for x in between if not any({*end.nodes} & {*a.nodes} and {*end.nodes} & {*b.nodes} for end in x.ends)]
 
 
 def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second: str) -> str:

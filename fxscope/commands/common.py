@@ -240,10 +240,8 @@ def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Re
     out: list[Recording] = []
     for recording, name, file in zip(recordings, names, files, strict=True):
         shown = file if files.count(file) == 1 else name
-        stem_of = recording.title == Path(name).stem
-        own = recording.title == shown or (stem_of and shown == file)
-        title = legible(shown if stem_of else f"{recording.title} ({shown})")
-        out.append(recording if own else replace(recording, title=title))
+        bare = recording.title in (Path(name).stem, shown)
+        out.append(replace(recording, title=legible(shown if bare else f"{recording.title} ({shown})")))
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
     from fxscope._torch.running import inductor_switches
     from fxscope.analysis.compare import compare
+    from fxscope.analysis.select import nearest
     from fxscope.factories import load_factory, parse_setting
     from fxscope.render import check_target
     from fxscope.render.diff import SAME, diff_json, diff_text, is_same
@@ -51,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_target(name, format="fxscope", force=arguments.force)
     known = inductor_switches()
     for name in changed:
-        check_switch(name, known)
+        if name not in known:
+            raise CaptureError(f"torch._inductor.config has no switch {name!r}. {nearest(name, known)}")
     program = load_factory(arguments.program)
     title = ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
     same: dict[str, Any] = {"dynamic": True} if arguments.dynamic else {}
@@ -88,15 +89,6 @@ def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
         raise FxscopeError("--steps must be at least 2: one repeat has no interval.")
     if arguments.target is not None:
         common.refuse(arguments, "--target plans, and nothing is run", "steps")
-
-
-def check_switch(name: str, known: dict[str, Any]) -> None:
-    """Raise CaptureError with the nearest names for a switch that Inductor does not have."""
-    if name in known:
-        return
-    near = difflib.get_close_matches(name, known, n=3) or [key for key in known if name in key][:3]
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    raise CaptureError(f"torch._inductor.config has no switch {name!r}.{hint}")
 
 
 def recorded(
