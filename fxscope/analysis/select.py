@@ -292,34 +292,13 @@ def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
     return [place for places in found for place in places]
 
 
-def node_matches(node: Node, selector: Selector) -> bool:
-    """Return whether a user would call the node by this name."""
-    _, sort, name, _ = selector
-    if sort in (None, "node") and name == node.name:
-        return True
-    is_op = selector.may_be("op") and node.op not in ("placeholder", "output", "get_attr")
-    if is_op and (name in (node.target, node.original_aten) or is_called(node.original_aten or node.target, name)):
-        return True
-    source = node.source
-    if source is None:
-        return False
-    module = source.module
-    if selector.may_be("module") and module and (module == name or module.endswith(f".{name}")):
-        return True
-    return selector.may_be("line") and name == place(source)
-
-
 def nodes_named(recording: Recording, name: str, *, graph: str | None = None) -> list[tuple[str, Node]]:
-    """(graph id, node) of every node by this name; a decomposed op's pieces where the op itself is gone."""
-    every = [(item.id, node) for item in recording.graphs if graph is None or item.id == graph for node in item.nodes]
-    selector = parse_selector(name)
-    found = [(graph_id, node) for graph_id, node in every if node_matches(node, selector)]
-    if not found and selector.may_be("op"):
-        found = [(g, node) for g, node in every if node.op == "call_function" and is_called(node.target, selector.name)]
-    if not found:
-        inside = {(item.graph, one) for item in _places_of(recording, selector) for one in item.nodes}
-        found = [(graph_id, node) for graph_id, node in every if (graph_id, node.name) in inside]
-    return found
+    """(graph id, node) of every node by this name, an op's before a variable's; none where nothing is called so."""
+    index, selector = index_of(recording), parse_selector(name)
+    ops = _places_of(recording, selector._replace(text=f"op:{selector.text}")) if selector.sort is None else ()
+    places = ops or _places_of(recording, selector)
+    keys = dict.fromkeys((place.graph, node) for place in places for node in place.nodes)
+    return [(key[0], index.by_key[key]) for key in keys if graph in (None, key[0])]
 
 
 def _places_of(recording: Recording, selector: Selector) -> tuple[Place, ...]:

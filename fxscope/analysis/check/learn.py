@@ -10,7 +10,7 @@ from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import graph_breaks, traffic
 from fxscope.index import index_of
 from fxscope.model import KERNELS
-from fxscope.op_names import without_graph_number
+from fxscope.op_names import expected_nature, without_graph_number
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -55,7 +55,7 @@ def learn(recording: Recording) -> str:
         lines.append(f"kernel_counts = {{ {pairs} }}")
     seen: set[tuple[str, ...]] = set()
     for unit in select.units(recording):
-        ops = tuple(op for op in unit.ops if len(op) > 1)
+        ops = tuple(op for op in unit.ops if len(op) > 1 and expected_nature(f"aten::{op}") != "view")
         if unit.call and len(ops) > 1 and ops not in seen and all_fused(recording, list(ops)):
             seen.add(ops)
             claim = toml(f"{' and '.join(ops)} run in one kernel")
