@@ -284,13 +284,10 @@ class _Total:
             self.by_step[step] += other.by_step[step]
             self.launches[step] += other.launches[step]
             self.places[step] |= other.places[step]
-        for mine, theirs in (
-            (self.modules, other.modules),
-            (self.kernels, other.kernels),
-            (self.calls, other.calls),
-            (self.nodes, other.nodes),
-        ):
-            mine.update(theirs)
+        self.modules |= other.modules
+        self.kernels |= other.kernels
+        self.calls |= other.calls
+        self.nodes |= other.nodes
         self.roofed, self.roof = self.roofed + other.roofed, self.roof + other.roof
         starts = [start for start in (self.start_ns, other.start_ns) if start is not None]
         self.start_ns = min(starts, default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -57,5 +57,5 @@ def _difference(recording: Recording, row: NumericsRow) -> Difference:
     call = index.calls[row.call]
     node = index.by_key.get((call.graph, row.node or ""))
     cause = "" if row.state == "within" else english.NUMERICS.get(row.cause or "", english.NUMERICS[""])
-    facts = {**structs.asdict(row), "call": call.handle, "cause": cause}
+    facts: dict[str, Any] = {**structs.asdict(row), "call": call.handle, "cause": cause}
     return Difference(**facts, call_id=call.id, where=place(node.source) if node is not None else None)

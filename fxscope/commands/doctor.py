@@ -7,7 +7,6 @@ only if programs can be recorded here.
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
 import importlib.util
 import json
 import os

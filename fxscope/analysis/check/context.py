@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fxscope.analysis.select import Unit
     from fxscope.model import Recording
 
+    Kind = Callable[["Context", object], "Answer | Iterable[Row]"]  # holds an expected value against a recording
+
 
 Row = tuple[bool, str, str]  # whether it holds, what was expected, what was found
 Found = tuple[float, str]  # a number, and what is shown of it
@@ -107,9 +109,6 @@ def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:
     if not units:
         raise PassError(f"{selector!r} occurs in {recording.title}, but no kernel is known to run it.")
     return units
-
-
-Kind = "Callable[[Context, object], Answer | Iterable[Row]]"  # holds an expected value against a recording
 
 
 class NotRecorded(Exception):

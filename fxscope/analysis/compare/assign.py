@@ -264,8 +264,9 @@ class _Links:
         found: list[Aligned] = []
         for members in connected_components(ties):
             xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
-            pairs = [tuple(at for _, at in sorted(tie)) for tie in ties.edges(members)]
-            how: AlignedBy | None = max((self.how[pair] for pair in pairs), key=TRUST.index, default=None)
+            tied = (sorted(tie) for tie in ties.edges(members))
+            hows: list[AlignedBy] = [self.how[x, y] for (_, x), (_, y) in tied]
+            how = max(hows, key=TRUST.index, default=None)
             found.append(Aligned(xs, ys, "name" if how == "nodes" and names_of(xs) == names_of(ys) else how))
         return found
 
