@@ -165,7 +165,8 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     if not slices.told:
         return call
     ran = slices.ran(nodes)
-    biases = tuple(name for name in slices.parts(nodes) if is_convolution(slices.flow.nodes[name].target))
+    parts = slices.flow.sorted(name for node in nodes for name in node.parts)
+    biases = tuple(name for name in parts if is_convolution(slices.flow.nodes[name].target))
     named = slices.only_named(nodes, call.nodes)
     return replace(call, nodes=ran, named_only=named, biases=biases, nodes_evidence="lowering" if ran else None)
 

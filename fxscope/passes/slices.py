@@ -212,10 +212,6 @@ class OpSlices:
         """The graph's nodes that run in these scheduler nodes, in graph order."""
         return self.flow.sorted(name for node in nodes for name in self._ran.get(node.name, ()))
 
-    def parts(self, nodes: Iterable[SchedulerNode]) -> tuple[str, ...]:
-        """The nodes of library kernels of which these scheduler nodes compute a part, in graph order."""
-        return self.flow.sorted(name for node in nodes for name in node.parts)
-
     def only_named(self, nodes: Iterable[SchedulerNode], more: Iterable[str] = ()) -> tuple[str, ...]:
         """Return what is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""
         members = list(nodes)

@@ -54,8 +54,8 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
         )
         for call in calls
     ]
-    known = {"compile_id": graph.compile_id, "direction": graph.direction}
-    return Graph(id=graph_id, stage="kernel_calls", nodes=(*inputs.values(), *nodes), **known)
+    every = (*inputs.values(), *nodes)
+    return Graph(id=graph_id, stage="kernel_calls", compile_id=graph.compile_id, direction=graph.direction, nodes=every)
 
 
 def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
@@ -78,8 +78,8 @@ def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
         )
         for node in schedule.nodes
     ]
-    known = {"compile_id": graph.compile_id, "direction": graph.direction}
-    return Graph(id=graph_id, stage="scheduler", nodes=(*inputs.values(), *nodes), **known)
+    every = (*inputs.values(), *nodes)
+    return Graph(id=graph_id, stage="scheduler", compile_id=graph.compile_id, direction=graph.direction, nodes=every)
 
 
 def written_by(
