@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Digest, compare, show; with --check return 1 where an expectation is not met."""
     from fxscope.analysis import check
     from fxscope.fleet import findings
+    from fxscope.fleet import run as running
 
     found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
     outputs: list[tuple[Path | None, str]] = [*found] or [(None, arguments.format or "terminal")]
@@ -64,8 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
     expectations = None if name is None else check.parse(common.read_text(name), name)
     if logs := logs_alone(arguments):
         return run_logs(logs, outputs, arguments)
+    if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
+        raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
     beside = outputs[0][0]
-    digests = digest_all(traces_of(arguments), beside and beside.with_suffix(".digests"), arguments)
+    digests = running.digests(
+        traces_of(arguments),
+        keep=beside and beside.with_suffix(".digests"),
+        jobs=arguments.jobs,
+        memory_bytes=arguments.memory,
+        on=arguments.on,
+        progress=progress,
+    )
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
@@ -135,16 +145,6 @@ def traces_of(arguments: argparse.Namespace) -> list[Source]:
             file=sys.stderr,
         )
     return found
-
-
-def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Namespace) -> list[Digest]:
-    from fxscope.fleet import run as running
-
-    if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
-        raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    return running.digests(
-        found, keep=folder, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, progress=progress
-    )
 
 
 def progress(done: int, of: int, name: str) -> None:

@@ -69,9 +69,7 @@ def record_for_target(
         factory: `"FILE.py:FUNCTION"` or `"package.module:FUNCTION"`, returning (module, inputs).
         compile: arguments of `torch.compile`.
         backward: plan the backward as well (experimental).
-        title: what to call the recording.
         keep: "ptx" and "sass", to keep those texts among the recording's sources.
-        timeout_s: give up after so many seconds.
         progress: called with a line now and then.
 
     Raises:
@@ -151,9 +149,18 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
             process.start()
         end = time.monotonic() + timeout_s
         said = {"progress": "", "op": ""}
+        what, advice = f" after {timeout_s:g} s", " Plan a part of the model, or allow more time."
         try:
             while receiver.poll(max(0.0, end - time.monotonic())):
-                kind, value = receiver.recv()
+                try:
+                    kind, value = receiver.recv()
+                except (EOFError, OSError):
+                    process.join()
+                    what = f": the process that makes it {children.died(process.exitcode or 0)}"
+                    log.seek(0)
+                    lines = log.read().decode(errors="replace").strip().splitlines()
+                    advice = f" Its last words: {lines[-1][:300]}" if lines else ""
+                    break
                 if kind == "recording":
                     return msgspec.json.decode(value, type=Recording)
                 if kind == "error":
@@ -161,20 +168,11 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
                 said[kind] = value
                 if kind == "progress":
                     progress(value)
-            what = f"after {timeout_s:g} s"
-            advice = " Plan a part of the model, or allow more time."
-        except (EOFError, OSError):
-            process.join()
-            what = f"the process that makes it {children.died(process.exitcode or 0)}"
-            log.seek(0)
-            lines = log.read().decode(errors="replace").strip().splitlines()
-            advice = f" Its last words: {lines[-1][:300]}" if lines else ""
         finally:
             _end(process)
     doing = f" while {said['progress']}" if said["progress"] else ""
     at_op = f"; the op was {said['op']}" if said["op"] else ""
-    separator = " " if what.startswith("after") else ": "
-    raise CaptureError(f"no plan for {request.gpu.device_name}{separator}{what}{doing}{at_op}.{advice}")
+    raise CaptureError(f"no plan for {request.gpu.device_name}{what}{doing}{at_op}.{advice}")
 
 
 def _end(process: ForkProcess) -> None:
