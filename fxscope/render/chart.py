@@ -54,34 +54,30 @@ METRICS = (
 )
 
 
-def speed_up(sweep: Sweep) -> tuple[Metric, ...]:
-    """The panel that says it all, where eager was measured beside others: its mean time over each sample's."""
-    for title, field in (("wall", "wall_us"), ("device", "device_us")):
-        read = several(field)
-        eager = {
-            point.vary.get(sweep.vary): median(read(point))
-            for point in sweep.points
-            if point.setup == "eager" and read(point)
-        }
+def speed_up(sweep: Sweep) -> Metric:
+    """The panel that says it all, where eager was measured beside others: its median wall time over each sample's."""
+    wall = several("wall_us")
+    eager = {
+        point.vary.get(sweep.vary): median(wall(point))
+        for point in sweep.points
+        if point.setup == "eager" and wall(point)
+    }
 
-        def ratios(
-            point: SweepPoint, read: Callable[[SweepPoint], Sequence[float]] = read, eager: dict[Any, float] = eager
-        ) -> Sequence[float]:
-            base = eager.get(point.vary.get(sweep.vary))
-            return () if base is None else [base / sample for sample in read(point) if sample]
+    def ratios(point: SweepPoint) -> Sequence[float]:
+        base = eager.get(point.vary.get(sweep.vary))
+        return () if base is None else [base / sample for sample in wall(point) if sample]
 
-        if eager and any(ratios(point) for point in sweep.points if point.setup != "eager"):
-            return (Metric(f"speed-up over eager ({title} time)", ratios, "{:.2f}×".format, False),)
-    return ()
+    return Metric("speed-up over eager (wall time)", ratios, "{:.2f}×".format, False)
 
 
 def svg(sweep: Sweep) -> str:
     """The chart. Raises RenderError where nothing was measured."""
-    panels = [metric for metric in (*speed_up(sweep), *METRICS) if any(metric.samples(point) for point in sweep.points)]
+    setups = setups_of(sweep)
+    metrics = METRICS if setups == ["eager"] else (speed_up(sweep), *METRICS)
+    panels = [metric for metric in metrics if any(metric.samples(point) for point in sweep.points)]
     if not panels:
         raise RenderError("the sweep holds no measurement to draw.")
     values = values_of(sweep)
-    setups = setups_of(sweep)
     height = TOP + len(panels) * (PANEL + GAP) + 8
     device = str(sweep.environment.get("device") or "")
     title = sweep.title or f"sweep over {sweep.vary}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.render import grid, labels
+from fxscope.render.decisions import user_lines
 from fxscope.text import shorten
 
 if TYPE_CHECKING:
@@ -88,17 +89,9 @@ def render(
 
 def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
     """Return what a call is: handle, ops, and the user's lines behind it."""
-    ops = "·".join(labels.ops_of(call, nodes))
-    lines = [shorten(f"── {call.handle}  {ops}", width)]
-    places: dict[str, str] = {}
-    for name in call.nodes:
-        if name in nodes:
-            place = select.place(nodes[name].source)
-            source = nodes[name].source
-            if place is not None and source is not None:
-                places.setdefault(place, (source.code or "").strip())
-    lines += [line for place, code in places.items() for line in grid.folded(f"{place}  {code}", width, "   ", "     ")]
-    return lines
+    sources = user_lines([nodes[name] for name in call.nodes if name in nodes], len(call.nodes))
+    lines = [shorten(f"── {call.handle}  {'·'.join(labels.ops_of(call, nodes))}", width)]
+    return lines + [line for source in sources for line in grid.folded(source, width, "   ", "     ")]
 
 
 def numbered(lines: list[Line]) -> list[str]:

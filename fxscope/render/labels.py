@@ -26,11 +26,6 @@ def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     return [*biases, *select.ops_in(call, nodes)] or [op_name(call.kernel)]
 
 
-def call_number(call: KernelCall) -> str:
-    """The number after a call's handle, "3" of "triton_poi_fused_gelu_mul_0:3", by which `why` names it."""
-    return call.handle.rsplit(":", 1)[-1]
-
-
 def time_words(call: KernelCall) -> str:
     """The median time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
     if call.timing:

@@ -8,7 +8,7 @@ from fxscope import english
 from fxscope.analysis.report import first_rows, others, quoted, report
 from fxscope.model import replace
 from fxscope.render import grid
-from fxscope.text import UNKNOWN, aligned, counted, microseconds, num_bytes, percent, roof_share, shorten
+from fxscope.text import UNKNOWN, aligned, counted, listed, microseconds, num_bytes, percent, roof_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -332,15 +332,12 @@ def _mark(numbers: Sequence[int | None], place: int) -> str:
 
 def rewrites(rows: Sequence[RewriteRow], width: int) -> list[str]:
     """Return what each pass or pattern changed."""
-    found = [
+    cells = [
         [english.GRAPHS.get(row.stage, ""), row.name, f"×{row.count}", f"-{row.removed}", f"+{row.added}"]
         for row in rows
     ]
-    return (
-        ["Passes, nodes removed and added", *(cut(f"  {line}", width) for line in aligned(found, left={0, 1}))]
-        if rows
-        else []
-    )
+    found = [cut(f"  {line}", width) for line in aligned(cells, left={0, 1})] if rows else []
+    return ["Passes, nodes removed and added", *found] if rows else []
 
 
 def numerics(found: NumericsReport, width: int, *, everything: bool) -> list[str]:
@@ -378,11 +375,9 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     """The peak of each compiled graph: how much, at which kernel, the largest buffers."""
     out = ["Memory peak of each compiled graph (Inductor's estimate, without inputs that stay)"] if rows else []
     for row in rows:
-        owners = ", ".join(f"{name} {num_bytes(size)}" for name, size in row.buffers[:3])
-        more = f", {len(row.buffers) - 3} more" if len(row.buffers) > 3 else ""
-        out.append(
-            cut(f"  {row.graph}  {num_bytes(row.bytes)} at {row.call or 'an unknown kernel'}: {owners}{more}", width)
-        )
+        owners = listed([f"{name} {num_bytes(size)}" for name, size in row.buffers], 3)
+        where = row.call or "an unknown kernel"
+        out.append(cut(f"  {row.graph}  {num_bytes(row.bytes)} at {where}: {owners}", width))
     return out
 
 

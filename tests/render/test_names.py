@@ -135,9 +135,5 @@ def test_recordings_of_one_title_are_told_apart(recording):
 
 def test_a_call_has_one_number_in_view_and_why(recording):
     for call in recording.calls:
-        assert re.search(
-            rf"^ {re.escape(call.kernel)}:{labels.call_number(call)} ",
-            terminal.render(recording, everything=True),
-            re.M,
-        )
+        assert re.search(rf"^ {re.escape(call.handle)} ", terminal.render(recording, everything=True), re.M)
         assert decisions.call_story(recording, call).startswith(call.handle)
