@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.columns import column, picked, uncollected
 from fxscope.errors import FOREIGN, PassError, TraceError
+from fxscope.index import grouped, index_of
 from fxscope.model import Recording, replace
 from fxscope.readers import compile_log as compile_files
 from fxscope.readers import eager_graph, trace
@@ -81,29 +82,17 @@ def merged(recording: Recording, artefact: Recording) -> Recording:
     A log and a debug folder tell of the same graphs; the folder alone has the scheduler's text, which is taken over
     where the two have the same calls.
     """
-    known = {graph.id for graph in recording.graphs}
-    handles = {
-        graph: [c.handle for c in recording.calls if c.graph == graph] for graph in {c.graph for c in recording.calls}
-    }
-    schedules = list(recording.schedules)
-    for schedule in artefact.schedules:
-        mine = [call.handle for call in artefact.calls if call.graph == schedule.graph]
-        for graph, theirs in handles.items():
-            if mine == theirs and all(item.graph != graph for item in schedules):
-                schedules.append(replace(schedule, graph=graph))
-                break
+    fields = ("graphs", "calls", "links", "sources", "compiles", "schedules")
+    compiled = {name: getattr(artefact, name) for name in fields}
     if recording.calls:
-        return replace(recording, schedules=tuple(schedules), problems=(*recording.problems, *artefact.problems))
-    return replace(
-        recording,
-        graphs=(*recording.graphs, *(graph for graph in artefact.graphs if graph.id not in known)),
-        calls=artefact.calls,
-        links=artefact.links,
-        sources=artefact.sources,
-        compiles=artefact.compiles,
-        schedules=artefact.schedules,
-        problems=(*recording.problems, *artefact.problems),
-    )
+        ours, theirs = (
+            {graph: tuple(call.handle for call in calls) for graph, calls in index_of(item).calls_of_graph.items()}
+            for item in (recording, artefact)
+        )
+        graphs = grouped(ours, ours.__getitem__)  # equal ones in their order
+        found = ((item, graphs.get(theirs.get(item.graph, ()))) for item in artefact.schedules)
+        compiled = {"schedules": tuple(replace(item, graph=free.pop(0)) for item, free in found if free)}
+    return replace(recording, **compiled, problems=(*recording.problems, *artefact.problems))
 
 
 def with_eager_graph(recording: Recording) -> Recording:

@@ -54,14 +54,6 @@ class TritonAccess(NamedTuple):
     dep: MemoryDep | None  # `None` where its address is looked up
     certain: bool  # each place of `dep` is accessed
 
-    @property
-    def loaded(self) -> bool:
-        return self.what == "load"
-
-    @property
-    def gathers(self) -> bool:
-        return self.dep is None
-
 
 def body_of(kernel: Kernel) -> str:
     return kernel.source[kernel.source.rfind("@triton.jit") :]
@@ -78,7 +70,7 @@ def numels(call: Call, kernel: Kernel) -> dict[str, int]:
 
 def by_pointer(call: Call, kernel: Kernel) -> dict[tuple[str, bool], list[TritonAccess]]:
     """(Argument, whether it is loaded) → its accesses."""
-    return grouped(accesses_of(body_of(kernel), numels(call, kernel)), lambda item: (item.pointer, item.loaded))
+    return grouped(accesses_of(body_of(kernel), numels(call, kernel)), lambda item: (item.pointer, item.what == "load"))
 
 
 def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:

@@ -159,7 +159,7 @@ def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]
         slow_ops=len(_SLOW.findall(body)),
         slowest_ops=len(_SLOWEST.findall(body)),
         reduced=len(_REDUCED.findall(body)),
-        gathers=sum(access.gathers for accesses in every.values() for access in accesses if access.loaded),
+        gathers=sum(access.dep is None for (_, loaded), found in every.items() for access in found if loaded),
         strided="ynumel" in sizes or (hint is not None and hint[1] == "OUTER"),
         atomic="tl.atomic_" in body,
     )
