@@ -66,8 +66,7 @@ class Collected:
     """Everything of one log or folder, before it becomes a recording."""
 
     where: str
-    limit: int  # of bytes, unpacked
-    trusted: bool = False  # the user gave the limit
+    limit: int | None  # of bytes, unpacked, as the user gave it
     size: int = 0  # read so far
     graphs: list[Graph] = field(default_factory=list)
     found: list[InductorGraph] = field(default_factory=list)
@@ -77,9 +76,9 @@ class Collected:
     num_entries: int = 0
 
     def count(self, size: int, path: Path, limit: int | None = None) -> None:
-        """Count bytes that were read. Raises TraceError beyond the limit, or the lower one of this file."""
+        """Count bytes that were read. Raises TraceError beyond the user's limit, else beyond `MAX_BYTES` or this file's."""
         self.size += size
-        limit = min(self.limit, limit or self.limit)
+        limit = self.limit or min(limit or MAX_BYTES, MAX_BYTES)
         if self.size > limit:
             raise TraceError(
                 f"{path} and what was read before it have more than {num_bytes(limit)} unpacked. "
@@ -148,7 +147,7 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
         files = [file for found in ranks.values() for file in found]
     if not files:
         raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
-    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
+    collected = Collected(where=path.name, limit=max_bytes)
     for file in files:
         _Log(file, collected).read()
     if not collected.num_entries:
@@ -161,7 +160,7 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
 
 def artifacts(path: Path, *names: str, max_bytes: int | None = None) -> list[tuple[str, str, Any]]:
     """(Compile id, name, value) of a log's JSON artifacts of these names, in order; damaged ones are left out."""
-    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES)
+    collected = Collected(where=path.name, limit=max_bytes)
     found: list[tuple[str, str, Any]] = []
     for entry, payload in _entries(path, collected):
         about = entry.get("artifact")
@@ -204,8 +203,8 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
 
 def _lines(path: Path, collected: Collected) -> Iterator[bytes]:
     with open_trace(path) as file:
-        # A packed log is unpacked within the same bound as a packed trace, unless the user gave one.
-        packed = isinstance(file, Unpacked) and not collected.trusted
+        # A packed log is unpacked within the same bound as a packed trace.
+        packed = isinstance(file, Unpacked)
         limit = collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
         rest, began = b"", False
         while data := file.read(CHUNK_BYTES):
@@ -501,7 +500,7 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
                 "everything came out of its cache)."
             )
         raise TraceError(f"{path} holds no output_code.py: it is not a debug folder of TORCH_COMPILE_DEBUG=1.")
-    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
+    collected = Collected(where=path.name, limit=max_bytes)
     logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
     sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []
     # Named model__N_direction_i.j: forward and backward of one N belong together.

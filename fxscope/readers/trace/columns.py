@@ -309,15 +309,20 @@ def link(trace: Trace) -> None:
     device = np.flatnonzero(trace.category >= KERNEL)
     runtime = np.flatnonzero((trace.category == RUNTIME) & (trace.correlation >= 0))
     launcher, _ = find_rows(trace.correlation[runtime], runtime, trace.correlation[device])
-    op = np.where(launcher >= 0, nearest(trace.parent, trace.category == CPU_OP)[launcher], -1)
+    op, trace.op[device] = ops_of(trace, launcher, trace.external_id[device])
+    by_external = trace.op[device] != op
+    trace.launcher[device] = trace.issuer[device] = launcher
+    trace.op_evidence[device] = np.where(by_external, t.BY_EXTERNAL_ID, np.where(op >= 0, t.BY_CORRELATION, t.UNKNOWN))
+
+
+def ops_of(
+    trace: Trace, calls: NDArray[np.integer], external: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The op around each call, -1 for none; and the same with the one op that has the external id where there is none."""
+    around = np.where(calls >= 0, nearest(trace.parent, trace.category == CPU_OP)[calls], -1)
     ops = np.flatnonzero((trace.category == CPU_OP) & (trace.external_id >= 0))
-    by_external, count = find_rows(trace.external_id[ops], ops, trace.external_id[device])
-    # An external id that several ops have decides nothing.
-    fallback = (op < 0) & (by_external >= 0) & (count == 1)
-    trace.launcher[device] = launcher
-    trace.op[device] = np.where(fallback, by_external, op)
-    trace.op_evidence[device] = np.where(fallback, t.BY_EXTERNAL_ID, np.where(op >= 0, t.BY_CORRELATION, t.UNKNOWN))
-    trace.issuer[device] = launcher
+    by_id, count = find_rows(trace.external_id[ops], ops, external)
+    return around, np.where((around < 0) & (count == 1), by_id, around)  # an id of several ops decides nothing
 
 
 def find_rows(

@@ -59,6 +59,8 @@ class Replay:
 
 def captures_of(trace: Trace) -> list[Capture]:
     """The captures of a trace in order of time."""
+    from fxscope.readers.trace.columns import ops_of
+
     marks = _rows_named(trace, _CAPTURE)
     open_since: dict[int, int] = {}
     windows: list[tuple[int, int, int]] = []
@@ -84,7 +86,7 @@ def captures_of(trace: Trace) -> list[Capture]:
             found.append(
                 Capture(
                     calls=mine,
-                    ops=_ops_of(trace, mine),
+                    ops=ops_of(trace, mine, trace.external_id[mine])[1].astype(np.int64),
                     begin_ns=begin,
                     end_ns=end,
                     kernels=[
@@ -232,16 +234,6 @@ def _label(trace: Trace, row: int) -> str:
 
 def _number(args: Args | None, field: str) -> int | None:
     return whole(getattr(args, field)) or None if args is not None else None
-
-
-def _ops_of(trace: Trace, calls: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The op around each call, else the one op that has its external id; -1 for none."""
-    from fxscope.readers.trace.columns import find_rows, nearest
-
-    op = nearest(trace.parent, trace.category == t.CPU_OP)[calls].astype(np.int64)
-    ops = np.flatnonzero((trace.category == t.CPU_OP) & (trace.external_id >= 0))
-    by_id, count = find_rows(trace.external_id[ops], ops, trace.external_id[calls])
-    return np.where((op < 0) & (count == 1), by_id, op)
 
 
 def _rows_named(trace: Trace, pattern: re.Pattern[str]) -> NDArray[np.int64]:

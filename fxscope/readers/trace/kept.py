@@ -73,13 +73,14 @@ class Kept:
         """Return what could not be read of the trace, and how many launches lead to no op."""
         trace = self.trace
         found = list(trace.problems)
+
+        def say(message: str, remedy: str | None = None) -> None:
+            found.append(Problem(where=trace.path.name, message=message, remedy=remedy))
+
         if (unread := trace.unread_device) is not None:
             known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace", "cpu_instant_event"}
             kinds = ", ".join(sorted(trace.categories - known)) or "none"
-            message = (
-                f"no device event of the {unread} is known (other kinds of events: {kinds}): its work is not shown"
-            )
-            found.append(Problem(where=trace.path.name, message=message))
+            say(f"no device event of the {unread} is known (other kinds of events: {kinds}): its work is not shown")
         if not self.on_device:
             return tuple(found)
         rows = self.launch_rows[trace.op[self.launch_rows] < 0]
@@ -88,25 +89,19 @@ class Kept:
         calls = Counter(trace.name_of(row) for row in launcher[launcher >= 0].tolist())
         lost = int((launcher < 0).sum())
         of_all = f"of {len(self.launch_rows)} device events"
-        where = trace.path.name
         if len(replayed):
             graphs = counted(len(np.unique(trace.graph[replayed])), "graph")
-            message = f"{len(replayed)} {of_all} are replays of {graphs}: their ops are in the trace of the capture"
-            if trace.num_own < len(trace) or trace.windows:
-                message = (
-                    f"{len(replayed)} {of_all} are replays of {graphs} that no capture here fits: their ops are unknown"
-                )
-            found.append(Problem(where=where, message=message, remedy="Give the capture's trace: --capture FILE."))
+            has_capture = trace.num_own < len(trace) or trace.windows
+            end = " that no capture here fits: their ops are unknown"
+            end = end if has_capture else ": their ops are in the trace of the capture"
+            say(f"{len(replayed)} {of_all} are replays of {graphs}{end}", "Give the capture's trace: --capture FILE.")
         if calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
-            message = f"{calls.total()} {of_all} were launched outside of any op ({by}): no op is known of them"
-            found.append(Problem(where=where, message=message))
+            say(f"{calls.total()} {of_all} were launched outside of any op ({by}): no op is known of them")
         if trace.steps and len(early := launched_before(trace)):
-            message = f"{len(early)} device events were launched before the recording: busy time, and in no step"
-            found.append(Problem(where=where, message=message))
+            say(f"{len(early)} device events were launched before the recording: busy time, and in no step")
         if lost:
-            message = f"{lost} {of_all} have neither a launch nor an external id: they are unattributed"
-            found.append(Problem(where=where, message=message))
+            say(f"{lost} {of_all} have neither a launch nor an external id: they are unattributed")
         return tuple(found)
 
     @property
