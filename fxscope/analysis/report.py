@@ -254,7 +254,7 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
         both = " (forward + backward)" if "backward" in directions else ""
         parts.append(f"{counted(len(compiled), 'compiled graph')}{both}")
     elif traced_regions.regions_of(recording):
-        regions = {region.compile_id for region in traced_regions.regions_of(recording)}
+        regions = {title.partition(",")[0] for title in traced_regions.regions_of(recording)}
         parts.append(counted(len(regions), "compiled region"))
     if compiled and not is_compiled(recording):
         if failures:
@@ -592,16 +592,10 @@ def _lines(text: str) -> list[str]:
 
 def replays(recording: Recording) -> int:
     """Return how many launches are replays of a CUDA graph."""
-    graphs = column(recording.launches, "cuda_graph")
-    called = {*column(recording.ops, "name")} or {
-        name for names in column(recording.launches, "runtime") for name in names
-    }
-    if not any("GraphLaunch" in name for name in called):
-        return len(graphs) - graphs.count(None)
-    return sum(
-        graph is not None or any("GraphLaunch" in name for name in names)
-        for graph, names in zip(graphs, column(recording.launches, "runtime"), strict=True)
-    )
+    runtimes = column(recording.launches, "runtime")
+    replaying = {names for names in set(runtimes) if any("GraphLaunch" in name for name in names)}
+    pairs = zip(column(recording.launches, "cuda_graph"), runtimes, strict=True)
+    return sum(graph is not None or names in replaying for graph, names in pairs)
 
 
 def cuda_graphs(recording: Recording) -> CudaGraphs:

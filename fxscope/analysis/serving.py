@@ -96,8 +96,9 @@ def serving(recording: Recording) -> Serving | None:
     rows: dict[ServingPhase | None, list[int]] = defaultdict(list)
     starts = [item.start_ns for item in passes]
     for row, launched in enumerate(column(recording.launches, "launched_ns")):
-        place = -1 if launched is None else bisect_right(starts, launched) - 1
-        inside = place >= 0 and launched < passes[place].end_ns
+        at = -1 if launched is None else launched
+        place = bisect_right(starts, at) - 1
+        inside = place >= 0 and at < passes[place].end_ns
         rows[passes[place].phase if inside else None].append(row)
     durations, graphs, calls = (
         column(recording.launches, field) for field in ("duration_ns", "cuda_graph", "correlation")
