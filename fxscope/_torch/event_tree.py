@@ -13,6 +13,8 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import math
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -21,6 +23,7 @@ from torch._C._profiler import _EventType as EventType
 from fxscope._torch import nodes as live
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
+from fxscope.index import COMPILING
 from fxscope.model import Item, Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, is_dispatched
 
@@ -132,6 +135,8 @@ class EventTree:
             children = event.children
             if not children and event.tag in _CALLS:
                 continue
+            if event.tag == EventType.TorchOp and event.name.endswith(COMPILING):
+                continue  # what is in it is the compiler's
             try:
                 inner = self._enter(event, around)
                 places = _places(inner.frame, children) if inner.frame is not None else {}
@@ -193,11 +198,26 @@ class EventTree:
 
 
 def _cut(results: Any) -> tuple[int | None, int]:
-    """Return when the first op begins that is beyond `MOST_OPS`, None if there is none, and the number of those."""
+    """Return when the first op begins that is beyond `MOST_OPS`, None if there is none, and the number of those.
+
+    What the compiler runs does not count: to choose kernels it runs more than the program.
+    """
     events = results.events()
     if len(events) <= MOST_OPS:
         return None, 0
-    starts = sorted(event.start_ns() for event in events if is_dispatched(event.name()))
+    phases: dict[int, list[tuple[int, int]]] = {}
+    for event in sorted((item for item in events if item.name().endswith(COMPILING)), key=lambda item: item.start_ns()):
+        mine = phases.setdefault(event.start_thread_id(), [])
+        end = event.start_ns() + event.duration_ns()
+        if not mine or end > mine[-1][1]:
+            mine.append((event.start_ns(), end))
+
+    def is_compiling(event: Any) -> bool:
+        mine = phases.get(event.start_thread_id(), ())
+        place = bisect_right(mine, (event.start_ns(), math.inf)) - 1
+        return place >= 0 and event.start_ns() < mine[place][1]
+
+    starts = sorted(event.start_ns() for event in events if is_dispatched(event.name()) and not is_compiling(event))
     return (starts[MOST_OPS], len(starts) - MOST_OPS) if len(starts) > MOST_OPS else (None, 0)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of
 from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
+from fxscope.index import COMPILING
 from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
 from fxscope.readers.trace.graphs import REPLAY
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
-COMPILING = " (dynamo_timed)"
 COMPILED = "compile (dynamo_timed)"  # of the outermost phases: the step is one in which something was compiled
 _COMPILED_CALL = "## Call CompiledFxGraph"
 _MODE = "PythonDispatchMode"

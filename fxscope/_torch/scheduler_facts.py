@@ -464,7 +464,7 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
 
 
 def peak_memory(graph: Any) -> PeakMemory | None:
-    """Return what is alive at the peak of a scheduled graph, as Inductor estimates it; `None` where it runs nothing."""
+    """Return what is alive at the peak of a scheduled graph, as Inductor plans it; `None` where it runs nothing."""
     from torch._inductor import memory
     from torch.utils._ordered_set import OrderedSet
 
@@ -475,15 +475,21 @@ def peak_memory(graph: Any) -> PeakMemory | None:
     inputs = memory.get_freeable_input_buf(nodes, OrderedSet(graph.graph_inputs.keys()))
     memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
-    peak, sizes = memory.estimate_peak_memory(nodes, inputs, outputs)
-    step = max(range(len(nodes)), key=sizes.__getitem__)
-    alive = [item for item in ranges if item.start_step <= step and (item.end_step == -1 or step <= item.end_step)]
     # The tuple of an extern's results is allocated as a whole and freed item by item.
-    owners = sorted(((str(item.buffer.get_name()), int(item.size_free)) for item in alive), key=lambda item: -item[1])
+    spans = [
+        (item.start_step, len(nodes) if item.end_step == -1 else item.end_step, item)
+        for item in ranges
+        if item.size_free
+    ]
+    sizes = [
+        sum(int(item.size_free) for start, end, item in spans if start <= step <= end) for step in range(len(nodes))
+    ]
+    step = max(range(len(nodes)), key=sizes.__getitem__)
+    alive = [(str(item.buffer.get_name()), int(item.size_free)) for start, end, item in spans if start <= step <= end]
     return PeakMemory(
-        bytes=int(peak),
+        bytes=sizes[step],
         scheduler_nodes=tuple(member.get_name() for member in nodes[step].get_nodes()),
-        buffers=tuple((name, size) for name, size in owners if size),
+        buffers=tuple(sorted(alive, key=lambda item: -item[1])),
     )
 
 

@@ -36,3 +36,13 @@ def test_the_peak_is_the_sum_of_what_is_alive(program, peak: int) -> None:
     shown = "\n".join(lines(report(recording), everything=True))
     assert f"{peak / 1e6:.2f} MB at {row.call}" in shown
     assert "Memory peak of each" not in "\n".join(lines(report(recording)))
+
+
+def test_what_the_backward_needs_is_alive_at_the_forwards_peak() -> None:
+    """An H200 allocated 18,874,368 bytes in this forward (`torch.cuda.max_memory_allocated`, torch 2.11)."""
+    torch._dynamo.reset()
+    model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024))
+    recording = fxscope.record(model, torch.ones(512, 1024), compile=True, backward=True, target="h200")
+    peaks = {item.graph: item.peak_memory for item in recording.schedules}
+    (forward,) = (peak for graph, peak in peaks.items() if "forward" in graph)
+    assert forward.bytes == sum(size for _, size in forward.buffers) == 18_874_368
