@@ -195,3 +195,16 @@ def test_a_module_without_a_spec_is_imported_as_without_fxscope(tmp_path) -> Non
         torch.ones(2).sin()
     assert module.x == 3 and recorder.failure is None
     assert "imports" in {problem.where for problem in recorder.recording.problems}
+
+
+@pytest.mark.cpp
+def test_ops_of_the_compiler_do_not_count(monkeypatch) -> None:
+    monkeypatch.setattr(event_tree, "MOST_OPS", 100)
+    torch._dynamo.reset()
+    compiled = torch.compile(nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8)))
+    with Recorder(max_seconds=60) as recorder, torch.no_grad():
+        for _ in range(5):
+            compiled(torch.ones(2, 8))
+    tree = recorder._session.trees if recorder._session else {}
+    assert [item.num_cut for item in tree.values()] == [0]
+    assert len(recorder.recording.steps) >= 3
