@@ -21,7 +21,7 @@ import time
 import warnings
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -29,10 +29,9 @@ from fxscope import store
 from fxscope._torch import own_trace, probe, profiler, restore, running, stopwatch
 from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import MOST_OPS
-from fxscope._torch.inductor import Facts, InductorCapture
+from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
-from fxscope._torch.processes import Processes
 from fxscope._torch.steps import DEFAULT_STEPS, Durations, StepWatch
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
 from fxscope.index import index_of
@@ -41,7 +40,7 @@ from fxscope.readers import eager_graph
 from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
@@ -115,7 +114,7 @@ def record(
             progress=progress,
         )
     title = title or _title(model)
-    with _Only(title), restore.restored(model, inputs, kwargs or {}) as problems:
+    with _alone(title), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup, progress or (lambda _: None))
         recording = job.eager() if options is None else job.compiled(bypass_caches=bypass_caches, numerics=numerics)
@@ -123,38 +122,29 @@ def record(
     return _finish(recording)
 
 
-class _Only:
-    """There is one Kineto session and one set of hooks: one recording at a time."""
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-
-    def __enter__(self) -> None:
-        if _current:
-            raise CaptureError(
-                f"a recording ({_current[0]}) is already running in this process: end it before starting another."
-            )
-        _current.append(self.title)
-
-    def __exit__(self, *_: object) -> None:
+@contextlib.contextmanager
+def _alone(title: str) -> Generator[None]:
+    """Refuse a second recording: there is one Kineto session and one set of hooks."""
+    if _current:
+        message = f"a recording ({_current[0]}) is already running in this process"
+        raise CaptureError(f"{message}: end it before starting another.")
+    _current.append(title)
+    try:
+        yield
+    finally:
         _current.clear()
 
 
-class _Job:
+class _Job(NamedTuple):
     """One `record(model, …)`: the runs it takes and what each is for."""
 
-    def __init__(
-        self,
-        run: Callable[[], Any],
-        model: Any,
-        inputs: Sequence[Any],
-        kwargs: Mapping[str, Any],
-        steps: int,
-        warmup: int,
-        say: Callable[[str], None],
-    ) -> None:
-        self.run, self.model, self.inputs, self.kwargs = run, model, inputs, kwargs
-        self.steps, self.warmup, self.say = steps, warmup, say
+    run: Callable[[], Any]
+    model: Any
+    inputs: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    steps: int
+    warmup: int
+    say: Callable[[str], None]
 
     def eager(self) -> Recording:
         """First one call with shapes, stacks and memory for the op tree; then the times, without them."""
@@ -171,7 +161,7 @@ class _Job:
                     observed = own_trace.prepare(path, tree, names)
                     problems = observed.problems
                     with contextlib.suppress(TraceError):  # no event: no op was called
-                        graph = eager_graph.eager_graph(_read(path).ops, observed.facts.ops)
+                        graph = eager_graph.eager_graph(_read(path).ops, observed.facts)
             recording = self.profiled(capture)
         facts = capture.facts()
         if profiler.is_profiling():
@@ -205,7 +195,7 @@ class _Job:
         facts = capture.facts()
         if not facts.graphs:
             raise NothingCapturedError(
-                f"torch.compile captured no graph of {_title(self.model)}: {facts.why_no_graph}. "
+                f"torch.compile captured no graph of {_title(self.model)}: {capture.why_no_graph}. "
                 "TORCH_LOGS=dynamo says what Dynamo met."
             )
         if capture.num_compiles > num_compiles:
@@ -291,7 +281,6 @@ class Recorder:
     ) -> None:
         self._num_calls: int | None = None  # of the program's one model, where those are its steps
         self.recording: Recording | None = None
-        self._processes = Processes()
         self._ended_at = ""  # the bound that ended the observation
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
         self._title = title or "recording"
@@ -300,12 +289,14 @@ class Recorder:
         self._capture: InductorCapture | None = None
         self._names = ModuleNames()
         self._threads: list[str] = []  # names of those that the program started
+        self._num_processes = 0  # of multiprocessing, likewise
         self._session: profiler.Session | None = None
         self.failure: Exception | None = None
 
     def __enter__(self) -> Recorder:
-        self._only = _Only(self._title)
-        self._only.__enter__()
+        only = _alone(self._title)
+        only.__enter__()
+        self._only = only
         self._process = getpid()
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self.recording = self.failure = None
@@ -325,7 +316,7 @@ class Recorder:
             session.start()
             capture.is_our_session = session.is_on
             hooks.guard("optimizer steps", watch.start, hooks)
-            hooks.guard("child processes", self._processes.start, hooks)
+            hooks.wrap("multiprocessing.process:BaseProcess.start", before=self._starts_process)
             atexit.register(self._left_open)
         except Exception as failure:
             self._fail(failure, quiet=False)
@@ -338,6 +329,9 @@ class Recorder:
     def _starts_thread(self, thread: Any) -> None:
         if self._session is not None and self._session.is_on():
             self._threads.append(thread.name)
+
+    def _starts_process(self, _: Any) -> None:
+        self._num_processes += 1
 
     def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
@@ -352,7 +346,7 @@ class Recorder:
     def _close(self) -> None:
         # Whatever fails on the way, here or before: nothing of ours stays in torch.
         with contextlib.ExitStack() as last:
-            last.callback(self._only.__exit__)
+            last.push(self._only)
             if self._session is not None:
                 last.callback(self._session.hooks.close)
                 last.callback(self._session.hooks.guard, "profiler", self._session.pause)
@@ -416,7 +410,7 @@ class Recorder:
             environment=environment(),
             step_times=times,
             memory=recording.memory or running.peak_memory(),
-            unobserved=(*recording.unobserved, *self._unobserved(self._capture.num_unexplained)),
+            unobserved=(*recording.unobserved, *self._unobserved()),
             problems=(*recording.problems, *problems),
         )
         recording = _with_facts(recording, facts)
@@ -433,9 +427,8 @@ class Recorder:
             return f"only one thread is recorded, and the program started {_threads(self._threads)}: {remedy}"
         return "does it call PyTorch in this process?"
 
-    def _unobserved(self, cached: int) -> list[Unobserved]:
-        """Return what ran unseen; `cached`: graphs that came out of a cache without evidence."""
-        watch, found = self._watch, []
+    def _unobserved(self) -> list[Unobserved]:
+        watch, found = self._watch, list[Unobserved]()
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
             count = watch.durations.count
@@ -448,10 +441,10 @@ class Recorder:
         if self._threads:
             detail = f"ops in {_threads(self._threads)}, which the program started"
             found.append(Unobserved(what="threads", count=len(self._threads), detail=detail))
-        if cached:
-            detail = f"{counted(cached, 'graph')} that came out of a cache with no evidence"
-            found.append(Unobserved(what="caches", count=cached, detail=detail))
-        return [*found, *self._processes.unobserved()]
+        if self._num_processes:
+            detail = f"{counted(self._num_processes, 'child process', 'child processes')}, not followed"
+            found.append(Unobserved(what="children", count=self._num_processes, detail=detail))
+        return found
 
     def _of_traces(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
         """Return what the first trace that holds events says, and the eager graph with it."""
@@ -470,7 +463,7 @@ class Recorder:
             # A session that ended before it was active, or as it became so, has at most an annotation.
             if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
                 continue
-            facts = observed.facts.ops
+            facts = observed.facts
             if theirs:
                 graph = eager_graph.eager_graph(eager_graph.first_step(recording.ops), facts)
                 ties = eager_graph.tie(recording.ops, graph)
@@ -514,7 +507,7 @@ def start_up_of(observed: own_trace.Observed) -> StartUp | None:
     return StartUp(
         duration_us=span.end - span.start,
         compile_us=observed.compile_us or None,
-        ops=eager_graph.start_up_ops(observed.start_up, observed.facts.ops),
+        ops=eager_graph.start_up_ops(observed.start_up, observed.facts),
     )
 
 
@@ -591,19 +584,11 @@ def _times_while_recording(recording: Recording) -> StepTimes | None:
     return durations.summary(0, when="recording")
 
 
-def _with_facts(recording: Recording, facts: Facts) -> Recording:
-    return replace(
-        recording,
-        graphs=(*recording.graphs, *facts.graphs),
-        calls=(*recording.calls, *facts.calls),
-        links=(*recording.links, *facts.links),
-        sources=(*recording.sources, *facts.sources),
-        schedules=(*recording.schedules, *facts.schedules),
-        rewrites=(*recording.rewrites, *facts.rewrites),
-        near_misses=(*recording.near_misses, *facts.near_misses),
-        compiles=(*recording.compiles, *facts.compiles),
-        problems=(*recording.problems, *facts.problems, *(probe.missing(facts.problems) if facts.graphs else ())),
-    )
+def _with_facts(recording: Recording, facts: Recording) -> Recording:
+    facts = replace(facts, problems=(*facts.problems, *(probe.missing(facts.problems) if facts.graphs else ())))
+    added = {name: getattr(facts, name) for name in facts.__struct_fields__}
+    both = {name: (*getattr(recording, name), *items) for name, items in added.items() if isinstance(items, tuple)}
+    return replace(recording, **both)
 
 
 def _finish(recording: Recording) -> Recording:

@@ -48,4 +48,3 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     example: tuple[str, ...] = ()  # the inputs of the run, as words
     ran: Called | None = None
-    contrasts: tuple[tuple[str, tuple[str, ...]], ...] = ()  # other inputs, and the ops that were called for them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import functools
 import importlib
@@ -12,9 +13,12 @@ import re
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fxscope.errors import NOT_PYTHON, CaptureError, one_line
+from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
@@ -138,12 +142,20 @@ def call_factory(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[s
     return items[0], tuple(inputs), keywords
 
 
-def raised(title: str, error: BaseException) -> CaptureError:
-    """Return what to raise where a model raised, with what to do about it."""
-    advice = "Run it without fxscope to see the whole traceback."
-    if "InvalidCxxCompiler" in str(error):
-        advice = "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."
-    return CaptureError(f"{title} raised {described(error)}. {advice}")
+@contextlib.contextmanager
+def explained_errors(title: str) -> Generator[None]:
+    """Raise CaptureError where a model raises, with what to do about it."""
+    try:
+        yield
+    except FxscopeError:
+        raise
+    except (Exception, SystemExit) as error:
+        advice = "Run it without fxscope to see the whole traceback."
+        if "InvalidCxxCompiler" in str(error):
+            advice = (
+                "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."
+            )
+        raise CaptureError(f"{title} raised {described(error)}. {advice}") from None
 
 
 def described(error: BaseException) -> str:

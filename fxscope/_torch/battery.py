@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import torch
 from torch.nn import functional
+from torch.utils.benchmark import Timer
 
 from fxscope.errors import one_line
 
@@ -166,18 +167,9 @@ def packed(recording: Any) -> dict[str, Any]:
     }
 
 
-def timed(run: Callable[[], Any], repeats: int) -> float:
-    """The wall time of a call in µs, the device having finished: the median of five groups of calls."""
-    groups: list[float] = []
-    run()
-    for _ in range(5):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        for _ in range(repeats):
-            run()
-        torch.cuda.synchronize()
-        groups.append((time.perf_counter() - begin) / repeats * 1e6)
-    return statistics.median(groups)
+def timed(run: Callable[[], Any]) -> float:
+    """The wall time of a call in µs, the device having finished: the median of groups of calls."""
+    return Timer("run()", globals={"run": run}).blocked_autorange(min_run_time=0.1).median * 1e6
 
 
 def launch_costs() -> dict[str, Any]:
@@ -189,7 +181,7 @@ def launch_costs() -> dict[str, Any]:
         with torch.cuda.graph(graph):
             for _ in range(count):
                 x.add_(1.0)
-        found[f"replay_{count}_us"] = timed(graph.replay, 100)
+        found[f"replay_{count}_us"] = timed(graph.replay)
     return found
 
 
@@ -199,12 +191,12 @@ def rates() -> dict[str, float]:
     total = torch.cuda.get_device_properties(0).total_memory
     source = torch.ones(min(2 << 30, total // 8), dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
-    found["copy_bytes_per_s"] = 2 * source.numel() / timed(lambda: target.copy_(source), 5) * 1e6
+    found["copy_bytes_per_s"] = 2 * source.numel() / timed(lambda: target.copy_(source)) * 1e6
     for dtype, size in ((BF16, 8192), (F16, 8192), (F32, 4096)):
         a, b = (torch.randn(size, size, device="cuda").to(dtype) for _ in range(2))
-        found[str(dtype).removeprefix("torch.")] = 2 * size**3 / timed(lambda a=a, b=b: a @ b, 5) * 1e6
+        found[str(dtype).removeprefix("torch.")] = 2 * size**3 / timed(lambda a=a, b=b: a @ b) * 1e6
     with matmul_precision("high"):
-        found["tfloat32"] = 2 * 4096**3 / timed(lambda: a @ b, 5) * 1e6
+        found["tfloat32"] = 2 * 4096**3 / timed(lambda: a @ b) * 1e6
     return found
 
 

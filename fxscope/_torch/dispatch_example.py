@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.autograd import DeviceType
@@ -13,9 +13,6 @@ from torch.utils._pytree import tree_map_only
 from fxscope._torch import dispatch_table
 from fxscope.dispatch_model import Called
 from fxscope.errors import FxscopeError, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MARK = "fxscope::example"
 _VALUES: dict[str, tuple[Any, ...]] = {
@@ -125,33 +122,6 @@ def words(op: Any, arguments: list[Any]) -> list[str]:
             item.has_default_value() and not isinstance(value, (torch.Tensor, list)) and value == item.default_value
         )
     ]
-
-
-def contrasts(name: str, arguments: list[Any], ran: Called) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Run the op on inputs that differ in one thing, and return the differences that changed what it calls."""
-    op = dispatch_table.overload(name)
-    base = [child.name for child in ran.children]
-    found: list[tuple[str, tuple[str, ...]]] = []
-    for what, other in _variants(op, arguments):
-        try:
-            called = [child.name for child in run(name, other).children]
-        except Exception:
-            continue  # the op does not take these: nothing to tell
-        if called != base:
-            found.append((what, tuple(called)))
-    return tuple(found)
-
-
-def _variants(op: Any, arguments: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    if op._schema.is_mutable:
-        return
-    for position, (item, value) in enumerate(zip(op._schema.arguments, arguments, strict=False)):
-        if str(item.type) == "Optional[Tensor]" and isinstance(value, torch.Tensor):
-            yield f"without {item.name}", [*arguments[:position], None, *arguments[position + 1 :]]
-    first = arguments[0] if arguments else None
-    if isinstance(first, torch.Tensor) and first.dim() >= 2:
-        extra = first.detach().expand(2, *first.shape).contiguous().requires_grad_(first.requires_grad)
-        yield f"with a {extra.dim()}-D {op._schema.arguments[0].name}", [extra, *arguments[1:]]
 
 
 def _words(item: Any) -> str:

@@ -39,12 +39,8 @@ def device_of() -> tuple[str | None, dict[str, Any] | None]:
     """The name and properties of the device that programs here run on: the CUDA device, else the CPU."""
     if torch.cuda.is_available():
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
-        found: dict[str, Any] = {}
-        for name in dir(properties):
-            value = getattr(properties, name, None)
-            if not name.startswith("_") and isinstance(value, (bool, int, float, str)):
-                found[name] = value
-        return properties.name, found
+        values = {name: getattr(properties, name, None) for name in dir(properties) if not name.startswith("_")}
+        return properties.name, {name: value for name, value in values.items() if isinstance(value, (int, float, str))}
     return cpu_name(), {"num_threads": torch.get_num_threads(), "capability": torch.backends.cpu.get_cpu_capability()}
 
 

@@ -28,7 +28,7 @@ from fxscope.model import Item, Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, is_dispatched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fxscope._torch.module_names import ModuleNames
 
@@ -63,14 +63,6 @@ class SeenOp(Item, frozen=True, kw_only=True):
     backward: bool = False
 
 
-class SessionFacts(NamedTuple):
-    """Facts of a session, by external id."""
-
-    ops: dict[int, SeenOp]
-    names: dict[int, str]  # of every op in the tree
-    calls: list[tuple[int, int]]  # for each module that no other module called: its first op, and the module's number
-
-
 class _Around(NamedTuple):
     """The context of an event."""
 
@@ -93,12 +85,11 @@ class _Raw:
         self.allocated: dict[int, None] = {}  # allocations that outlive the op, in order
 
 
-def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> SessionFacts:
-    """Say what a session's tree says; `concrete`: external id → the trace's "Concrete Inputs"."""
+def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> dict[int, SeenOp]:
+    """Return external id → op of a session; `concrete`: external id → the trace's "Concrete Inputs"."""
     names.read(tree.parameters)
     with quiet(), torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore
-        ops = _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
-    return SessionFacts(ops, tree.names, tree.calls)
+        return _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
 
 
 class EventTree:
@@ -110,8 +101,7 @@ class EventTree:
 
     def __init__(self, results: Any) -> None:
         self.raws: list[_Raw] = []
-        self.names: dict[int, str] = {}
-        self.calls: list[tuple[int, int]] = []
+        self.calls: list[tuple[int, int]] = []  # of modules that no other called: the first op, and the module's number
         self.parameters: dict[int, tuple[int, dict[str, int]]] = {}  # module → outermost one, and name → TensorImpl
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
@@ -175,7 +165,6 @@ class EventTree:
 
     def _op(self, event: Any, around: _Around) -> _Around:
         name = event.name
-        self.names[event.correlation_id] = name
         if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:
@@ -246,11 +235,15 @@ def _source(file: str, line: int | None, function: str) -> Source:
 
 
 def _device(event: Any) -> str:
-    for item in event.extra_fields.inputs:
+    return next((tensor.device.type.upper() for _, tensor in _tensors(event.extra_fields.inputs)), "CPU")
+
+
+def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield each tensor of an event's inputs, with its argument's position."""
+    for position, item in enumerate(inputs):
         for tensor in item if isinstance(item, list) else (item,):
             if hasattr(tensor, "impl_ptr"):
-                return tensor.device.type.upper()
-    return "CPU"
+                yield position, tensor
 
 
 @functools.lru_cache(maxsize=4096)
@@ -297,21 +290,19 @@ class _Identity:
         inputs: list[SeenTensor] = []
         mutates: list[int] = []
         impls: list[int] = []
-        for index, item in enumerate(raw.inputs):
-            for tensor in item if isinstance(item, list) else (item,):
-                if not hasattr(tensor, "impl_ptr"):
-                    continue
-                if schema is not None and _is_written(schema, index):
-                    mutates.append(len(inputs))
-                inputs.append(self._read(tensor))
-                impls.append(tensor.impl_ptr)
+        for index, tensor in _tensors(raw.inputs):
+            if schema is not None and _is_written(schema, index):
+                mutates.append(len(inputs))
+            inputs.append(self._read(tensor))
+            impls.append(tensor.impl_ptr)
         values = self._concrete.get(raw.id, ())
         replayed = _replay(raw.name, raw.overload, tuple(_frozen(item) for item in raw.inputs), tuple(values))
-        aliases = self._aliases(raw, schema, inputs, mutates, replayed)
+        aliases = self._aliases(raw, schema, mutates, replayed)
         outputs = tuple(meta for meta, _ in replayed or ())
         for index in mutates:
             self._writers[inputs[index].storage] = self._bound[impls[index]] = position
-        self._gave(position, raw, inputs, mutates, aliases, outputs)
+        if not mutates:
+            self._gave(position, list(raw.allocated), inputs, aliases, outputs)
         backward = raw.around.sequence is not None
         number = raw.around.sequence if backward else raw.sequence
         return SeenOp(
@@ -351,12 +342,7 @@ class _Identity:
         return self._writers.get(storage)
 
     def _aliases(
-        self,
-        raw: _Raw,
-        schema: Any,
-        inputs: Sequence[SeenTensor],
-        mutates: Sequence[int],
-        replayed: Sequence[tuple[TensorMeta, int | None]] | None,
+        self, raw: _Raw, schema: Any, mutates: Sequence[int], replayed: Sequence[tuple[TensorMeta, int | None]] | None
     ) -> tuple[int, ...] | None:
         if schema is None:
             return None
@@ -373,17 +359,8 @@ class _Identity:
         return () if all(0 in meta.shape for meta, _ in replayed or ()) else None
 
     def _gave(
-        self,
-        position: int,
-        raw: _Raw,
-        inputs: Sequence[SeenTensor],
-        mutates: Sequence[int],
-        aliases: tuple[int, ...] | None,
-        outputs: Sequence[TensorMeta],
+        self, position: int, fresh: list[int], inputs: list[SeenTensor], aliases: Any, outputs: Sequence[TensorMeta]
     ) -> None:
-        if mutates:
-            return
-        fresh = list(raw.allocated)
         self._writers.update(dict.fromkeys(fresh, position))
         storages = fresh or [inputs[index].storage for index in aliases or ()]
         if aliases is None and not fresh:
@@ -398,16 +375,11 @@ class _Identity:
             return self._sources.get(number) if number is not None else None
         source = raw.around.place
         if raw.around.module is not None:
-            path, kind = self._names.of_module(*raw.around.module)
-            source = _in_module(source, path, kind)
+            address, kind, root = raw.around.module
+            source = replace(source or Source(), module=self._names.of_module(address, kind, root), module_type=kind)
         if source is not None and number is not None and number >= 0:
             self._sources[number] = source  # the last op with a number is the one whose node has it
         return source
-
-
-@functools.lru_cache(maxsize=4096)
-def _in_module(source: Source | None, path: str | None, kind: str) -> Source:
-    return replace(source or Source(), module=path, module_type=kind)
 
 
 def _meta(tensor: Any) -> TensorMeta:

@@ -29,18 +29,15 @@ class GeGLUMLP(nn.Module):
         return self.down_proj(activated * up)
 
 
-def here() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """The article's size where there is a GPU, a small one where there is none."""
-    return full() if torch.cuda.is_available() else small()
-
-
 def full() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
     """The article's size: [64, 128, 768] in bfloat16, hidden 3072. On the GPU where there is one."""
     return make(batch=64, sequence=128, dim=768, hidden=3072, dtype=torch.bfloat16)
 
 
-def small() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """A size that a laptop's CPU computes in milliseconds: [4, 64, 256] in float32, hidden 1024."""
+def here() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    """The article's size where there is a GPU, else one that a laptop's CPU computes in milliseconds."""
+    if torch.cuda.is_available():
+        return full()
     return make(batch=4, sequence=64, dim=256, hidden=1024, dtype=torch.float32)
 
 

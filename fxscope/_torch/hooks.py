@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import FxscopeError, one_line
@@ -191,10 +192,7 @@ def has_switch(config: Any, name: str) -> bool:
 
 def switch_value(config: Any, name: str) -> Any:
     """A switch of a torch config module. Raises AttributeError where it has none of that name."""
-    value = config
-    for part in name.split("."):
-        value = getattr(value, part)
-    return value
+    return attrgetter(name)(config)
 
 
 def is_deprecated(config: Any, name: str) -> bool:

@@ -19,12 +19,11 @@ from fxscope.errors import one_line
 from fxscope.model import (
     Compile,
     Graph,
-    Item,
     KernelCall,
     Link,
     NearMiss,
     Node,
-    Problem,
+    Recording,
     Rewrite,
     Schedule,
     Source,
@@ -59,26 +58,6 @@ _OUR_CONFIG = (
     "fx_graph_remote_cache",
 )
 _MAX_GUARDS = 2000
-
-
-class Facts(Item, frozen=True, kw_only=True):
-    """Facts of one capture, ready for a `Recording`."""
-
-    graphs: tuple[Graph, ...] = ()
-    calls: tuple[KernelCall, ...] = ()
-    links: tuple[Link, ...] = ()
-    sources: tuple[SourceText, ...] = ()
-    schedules: tuple[Schedule, ...] = ()
-    rewrites: tuple[Rewrite, ...] = ()
-    near_misses: tuple[NearMiss, ...] = ()
-    compiles: tuple[Compile, ...] = ()
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def why_no_graph(self) -> str:
-        """Return what Dynamo met, where it captured nothing."""
-        met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.problems)
-        return met or "Dynamo skipped every frame"
 
 
 def config_patches(*, bypass_caches: bool = True) -> dict[str, dict[str, Any]]:
@@ -127,7 +106,6 @@ class InductorCapture:
         self.num_lowering = 0  # compiles that Inductor is at, in any thread: a backward is compiled as it first runs
         self.while_lowering: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
         self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
-        self._num_hits = 0  # of Inductor's cache, with nothing kept of their lowering
         self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
 
@@ -180,7 +158,13 @@ class InductorCapture:
         self.hooks.guard("compilation metrics", self._read_metrics)
         self.hooks.close()
 
-    def facts(self) -> Facts:
+    @property
+    def why_no_graph(self) -> str:
+        """Return what Dynamo met, where it captured nothing."""
+        met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.hooks.problems)
+        return met or "Dynamo skipped every frame"
+
+    def facts(self) -> Recording:
         with self._lock:
             hits = _autograd_cache_hits() - self._autograd_hits
             if hits > 0:
@@ -189,7 +173,7 @@ class InductorCapture:
                     f"{hits} graphs came out of the cache: nothing was lowered, so there is no evidence for them",
                     "record with bypass_caches=True (the default)",
                 )
-            return Facts(
+            return Recording(
                 graphs=tuple(sorted(self._graphs.values(), key=_graph_order)),
                 calls=tuple(call for calls in self._calls.values() for call in calls),
                 links=tuple(self._links.values()),
@@ -200,11 +184,6 @@ class InductorCapture:
                 compiles=tuple(self._compiles.values()),
                 problems=tuple(self.hooks.problems),
             )
-
-    @property
-    def num_unexplained(self) -> int:
-        """Return how many graphs came out of a cache, so that nothing is known of how they were made."""
-        return self._num_hits + max(0, _autograd_cache_hits() - self._autograd_hits)
 
     # ------------------------------------------------------------------ Dynamo
 
@@ -359,7 +338,6 @@ class InductorCapture:
             self._name_runs(f"{compile_id}:{direction}:post_grad", result)
             graph_id = f"{compile_id}:{direction}:post_grad"
             if not lowered and code and graph_id not in self._graphs:
-                self._num_hits += 1
                 self.hooks.problem(
                     graph_id,
                     "came out of Inductor's cache: its code is known, but nothing was lowered, so there are no nodes",

@@ -55,11 +55,11 @@ class ModuleNames:
     def of_tensor(self, impl: int) -> str | None:
         return self._tensors.get(impl)
 
-    def of_module(self, address: int, kind: str, root: int) -> tuple[str | None, str]:
-        """(Path from the outermost module, class) of a module; the path is None where it is not known."""
+    def of_module(self, address: int, kind: str, root: int) -> str | None:
+        """Return the path of a module from the outermost one; None where it is not known."""
         if (address, root) not in self._paths:
             self._paths[address, root] = self._path(address, kind, root)
-        return self._paths[address, root], kind
+        return self._paths[address, root]
 
     def read(self, parameters: Mapping[int, tuple[int, Mapping[str, int]]]) -> None:
         """Take the names of tensors from modules that were called: module → outermost module, and name → TensorImpl."""

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.fx.graph import _parse_stack_trace
+from torch.utils._pytree import tree_leaves
 
-from fxscope.model import Node, Source, TensorMeta
+from fxscope.model import Node, Source, TensorMeta, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _TORCH = str(Path(torch.__file__).parent)
 _FXSCOPE = str(Path(__file__).parents[1])
-_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)$')
+_LAUNCHERS = ("/bin/fxscope", "\\Scripts\\fxscope.exe\\__main__.py")  # the script that is the command
 _MAX_ARGUMENTS = 400
 
 
@@ -108,13 +110,9 @@ def tensors(value: Any) -> tuple[TensorMeta, ...]:
     return tuple(tensor_meta(tensor) for tensor in leaves(value))
 
 
-def leaves(value: Any) -> Iterator[torch.Tensor]:
-    """Yield every tensor of a value: a tensor, or a nest of lists and tuples."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:  # type: ignore[reportUnknownVariableType]
-            yield from leaves(item)
+def leaves(value: Any) -> list[torch.Tensor]:
+    """Every tensor of a value, as pytree finds them."""
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def tensor_meta(tensor: torch.Tensor) -> TensorMeta:
@@ -180,32 +178,17 @@ def source_of(meta: dict[str, Any]) -> Source | None:
     frame = source_in(meta.get("stack_trace"))
     if frame is None and module is None:
         return None
-    frame = frame or Source()
-    return Source(
-        file=frame.file,
-        line=frame.line,
-        code=frame.code,
-        function=frame.function,
-        module=module,
-        module_type=module_type,
-    )
+    return replace(frame or Source(), module=module, module_type=module_type)
 
 
 def source_in(stack_trace: str | None) -> Source | None:
     """The innermost line of a printed stack trace that is the user's, else the innermost one."""
-    innermost: Source | None = None
-    lines = (stack_trace or "").splitlines()[::-1]
-    for text, following in zip(lines, ["", *lines], strict=False):
-        match = _FRAME.match(text)
-        if match is None:
-            continue
-        file, line = match["file"], int(match["line"])
-        code = following.strip() or code_line(file, line)
-        frame = Source(file=file, line=line, code=code, function=match["function"].strip())
-        if is_user_file(file):
-            return frame
-        innermost = innermost or frame
-    return innermost
+    text = stack_trace or ""
+    found = _parse_stack_trace(text, lambda file, *_: is_user_file(file)) or _parse_stack_trace(text)
+    if found is None:
+        return None
+    line = int(found.lineno)
+    return Source(file=found.file, line=line, code=found.code or code_line(found.file, line), function=found.name)
 
 
 def source_of_frames(frames: Iterable[Any]) -> Source | None:
@@ -238,21 +221,7 @@ def code_line(file: str, line: int) -> str | None:
 
 def is_user_file(file: str) -> bool:
     """Return whether a file is the user's, neither torch's nor fxscope's, its launcher included, nor made up by Dynamo."""
-    return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")) or file == _LAUNCHER)
-
-
-def _launcher() -> str | None:
-    """The script that runs the command `fxscope`: what has called its `main`, in the process that is the command."""
-    main = getattr(sys.modules.get("fxscope.cli"), "main", None)
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code is not getattr(main, "__code__", None):
-        frame = frame.f_back
-    # A program of the user's may call `main`, too, with words of its own; and C code may, or a new thread.
-    caller = frame.f_back if frame is not None and frame.f_locals["own_process"] else None
-    return caller.f_code.co_filename if caller is not None else None
-
-
-_LAUNCHER = _launcher()  # this file is imported below the command's `main`, if there is one
+    return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")) or file.endswith(_LAUNCHERS))
 
 
 def module_of(meta: dict[str, Any]) -> tuple[str | None, str | None]:

@@ -12,9 +12,9 @@ import math
 import sys
 import time
 from collections import Counter
-from operator import getitem
+from operator import attrgetter, getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import torch
 from torch.utils import _pytree as pytree
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from fxscope.model import KernelCall, Recording, Schedule
 
+Values: TypeAlias = dict[torch.fx.Node, Any]
 TIMES_EAGER = 4  # the tolerance: so many times eager's error …
 TIMES_EPS = 16  # … and so many roundings of the largest value
 JUMP_SHARE = 1e-4  # of the elements may differ where a kernel compares or rounds what it computed
@@ -118,7 +119,7 @@ class _Watched:
         self._wrapper: Any = None
         self._open: list[KernelCall] = []  # whose lines the wrapper is at
         self._due: dict[str, str] = {}  # node → the buffer that holds its value now
-        self._known: dict[torch.fx.Node, Any] = {}
+        self._known: Values = {}
 
     def _targets(self, call: KernelCall) -> Iterator[tuple[str, str]]:
         """Yield each node whose value the call leaves in a buffer, and the wrapper's name of the buffer.
@@ -250,13 +251,7 @@ class _Watched:
 class _Kernel:
     """The ops that a kernel runs for one of its results, from the values that it read."""
 
-    def __init__(
-        self,
-        target: torch.fx.Node,
-        inside: set[torch.fx.Node],
-        known: dict[torch.fx.Node, Any],
-        order: dict[torch.fx.Node, int],
-    ) -> None:
+    def __init__(self, target: torch.fx.Node, inside: set[torch.fx.Node], known: Values, order: Values) -> None:
         self.target, self.known = target, {node: value for node, value in known.items() if node not in inside}
         found: set[torch.fx.Node] = set()
         waiting = [target]
@@ -298,18 +293,15 @@ class _Kernel:
             return replace(row, state="within")
         return replace(row, state="outside", cause=self._cause(value, worst))
 
-    def _run(self, mode: _Mode) -> dict[torch.fx.Node, Any]:
+    def _run(self, mode: _Mode) -> Values:
         values = {node: _in(mode, value) for node, value in self.known.items() if node.users.keys() & set(self.ops)}
         for node in self.ops:
             values[node] = self._value(node, values, mode)
         return values
 
-    def _value(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any], mode: _Mode) -> Any:
+    def _value(self, node: torch.fx.Node, values: Values, mode: _Mode) -> Any:
         if node.op == "get_attr":
-            found: Any = node.graph.owning_module
-            for name in str(node.target).split("."):
-                found = getattr(found, name)
-            return _in(mode, found)
+            return _in(mode, attrgetter(str(node.target))(node.graph.owning_module))
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), values.__getitem__)
         if node.target is getitem:
             return args[0][args[1]]
@@ -356,7 +348,7 @@ class _Kernel:
         """Name the arithmetic that gives the kernel's own values, or can; None where none of those known does."""
         if not value.dtype.is_floating_point:
             return None
-        has_half = any(map(_is_half, self.eager.values()))
+        has_half = any(_is_floating(each) and each.dtype.itemsize < 4 for each in self.eager.values())
         for mode in (*([_UPCAST] if has_half else []), *_FMAS):
             like = self._run(mode)[self.target].to(value.dtype).double()
             if bool((_distance(value, like) <= 4 * torch.finfo(value.dtype).eps * like.abs()).all()):
@@ -430,10 +422,6 @@ def _is_product_of(node: torch.fx.Node, place: int) -> bool:
 
 def _is_floating(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
-
-
-def _is_half(value: Any) -> bool:
-    return _is_floating(value) and value.dtype.itemsize < 4
 
 
 def _in(mode: _Mode, value: Any) -> Any:

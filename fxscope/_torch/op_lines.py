@@ -40,10 +40,6 @@ _OPERATORS = {
     "Subscript": "select slice index unsqueeze alias copy fill index_put view to item",
     "Test": "is_nonzero item",
 }
-_KINDS: dict[str, set[str]] = {}
-for _kind, _names in _OPERATORS.items():
-    for _name in _names.split():
-        _KINDS.setdefault(_name, set()).add(_kind)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -90,8 +86,8 @@ def _between(order: Sequence[tuple[str, int]], before: int | None, after: int | 
     first = max((at for at, item in enumerate(order) if item == (CALL, before)), default=-1)
     last = min((at for at, item in enumerate(order) if item == (CALL, after)), default=len(order))
     between = order[first + 1 : last] if first < last else (*order[first + 1 :], *order[:last])  # once around a loop
-    kinds = _KINDS.get(op)
-    fitting = {line for kind, line in between if kind != CALL and (kinds is None or kind in kinds)}
+    kinds = {kind for kind, names in _OPERATORS.items() if op in names.split()}
+    fitting = {line for kind, line in between if kind != CALL and (not kinds or kind in kinds)}
     return fitting.pop() if len(fitting) == 1 else None
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of
+from fxscope._torch.event_tree import EventTree, SeenOp, concrete_inputs, facts_of
 from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.index import COMPILING
 from fxscope.model import Problem
@@ -36,7 +36,7 @@ _NOT_KEPT = ("python_function", "cpu_instant_event")
 class Observed:
     """Facts of the session that its trace does not contain."""
 
-    facts: SessionFacts
+    facts: dict[int, SeenOp]  # by external id
     steps: StepPlan = dataclasses.field(default_factory=StepPlan)
     problems: list[Problem] = dataclasses.field(default_factory=list)
     num_ops: tuple[int, int] = (0, 0)  # outermost ops before the first step, and in all
@@ -63,7 +63,8 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     tuned = _launched_by_compiler(events, found)
     observed.num_tuned, observed.tuned_us = len(tuned), sum(event["dur"] for event in tuned)
     if options and found.outer:
-        events.extend(_with_steps(observed, found, replays=_replays(events, found), **options))
+        seen = {"calls": found.calls(tree), "replays": _replays(events, found)}
+        events.extend(_with_steps(observed, found, **seen, **options))
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
     return observed
@@ -152,13 +153,13 @@ def without_overload(name: str) -> str:
     return f"{namespace}::{rest.partition('.')[0]}"
 
 
-def _checked(spans: list[dict[str, Any]], facts: SessionFacts) -> list[Problem]:
+def _checked(spans: list[dict[str, Any]], facts: dict[int, SeenOp]) -> list[Problem]:
     """Drop the facts of ops that the trace and the tree call differently."""
     wrong = 0
     for event in spans:
         number = event.get("args", {}).get("External id")
-        if event["cat"] == "cpu_op" and number in facts.ops and facts.ops[number].name != event["name"]:
-            del facts.ops[number]
+        if event["cat"] == "cpu_op" and number in facts and facts[number].name != event["name"]:
+            del facts[number]
             wrong += 1
     if not wrong:
         return []
@@ -175,7 +176,6 @@ def _with_steps(observed: Observed, found: _Spans, **options: Any) -> list[dict[
         [(event["ts"], event["name"]) for event in outer],
         begins=begins,
         ends=ends,
-        calls=found.calls(observed.facts),
         step_ends=sorted(found.step_ends),
         **options,
     )
@@ -253,16 +253,15 @@ class _Spans:
             self.outer.append(event)
         self._outer_of[event.get("args", {}).get("External id", -1)] = above
 
-    def calls(self, facts: SessionFacts) -> list[tuple[float, str]]:
-        """Return when each call of an outermost module began its first op, and which module it was; else compiled regions."""
-        found = [(self._outer_of[op]["ts"], f"{module}") for op, module in facts.calls if op in self._outer_of]
-        return sorted(found)
+    def calls(self, tree: EventTree) -> list[tuple[float, str]]:
+        """Return when each call of an outermost module began its first op, and which module it was."""
+        return sorted((self._outer_of[op]["ts"], f"{module}") for op, module in tree.calls if op in self._outer_of)
 
-    def first_known(self, facts: SessionFacts) -> dict[int, int]:
+    def first_known(self, facts: dict[int, SeenOp]) -> dict[int, int]:
         """Outermost op → the first op in it that something is known of."""
         found: dict[int, int] = {}
         for number, outer in self._outer_of.items():
-            if number in facts.ops:
+            if number in facts:
                 found.setdefault(id(outer), number)
         return found
 

@@ -24,14 +24,7 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import (
-    COMPILE_FRAME,
-    COMPILED_CALL,
-    in_backward,
-    in_main_thread,
-    in_main_thread_now,
-    is_library,
-)
+from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, in_backward, in_main_thread, is_library
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
@@ -49,6 +42,7 @@ FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 COMPILES = "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks"
 _TRACER = "TraceContext"  # of torch's profile function
+_WAIT_S = 2.0  # for the main thread to end its session
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
 
@@ -143,23 +137,13 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
 
     Each active call is a `ProfilerStep#N`. The profiler's own warm-up phase is on during the warm-up calls.
     """
-    done = False
     let_children_end()
-
-    def export(profile: Any) -> None:
-        nonlocal done
-        if not done:
-            profile.export_chrome_trace(str(path))
-            check_written(path)
-            done = True
-
     with (
         quiet(),
         torch.profiler.profile(
             activities=activities(),
             record_shapes=True,
             schedule=torch.profiler.schedule(wait=0, warmup=warmup, active=steps, repeat=1),
-            on_trace_ready=export,
         ) as profile,
     ):
         for _ in range(warmup + steps):
@@ -168,6 +152,8 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
                 # A step's device work ends in the step: otherwise the last step would look longer than the others.
                 torch.cuda.synchronize()
             profile.step()
+    profile.export_chrome_trace(str(path))
+    check_written(path)
 
 
 def check_written(path: Path) -> None:
@@ -225,8 +211,6 @@ def _end(profile: Any) -> None:
 
 _left: dict[int, Any] = {}  # thread → its session that another thread, or a backward pass, has left
 _IS_LEFT: Any = frozenset()  # torch's flag of a session, false, until another session begins
-_overtaken: set[int] = set()  # threads whose left session lost Kineto to one of the program's that is about to begin
-_ending_left = threading.RLock()  # a session of the program's waits for one that ends
 
 
 def _leave(thread: int, profile: Any) -> None:
@@ -244,16 +228,14 @@ def _end_left() -> None:
     if in_backward():
         in_main_thread(_end_left)
         return
-    with _ending_left:
-        profile = _left.pop(thread)
-        if thread not in _overtaken and torch.autograd.profiler._is_profiler_enabled is _IS_LEFT:
-            with quiet():
-                _end(profile)
-        else:
-            # Kineto belongs to another session by now. This takes ours off the thread, and then refuses to read it.
-            with quiet(), contextlib.suppress(AttributeError, RuntimeError):
-                torch._C._autograd._disable_profiler_legacy()
-        _overtaken.discard(thread)
+    profile = _left.pop(thread)
+    if torch.autograd.profiler._is_profiler_enabled is _IS_LEFT:
+        with quiet():
+            _end(profile)
+    else:
+        # Kineto belongs to another session by now. This takes ours off the thread, and then refuses to read it.
+        with quiet(), contextlib.suppress(AttributeError, RuntimeError):
+            torch._C._autograd._disable_profiler_legacy()
 
 
 class _ThreadEnds:
@@ -289,7 +271,9 @@ class Session:
         self._observing.problems = self.hooks.problems
         self._own: Any = None
         self._stopped: Path | None = None  # our own trace, once stopped
-        self._theirs: list[tuple[Any, Path | None]] = []  # sessions of the user's, with our copy where there is one
+        self._theirs: Any = None  # the user's last session
+        self._copy: Path | None = None  # our copy of its trace
+        self._num_theirs = 0
         self.trees: dict[Path, EventTree] = {}  # of each trace
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
         self.num_compiling = 0
@@ -359,7 +343,7 @@ class Session:
             return original(graph, *args, **kwargs)
 
     def stop(self) -> list[tuple[Path, bool]]:
-        """Stop profiling; return the traces and whether each is the user's: theirs, the last first, then ours."""
+        """Stop profiling; return the traces and whether each is the user's: their last one, then ours."""
         self.pause()
         if self._open > 0:
             self.hooks.problem(
@@ -367,19 +351,20 @@ class Session:
                 "a profiler session of the program's was still running at the end, and what ran in it is not recorded",
                 "end it, or pass fxscope.on_trace_ready to it",
             )
-        for index, (profile, copy) in enumerate(self._theirs):
-            if copy is None and has_trace(profile):
-                self.hooks.guard("trace of the program's own session", self._take, index, profile)
+        if self._theirs is not None and self._copy is None:
+            self.hooks.guard("trace of the program's own session", self._take)
         self.hooks.close()
-        copies = [copy for _, copy in self._theirs if copy is not None]
-        self.trees |= {copy: EventTree(profile.kineto_results) for profile, copy in self._theirs if copy is not None}
-        if len(copies) > 1:
+        if self._num_theirs > 1:
             self.hooks.problem(
                 "profiler",
-                f"the program made {len(copies)} traces; the last one is shown",
+                f"the program made {self._num_theirs} traces; the last one is shown",
                 "pass fxscope.on_trace_ready to the profiler to get each",
             )
-        return [(copy, True) for copy in reversed(copies)] + ([(self._stopped, False)] if self._stopped else [])
+        traces = [(self._stopped, False)] if self._stopped else []
+        if self._copy is not None and self._theirs is not None:
+            self.trees[self._copy] = EventTree(self._theirs.kineto_results)
+            traces.insert(0, (self._copy, True))
+        return traces
 
     @property
     def own_tree(self) -> EventTree | None:
@@ -415,7 +400,8 @@ class Session:
     def pause(self) -> None:
         """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
         if self._own is not None and self._thread == threading.main_thread().ident != threading.get_ident():
-            self.hooks.guard("profiler", in_main_thread_now, self.pause, until=self._ended)
+            in_main_thread(self.pause)
+            self._ended.wait(_WAIT_S)
         with self._ending:
             _end_left()
             profile, self._own = self._own, None
@@ -475,9 +461,6 @@ class Session:
                 "use torch.profiler.profile",
             )
         self.hooks.guard("profiler", self.pause)
-        if not ends:
-            with _ending_left:
-                _overtaken.update(_left)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
@@ -485,27 +468,24 @@ class Session:
     def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
         if not self._is_ours() and getattr(profile, "enabled", True):
             self._open -= 1
-            self._theirs.append((profile, None))
+            if has_trace(profile):
+                self._theirs, self._copy = profile, None
+                self._num_theirs += 1
 
     def _export(self, original: Callable[..., Any], profile: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         # Kineto writes a trace once. The user's export is the one; ours is a copy of it.
         result = original(profile, path, *args, **kwargs)
-        if not self._is_ours():
-            self.hooks.guard("copy of the program's own trace", self._copy, profile, Path(path))
+        if not self._is_ours() and profile is self._theirs and self._copy is None:
+            self._copy = self.hooks.guard(
+                "copy of the program's own trace", lambda: Path(shutil.copyfile(path, self._folder / "theirs.json"))
+            )
         return result
 
-    def _copy(self, profile: Any, path: Path) -> None:
-        for index, (known, copy) in enumerate(self._theirs):
-            if known is profile and copy is None:
-                target = self._folder / f"theirs-{index}.json"
-                shutil.copyfile(path, target)
-                self._theirs[index] = (known, target)
-
-    def _take(self, index: int, profile: Any) -> None:
+    def _take(self) -> None:
         """Write the trace of a session that the user did not export, so that they still can."""
-        target = self._folder / f"theirs-{index}.json"
-        self._as_ours(functools.partial(shared_export(profile), target))
-        self._theirs[index] = (profile, target)
+        target = self._folder / "theirs.json"
+        self._as_ours(functools.partial(shared_export(self._theirs), target))
+        self._copy = target
 
 
 def shared_export(profile: Any) -> Callable[..., None]:

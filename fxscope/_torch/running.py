@@ -7,10 +7,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from fxscope._torch.hooks import is_deprecated
 from fxscope._torch.module_names import ModuleNames
+from fxscope._torch.nodes import leaves
 from fxscope.errors import CaptureError
 from fxscope.model import Memory, replace
 
@@ -87,7 +87,7 @@ def runner(
             return function(*inputs, **kwargs)
 
     def training() -> None:
-        for leaf in (*(module.parameters() if module is not None else ()), *_tensors((inputs, kwargs))):
+        for leaf in (*(module.parameters() if module is not None else ()), *leaves((inputs, kwargs))):
             if leaf.is_leaf and leaf.requires_grad:
                 leaf.grad = None
         loss_of(forward()).backward()
@@ -124,21 +124,17 @@ class _OwnInductor(torch._TorchCompileInductorWrapper):
 
 def loss_of(output: Any) -> torch.Tensor:
     """The scalar to run backward from: the output, or the sum of all that need a gradient."""
-    leaves = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
-    if not leaves:
+    found = [leaf for leaf in leaves(output) if leaf.requires_grad]
+    if not found:
         raise CaptureError(
             "backward was asked for, but no output needs a gradient: give it parameters or inputs with requires_grad."
         )
-    if len(leaves) == 1 and leaves[0].numel() == 1:
-        return leaves[0].reshape(())
-    loss = leaves[0].sum()
-    for leaf in leaves[1:]:
+    if len(found) == 1 and found[0].numel() == 1:
+        return found[0].reshape(())
+    loss = found[0].sum()
+    for leaf in found[1:]:
         loss = loss + leaf.sum()
     return loss
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def fresh_dynamic_state(hooks: Hooks) -> None:
@@ -164,7 +160,7 @@ def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Mo
     except (TypeError, ValueError):
         bound = {f"input_{index}": value for index, value in enumerate(inputs)}
     for name, value in bound.items():
-        tensors = _tensors(value)
+        tensors = leaves(value)
         several = len(tensors) > 1
         names.name_tensors((f"{name}_{index}" if several else name, tensor) for index, tensor in enumerate(tensors))
     return names

@@ -78,12 +78,12 @@ class Watch:
             self._graphs.pop(id(graph_lowering), None)  # what was heard of the trials
         return schedule, observed.lines
 
-    def _observed(self) -> scheduler_facts.ObservedGraph | None:
+    def _observed(self) -> scheduler_facts.ObservedGraph:
         from torch._inductor.virtualized import V
 
         graph = V.graph
         if not hasattr(graph, "name_to_buffer"):  # no graph is being lowered: V's null handler
-            return None
+            return scheduler_facts.ObservedGraph()
         found = self._graphs.get(id(graph))
         if found is None or found.graph is not graph:
             found = self._graphs[id(graph)] = scheduler_facts.ObservedGraph(graph)
@@ -105,8 +105,7 @@ class Watch:
             self._reasons = outer
 
     def _asked(self, node1: Any, node2: Any, answer: Any, reasons: list[str]) -> None:
-        if (observed := self._observed()) is not None:
-            observed.asked(node1, node2, bool(answer), reasons)
+        self._observed().asked(node1, node2, bool(answer), reasons)
 
     def _fuse_two_nodes(
         self, original: Callable[..., Any], scheduler: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any
@@ -117,8 +116,7 @@ class Watch:
         return joined
 
     def _joined(self, node1: Any, node2: Any, joined: Any, how: Any) -> None:
-        if (observed := self._observed()) is not None:
-            observed.joined(node1, node2, scheduler_facts.how_of_type(joined) or how)
+        self._observed().joined(node1, node2, scheduler_facts.how_of_type(joined) or how)
 
     def _cycle(self, result: Any, _: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any) -> None:
         if result:
@@ -128,21 +126,18 @@ class Watch:
         words = reason % args if args else reason
         if self._reasons is not None:
             self._reasons.append(words)
-        # outside `can_fuse`: the benchmark of a pair that could be fused
-        elif (observed := self._observed()) is not None:
-            observed.said(reason_object.name1, reason_object.name2, words)
+        else:  # outside `can_fuse`: the benchmark of a pair that could be fused
+            self._observed().benchmarked[reason_object.name1, reason_object.name2] = words
 
     def _extern_call(self, _: Any, scheduler: Any, node: Any, *args: Any, **kwargs: Any) -> None:
-        if (observed := self._observed()) is not None:
-            observed.emitted(scheduler_facts.extern_kernel_name(node), [node])
+        self._observed().emitted(scheduler_facts.extern_kernel_name(node), [node])
 
     def _define(self, name: Any, backend: Any, source: Any, nodes: Any, *args: Any, **kwargs: Any) -> None:
-        if (observed := self._observed()) is not None:
-            kernel = args[0] if args else kwargs.get("kernel")
+        observed, kernel = self._observed(), args[0] if args else kwargs.get("kernel")
+        if observed.graph is not None:
             lines = self.tap.lines(str(source), observed.graph.module.graph)
             observed.emitted(str(name), observed.combos.get(id(kernel), (None, nodes))[1], lines)
 
     def _combo(self, written: Any, *args: Any, **kwargs: Any) -> None:
-        if (observed := self._observed()) is not None:
-            # One group may be written as several kernels; `define_kernel` is told the whole group for each.
-            observed.combos.update((id(kernel), (kernel, nodes)) for _, kernel, nodes in written)
+        # One group may be written as several kernels; `define_kernel` is told the whole group for each.
+        self._observed().combos.update((id(kernel), (kernel, nodes)) for _, kernel, nodes in written)

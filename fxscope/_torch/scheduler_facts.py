@@ -60,7 +60,7 @@ class ObservedGraph:
     def __init__(self, graph: Any = None) -> None:
         self.graph = graph
         self.pairs: dict[tuple[int, int], tuple[int, Any, Any, bool, list[str]]] = {}
-        self.benchmarked: dict[tuple[str, str], str] = {}
+        self.benchmarked: dict[tuple[str, str], str] = {}  # what the benchmark of a possible fusion said
         self.joins: list[tuple[int, tuple[str, ...], tuple[str, ...], How | None]] = []
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
         self.lines: Lines = {}
@@ -72,10 +72,6 @@ class ObservedGraph:
         """Keep the last answer for a pair; the nodes are kept alive, so their ids stay theirs."""
         self._clock += 1
         self.pairs[id(node1), id(node2)] = (self._clock, node1, node2, answer, reasons)
-
-    def said(self, name1: str, name2: str, words: str) -> None:
-        """Keep what the benchmark of a possible fusion said."""
-        self.benchmarked[name1, name2] = words
 
     def joined(self, node1: Any, node2: Any, how: How | None) -> None:
         """Keep that two nodes became one."""

@@ -12,12 +12,10 @@ import _thread
 import array
 import collections
 import ctypes
-import faulthandler
 import functools
 import gc
 import math
 import os
-import signal
 import sys
 import sysconfig
 import threading
@@ -60,7 +58,6 @@ _PREPARES = (
     ("triton/compiler/compiler.py", ""),
     ("triton/runtime/autotuner.py", "_bench"),
 )
-_WAIT_S = 10.0  # for another thread to end its session
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 
@@ -322,23 +319,6 @@ def in_main_thread(function: Callable[[], object]) -> None:
     else:
         _soon.append(function)
         ctypes.pythonapi.Py_AddPendingCall(_call_soon, None)
-
-
-def in_main_thread_now(function: Callable[[], object], until: threading.Event) -> None:
-    """Have the main thread call a function, also if it waits for a lock; wait, but not for long."""
-    in_main_thread(function)
-    number = getattr(signal, "SIGURG", None)
-    if until.wait(_LOOK_S) or number is None or signal.getsignal(number) is not signal.SIG_DFL:
-        return
-    with Path(os.devnull).open(
-        "w"
-    ) as nowhere:  # a handler in C, which Python lets any thread install: it ends the wait
-        faulthandler.register(number, file=nowhere, all_threads=False, chain=True)
-        try:
-            signal.pthread_kill(threading.main_thread().ident or 0, number)
-            until.wait(_WAIT_S)
-        finally:
-            faulthandler.unregister(number)
 
 
 # ---------------------------------------------------------------------- which stretches of a program are steps

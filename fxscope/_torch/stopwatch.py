@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from fxscope._torch import running
 from fxscope._torch.steps import Durations
@@ -81,17 +82,14 @@ def error_against_float32(
     """
     if not isinstance(model, torch.nn.Module):
         return None, None
-    run = running.runner(model, inputs, kwargs, backward=False, compile_options=running.compile_options(compile))
+
+    def call(model: Any, inputs: Any, kwargs: Any, compile: Any) -> Any:
+        options = running.compile_options(compile)
+        return running.runner(model, inputs, kwargs, backward=False, compile_options=options)()
+
     try:
-        result = run()
-        exact_model = copy.deepcopy(model).float()
-        exact = running.runner(
-            exact_model,
-            [as_float32(item) for item in inputs],
-            {k: as_float32(v) for k, v in kwargs.items()},
-            backward=False,
-            compile_options=None,
-        )()
+        result = call(model, inputs, kwargs, compile)
+        exact = call(copy.deepcopy(model).float(), tree_map(as_float32, inputs), tree_map(as_float32, kwargs), None)
     except Exception:
         # A model that insists on its dtype, or is too large twice: then the error is not known, and that is said.
         return None, None

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from importlib import resources
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
-from fxscope.text import aligned
 
 if TYPE_CHECKING:
     import argparse
@@ -69,8 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(report.summary(list(recordings.values()), width=common.width())))
     for line in failed:
         print(f"\nnot recorded: {line}")
-    print("\n=== Kernel calls of the compiled MLP, in order\n")
-    print(three_ways(recordings))
     print(f"\n{folder}/ has {len(recordings)} recordings, a picture of each, and a page: {written[-1]}")
     print(f"Next: fxscope diff {folder / 'h200_eager.fxscope'} {compiled}")
     return 0
@@ -82,17 +78,12 @@ def record_here(*, compiled: bool) -> Recording:
         common.say("   importing torch …")
     from fxscope._torch import geglu
     from fxscope.capture import record
-    from fxscope.errors import FxscopeError
-    from fxscope.factories import raised
+    from fxscope.factories import explained_errors
 
     model, inputs = geglu.here()
     title = f"GeGLU MLP {'compiled' if compiled else 'eager'}, here"
-    try:
+    with explained_errors(title):
         return record(model, *inputs, compile=compiled, title=title)
-    except FxscopeError:
-        raise
-    except Exception as error:  # Inductor has no compiler, or fails for a reason of its own
-        raise raised(title, error) from None
 
 
 def plan_for_h200() -> Recording:
@@ -132,17 +123,3 @@ def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
     comparison = tuple(compare.compare(first, other) for other in others)
     written.append(save(first, folder / "report.html", force=True, others=tuple(others), comparison=comparison))
     return written
-
-
-def three_ways(recordings: dict[str, Recording]) -> str:
-    """A table: what this machine does, what an H200 would do, what a real one did."""
-    titles = {"here_compiled": "here", "h200_planned": "H200, planned", "h200_compiled": "H200, real"}
-    present = {name: title for name, title in titles.items() if name in recordings}
-    columns = [[present[name], *(call.kernel for call in recordings[name].calls)] for name in present]
-    lines = aligned(list(zip_longest(*columns, fillvalue="")), gap=" " * 5)
-    if {"h200_planned", "h200_compiled"} <= present.keys():
-        same = [call.kernel for call in recordings["h200_planned"].calls] == [
-            call.kernel for call in recordings["h200_compiled"].calls
-        ]
-        lines += ["", f"The plan's call list {'equals' if same else 'differs from'} the real one."]
-    return "\n".join(lines)

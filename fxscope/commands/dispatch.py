@@ -72,10 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         check_device(device, "--trace runs the op")
         inputs, words = dispatch_example.example(found.name, shapes, dtype, device, requires_grad=not arguments.no_grad)
-        ran = dispatch_example.run(found.name, inputs)
-        found = replace(
-            found, ran=ran, example=tuple(words), contrasts=dispatch_example.contrasts(found.name, inputs, ran)
-        )
+        found = replace(found, ran=dispatch_example.run(found.name, inputs), example=tuple(words))
     if arguments.json:
         import msgspec
 
@@ -102,12 +99,8 @@ def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, a
         raise FxscopeError(f"{program} takes arguments: give a --shape for each tensor, such as --shape 8x16.")
     else:
         model, inputs, kwargs = factories.call_factory(model, program)
-    try:
+    with factories.explained_errors(program):
         recording = record(model, *inputs, kwargs=kwargs, steps=1, title=program)
-    except FxscopeError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise factories.raised(program, error) from None
     with legible_streams():
         if not arguments.json:
             print(str(render(recording, "terminal", stage="eager")).rstrip())

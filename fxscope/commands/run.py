@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from fxscope import factories
 from fxscope.commands import script
 from fxscope.commands.common import add_output_options, check_outputs, emit, refuse, tidy_on_termination, whole_sources
-from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,24 +140,17 @@ def _run_factory(arguments: argparse.Namespace) -> int:
                 progress=say,
             )
         else:
-            recording = _record(arguments, *factories.load_factory(arguments.program), say, title=title)
+            recording = _record(arguments, say, title)
     emit(recording, arguments, keep=True)
     return 0
 
 
-def _record(
-    arguments: argparse.Namespace,
-    model: Any,
-    inputs: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    say: Callable[[str], None],
-    *,
-    title: str,
-) -> Recording:
+def _record(arguments: argparse.Namespace, say: Callable[[str], None], title: str) -> Recording:
     from fxscope.capture import record
 
+    model, inputs, kwargs = factories.load_factory(arguments.program)
     options = _compile_options(arguments)
-    try:
+    with factories.explained_errors(title):
         return record(
             model,
             *inputs,
@@ -172,10 +164,6 @@ def _record(
             numerics=arguments.numerics,
             progress=say,
         )
-    except FxscopeError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise factories.raised(title, error) from None
 
 
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:

@@ -238,9 +238,9 @@ class _Run:
 
     def _write(self) -> None:
         with legible_streams():
-            recording = self.recorder.recording
-            if recording is None or self.recorder.failure is not None:
-                self._write_nothing(self.recorder.failure or NothingCapturedError("nothing was captured"))
+            recording, failure = self.recorder.recording, self.recorder.failure
+            if recording is None or failure is not None:
+                self._write_nothing(failure or NothingCapturedError("nothing was captured"))
                 return
             if self.code:
                 print(f"fxscope run: {self.label} {self.how}; what ran until then is recorded", file=sys.stderr)
@@ -304,20 +304,15 @@ def stdout_for_the_result(arguments: argparse.Namespace) -> Generator[None]:
         yield
         return
     sys.stdout.flush()
-    try:
-        saved = os.dup(1)
-    except OSError:  # no real stdout
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-        return
-    os.dup2(2, 1)
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(saved, 1)
-        os.close(saved)
+    with contextlib.ExitStack() as around:
+        with contextlib.suppress(OSError):  # no real stdout
+            saved = os.dup(1)
+            around.callback(os.close, saved)
+            around.callback(os.dup2, saved, 1)
+            os.dup2(2, 1)
+        around.callback(sys.stdout.flush)
+        around.enter_context(contextlib.redirect_stdout(sys.stderr))
+        yield
 
 
 @contextlib.contextmanager

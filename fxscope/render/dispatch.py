@@ -101,10 +101,7 @@ def _ran(dispatch: Dispatch) -> list[str]:
     seen = f"It saw {_list(tensors)}" if tensors else "It ran"
     if not names:
         return [f"{seen}, and called no other op."]
-    found = [f"{seen}, so it called {_list(dict.fromkeys(names))}; {len(flat(dispatch.ran))} op names in all."]
-    for what, called in dispatch.contrasts:
-        found.append(f"{what[0].upper()}{what[1:]} it calls {_list(dict.fromkeys(called)) or 'no other op'} instead.")
-    return found
+    return [f"{seen}, so it called {_list(dict.fromkeys(names))}; {len(flat(dispatch.ran))} op names in all."]
 
 
 def flat(called: Called) -> list[Called]:

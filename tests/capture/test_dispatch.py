@@ -18,7 +18,7 @@ def observe(function, *inputs) -> list[SeenOp]:
         results = profiler.run_once(lambda: function(*inputs), path)
         observed = own_trace.prepare(path, results, running.names_of(function, inputs, {}))
     assert observed.problems == []
-    return list(observed.facts.ops.values())
+    return list(observed.facts.values())
 
 
 def aliases(op) -> bool:

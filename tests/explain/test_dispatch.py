@@ -50,8 +50,6 @@ def test_linear_is_composite_and_calls_addmm_for_a_bias():
     ran = dispatch_example.run("aten::linear", inputs)
     assert [child.name for child in ran.children] == ["aten::t", "aten::addmm"]
     assert ran.shapes == ((1024, 32), (64, 32), (64,))
-    differences = dict(dispatch_example.contrasts("aten::linear", inputs, ran))
-    assert "aten::addmm" not in differences["without bias"]
 
 
 def test_addmm_has_a_kernel_below_autograd():

@@ -77,7 +77,7 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
             raise CaptureError(str(error)) from None
         if not made.codes:
             raise CaptureError(
-                f"nothing was compiled: torch.compile captured no graph: {facts.why_no_graph}. "
+                f"nothing was compiled: torch.compile captured no graph: {capture.why_no_graph}. "
                 "`fxscope run` without --target shows what it does."
             )
         recording = report.recording_of(facts, here, gpu, made)

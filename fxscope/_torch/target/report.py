@@ -9,7 +9,6 @@ from fxscope._torch.target import kernels as fake_kernels
 from fxscope.model import Assumption, KernelCall, KernelConfig, Problem, Recording, Resources, SourceText, replace
 
 if TYPE_CHECKING:
-    from fxscope._torch.inductor import Facts
     from fxscope._torch.target.simulate import Plan
     from fxscope.model import Environment
 
@@ -17,9 +16,10 @@ _FACTS = ("graphs", "calls", "links", "sources", "schedules", "rewrites", "near_
 _KEPT: tuple[Literal["ptx", "sass"], ...] = ("ptx", "sass")
 
 
-def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> Recording:
+def recording_of(facts: Recording, here: Environment, gpu: gpus.Gpu, plan: Plan) -> Recording:
     """The recording of a plan, without what the kernels take."""
-    return Recording(
+    return replace(
+        facts,
         environment=replace(here, target=gpu.name),
         compiles=tuple(
             replace(
@@ -39,7 +39,7 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
     )
 
 
-def calls_of(node: str, facts: Facts) -> tuple[str, ...]:
+def calls_of(node: str, facts: Recording) -> tuple[str, ...]:
     """The ids of the calls that a post-grad node ran in, where one graph has a node of that name."""
     holding = [
         graph.id for graph in facts.graphs if graph.stage == "post_grad" and node in {n.name for n in graph.nodes}
