@@ -472,16 +472,15 @@ class _Walk:
         """
         marked = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
         of_input = marked or (bool(args) and isinstance(args[0], ast.Name) and args[0].id in self.inputs)
-        if self.calls and len(args) > 2 and isinstance(args[0], ast.Name):
-            shape, stride = _sizes(args[1]), _sizes(args[2])
-            self.results[args[0].id] = BufferAccess(buffer=args[0].id, shape=shape, stride=stride)
-        if (self.calls and not of_input) or len(args) < 3 or not isinstance(args[0], ast.Name):
+        if len(args) < 3 or not isinstance(args[0], ast.Name):
             return
-        shape, stride = _sizes(args[1]), _sizes(args[2])
-        if shape is not None and stride is not None:
-            name = args[0].id
+        name, shape, stride = args[0].id, _sizes(args[1]), _sizes(args[2])
+        access = BufferAccess(buffer=name, shape=shape, stride=stride)
+        if self.calls:
+            self.results[name] = access
+        if (of_input or not self.calls) and shape is not None and stride is not None:
             self.assertions.append(InputAssertion(name=name, shape=shape, stride=stride))
-            self.layout[name] = BufferAccess(buffer=name, shape=shape, stride=stride)
+            self.layout[name] = access
 
     def subroutine(self, function: str) -> str | None:
         """The name of the wrapper's own function that is called here: a partition or a subgraph."""

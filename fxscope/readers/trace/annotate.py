@@ -14,7 +14,9 @@ from fxscope.readers.trace import reader
 from fxscope.readers.trace.table import identifier, nanoseconds
 
 if TYPE_CHECKING:
-    from fxscope.model import Launch, Recording
+    from collections.abc import Mapping
+
+    from fxscope.model import KernelCall, Launch, Recording, Source
 
 
 def annotate(path: str | Path, recording: Recording) -> bytes:
@@ -32,7 +34,8 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
     if not isinstance(events, list):
         raise TraceError(f"{path} has no traceEvents: it is not a profiler trace.")
     known = {(launch.name, launch.start_ns, launch.correlation): launch for launch in recording.launches}
-    facts = _Facts(recording)
+    calls = index_of(recording).calls
+    sources = {key: node.source for key, node in index_of(recording).by_key.items()}
     for event in cast("list[Any]", events):
         if not isinstance(event, dict) or event.get("ph") != "X":
             continue
@@ -42,34 +45,25 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
         correlation = identifier(arguments.get("correlation"))
         key: Any = (event.get("name"), nanoseconds(event.get("ts")), correlation if correlation >= 0 else None)
         if key in known:
-            event["args"] = {**arguments, **facts.of(known[key])}
+            event["args"] = {**arguments, **_facts(known[key], calls, sources)}
     return gzip.compress(msgspec.json.encode(trace), compresslevel=6, mtime=0)
 
 
-class _Facts:
-    """The facts of one launch, as flat text."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._calls = index_of(recording).calls
-        self._sources = {(graph.id, node.name): node.source for graph in recording.graphs for node in graph.nodes}
-
-    def of(self, launch: Launch) -> dict[str, Any]:
-        """The arguments to add; what is not known is left out."""
-        call = self._calls.get(launch.call or "")
-        source = next(
-            (s for name in launch.nodes if (s := self._sources.get((launch.graph or "", name))) and s.file), None
+def _facts(launch: Launch, calls: Mapping[str, KernelCall], sources: Mapping[tuple[str, str], Source | None]) -> Any:
+    """The facts of a launch to add, as flat text; what is not known is left out."""
+    call = calls.get(launch.call or "")
+    source = next((s for name in launch.nodes if (s := sources.get((launch.graph or "", name))) and s.file), None)
+    facts = {
+        "fxscope op": launch.op,
+        "fxscope kernel call": call.handle if call else None,
+        "fxscope nodes": ", ".join(launch.nodes) or None,
+        "fxscope source": f"{source.file}:{source.line}" if source else None,
+        "fxscope code": source.code if source else None,
+        "fxscope module": source.module if source else None,
+        "fxscope fusion group": f"{call.graph}: {', '.join(call.scheduler_nodes) or call.handle}" if call else None,
+        "fxscope evidence": ", ".join(
+            f"{link} by {known}" for link in ("op", "call", "nodes") if (known := getattr(launch.evidence, link))
         )
-        facts = {
-            "fxscope op": launch.op,
-            "fxscope kernel call": call.handle if call else None,
-            "fxscope nodes": ", ".join(launch.nodes) or None,
-            "fxscope source": f"{source.file}:{source.line}" if source else None,
-            "fxscope code": source.code if source else None,
-            "fxscope module": source.module if source else None,
-            "fxscope fusion group": f"{call.graph}: {', '.join(call.scheduler_nodes) or call.handle}" if call else None,
-            "fxscope evidence": ", ".join(
-                f"{link} by {known}" for link in ("op", "call", "nodes") if (known := getattr(launch.evidence, link))
-            )
-            or None,
-        }
-        return {key: value for key, value in facts.items() if value is not None}
+        or None,
+    }
+    return {key: value for key, value in facts.items() if value is not None}
