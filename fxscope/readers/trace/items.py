@@ -208,7 +208,7 @@ _EVIDENCE = tuple(LaunchEvidence(op=known) for known in (None, "external_id", "c
 
 
 def _runtime_calls(
-    trace: Trace, ops: NDArray[np.int32], launchers: NDArray[np.int32]
+    trace: Trace, ops: NDArray[Any], launchers: NDArray[np.int32]
 ) -> Callable[[Any], list[tuple[str, ...]]]:
     """Return what gives the names of all runtime calls of a launch's op, in order of time; without an op, of its own."""
     calls = np.flatnonzero(trace.category == t.RUNTIME)

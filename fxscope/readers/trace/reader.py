@@ -143,8 +143,12 @@ _BETWEEN = re.compile(rb'\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*")')
 class Written(float):
     """A float that knows how it was written."""
 
-    def __init__(self, text: str) -> None:
+    text: str
+
+    def __new__(cls, text: str) -> Written:
+        self = super().__new__(cls, text)
         self.text = text
+        return self
 
 
 def _whole_number(text: str) -> int | float:
