@@ -467,25 +467,14 @@ def call_us(call: KernelCall) -> float | None:
     return call.timing.typical_us if call.timing else call.estimated_us
 
 
-class NamedEnd(NamedTuple):
-    """One side of a decision: its label and its modules."""
-
-    label: str
-    ops: tuple[str, ...]
-    modules: tuple[str, ...]
-    phase: Phase | None
-    key: tuple[object, ...]
-
-
-def ends_of(recording: Recording) -> Callable[[Decision], tuple[NamedEnd, NamedEnd]]:
+def ends_of(recording: Recording) -> Callable[[Decision], tuple[PlaceFacts, PlaceFacts]]:
     """A function that names both sides of a decision as the groups name their places."""
     groups(recording)  # what launches are part of, an optimizer's step say, is known from here on
     places, index = kept(recording, "places", Places), index_of(recording)
 
-    def end(names: tuple[str, ...], graph: str, call_id: str | None) -> NamedEnd:
+    def end(names: tuple[str, ...], graph: str, call_id: str | None) -> PlaceFacts:
         call = index.calls.get(call_id or "")
         whole = call is not None and set(names) >= set(call.nodes)
-        facts = places.of_call(call) if call is not None and whole else places.of_nodes(graph, names)
-        return NamedEnd(facts.label, facts.ops, facts.modules, facts.phase, facts.key)
+        return places.of_call(call) if call is not None and whole else places.of_nodes(graph, names)
 
     return lambda decision: (end(*decision.ends[0]), end(*decision.ends[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fxscope import gpus
 from fxscope.index import grouped, index_of
@@ -50,17 +50,6 @@ class GemmRow(Item, frozen=True, kw_only=True):
     def label(self) -> str:
         """ "layers.0.fc1 mm_3"."""
         return " ".join(filter(None, (self.module, self.node or op_name(self.op))))
-
-
-class Sizes(NamedTuple):
-    """The sizes of a product, from its op's shapes, else from the graph's."""
-
-    batch: int | None = None
-    m: int | None = None
-    k: int | None = None
-    n: int | None = None
-    flops: int | None = None
-    certain: int | None = None  # the FLOPs that its kernel cannot skip
 
 
 def gemms(recording: Recording) -> tuple[GemmRow, ...]:
@@ -113,9 +102,9 @@ def _row(runs: list[list[Launch]], recording: Recording, gpu: Gpu | None) -> Gem
     op = index_of(recording).op_of(main)
     nodes = index_of(recording).nodes.get(main.graph or "", {})
     node = _product([nodes[name] for name in main.nodes if name in nodes])
-    sizes = _sizes(op, node, nodes)
+    sizes, certain = _sizes(op, node, nodes)
     duration_us = median(sum(launch.duration_ns for launch in launches) for launches in runs) / 1000
-    rate = sizes.certain / duration_us * 1e6 if sizes.certain and duration_us else None
+    rate = certain / duration_us * 1e6 if certain and duration_us else None
     arithmetic = flop_counts.arithmetic(
         _dtype(main, op, node, nodes),
         [item for item in (op.name if op else None, node.target if node else None) if item],
@@ -130,7 +119,7 @@ def _row(runs: list[list[Launch]], recording: Recording, gpu: Gpu | None) -> Gem
         module=source.module if source else None,
         node=node.name if node is not None else None,
         call=main.call,
-        **{name: getattr(sizes, name) for name in ("batch", "m", "k", "n", "flops")},
+        **sizes,
         kernel=main.name,
         tile=tuple(tile) if tile else None,
         num_launches=len(first),
@@ -139,11 +128,11 @@ def _row(runs: list[list[Launch]], recording: Recording, gpu: Gpu | None) -> Gem
         flops_per_second=rate,
         share_of_peak=rate / peak.value if rate and peak else None,
         peak=f"{per_second(peak.value, 'FLOP/s')} {arithmetic} ({gpu.basis(peak)})" if peak and gpu else None,
-        note="; ".join(_notes(first, {launch.name for launch in mains}, sizes)) or None,
+        note="; ".join(_notes(first, {launch.name for launch in mains}, sizes.get("flops"), certain)) or None,
     )
 
 
-def _notes(first: Sequence[Launch], names: set[str], sizes: Sizes) -> Iterable[str]:
+def _notes(first: Sequence[Launch], names: set[str], flops: int | None, certain: int | None) -> Iterable[str]:
     if len(names) > 1:
         yield f"{len(names)} different kernels ran for it; the first is shown"
     if len(first) > 1:
@@ -151,8 +140,8 @@ def _notes(first: Sequence[Launch], names: set[str], sizes: Sizes) -> Iterable[s
         counts = Counter(words[launch.category] for launch in first)
         launched = listed([counted(counts[word], word) for word in dict.fromkeys(words.values()) if counts[word]])
         yield f"the time includes all launches: {launched}"
-    if sizes.flops and sizes.certain and sizes.certain < sizes.flops:
-        yield f"rate and share count the FLOPs under its causal mask, {flop(sizes.certain)}"
+    if flops and certain and certain < flops:
+        yield f"rate and share count the FLOPs under its causal mask, {flop(certain)}"
 
 
 def _product(nodes: Sequence[Node]) -> Node | None:
@@ -161,7 +150,8 @@ def _product(nodes: Sequence[Node]) -> Node | None:
     return found[0] if len(found) == 1 else None
 
 
-def _sizes(op: Op | None, node: Node | None, nodes: dict[str, Node]) -> Sizes:
+def _sizes(op: Op | None, node: Node | None, nodes: dict[str, Node]) -> tuple[dict[str, int | None], int | None]:
+    """The sizes and FLOPs of a product, from its op's shapes, else from the graph's; and the FLOPs that are certain."""
     name, operands, flops, certain = "", list[Any](), None, None
     if op is not None:
         name, operands = op_name(op.name), flop_counts.operands_of_op(op)
@@ -171,15 +161,14 @@ def _sizes(op: Op | None, node: Node | None, nodes: dict[str, Node]) -> Sizes:
         flops, certain = flop_counts.of_node(node, nodes), flop_counts.of_node(node, nodes, certain=True)
     attention = is_attention(name)
     if flops is None or (not attention and name not in GEMMS):
-        return Sizes(flops=flops, certain=certain)
+        return {"flops": flops}, certain
     first = flop_counts.first_operand(name) or 0
     places = (first, first + 1) if attention else GEMMS[name]
     shapes = [cast("TensorMeta", operands[place]).shape for place in places]
     a, b = (cast("Sequence[int]", shape) for shape in shapes)  # numbers: the FLOPs are known
     batch = math.prod(a[:-2]) if len(a) > 2 else None
-    if attention:
-        return Sizes(batch, a[-2], a[-1], b[-2], flops, certain)
-    return Sizes(batch, math.prod(a[-2:-1]), a[-1], b[-1] if len(b) > 1 else 1, flops, certain)
+    m, n = (a[-2], b[-2]) if attention else (math.prod(a[-2:-1]), b[-1] if len(b) > 1 else 1)
+    return {"batch": batch, "m": m, "k": a[-1], "n": n, "flops": flops}, certain
 
 
 def _dtype(main: Launch, op: Op | None, node: Node | None, nodes: dict[str, Node]) -> str | None:
