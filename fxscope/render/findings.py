@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.compare.kinds import change_word
+from fxscope.analysis.compare.rows import change_word
 from fxscope.model import replace
 from fxscope.op_names import out_of_place, table
 from fxscope.render import grid, labels
