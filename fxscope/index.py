@@ -17,7 +17,7 @@ from fxscope.columns import by_id, column
 from fxscope.op_names import is_dispatched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
     from networkx import DiGraph, MultiDiGraph
 
@@ -245,14 +245,15 @@ class Index:
     def wall_us(self) -> tuple[float, ...]:
         """Wall time of steps that ran without a profiler, where there were any; else of the profiled ones that count.
 
-        A profiled step lasts until the device has done what it launched, and the profiler's cost is in it.
+        A profiled step lasts until the device has done what it launched, and the profiler's cost is in it; the first of
+        three and more still warms up and is left out.
         """
         if self._times is not None and not self._times.while_recording:
             return self._times.samples_us or (self._times.median_us,)
         stats = self._summary.steps if self._summary else ()
         found = [(step.step, step.wall_us) for step in stats]
         found = found or [(step.index, step.duration_ns / 1e3) for step in self._steps]
-        return tuple(time for step, time in found if step in self.steps)
+        return tuple(warm([time for step, time in found if step in self.steps]))
 
 
 def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) -> list[int]:
@@ -282,6 +283,11 @@ def per_step(values: Collection[float], steps: int) -> float:
         steps: number of steps that count.
     """
     return median(values) * (len(values) / steps) if values else 0.0
+
+
+def warm(steps: Sequence[T]) -> Sequence[T]:
+    """Return the steps whose wall and busy time count: all but the first of three and more, which still warms up."""
+    return steps[1:] if len(steps) > 2 else steps
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

@@ -64,7 +64,7 @@ def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
 
 
 def test_busy_and_wall_time_are_of_the_same_steps():
-    """The medians of the steps that count; one that compiled does not."""
+    """The first of three steps still warms up, and one that compiled does not count."""
     steps = tuple(
         StepStats(step=number, name="", wall_us=wall, device_busy_us=busy, device_idle_us=wall - busy, num_launches=1)
         for number, (wall, busy) in enumerate([(900.0, 800.0), (800.0, 700.0), (100.0, 20.0), (100.0, 20.0)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fxscope.index import index_of, whole_steps
+from fxscope.index import index_of, warm, whole_steps
 from fxscope.model import replace
 from fxscope.text import microseconds, percent
 
@@ -60,7 +60,7 @@ def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None) -> Boun
     if not steps:
         return None
     whole = whole_steps({item.step: item.num_launches for item in steps})
-    found = [item for item in steps if item.step in whole]
+    found = warm([item for item in steps if item.step in whole])
     busy = median(s.device_busy_us for s in found)
     known = times is not None and not times.while_recording
     wall = times.median_us if times is not None and known else median(s.wall_us for s in found)
