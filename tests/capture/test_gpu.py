@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import fxscope
+from fxscope.index import index_of
 from tests.capture.programs import GeGLU
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
@@ -99,7 +100,7 @@ def test_what_the_compiler_tries_is_not_part_of_the_program() -> None:
         for _ in range(6):
             compiled(x)
     recording = recorder.recording
-    counts = {step.index: sum(launch.step == step.index for launch in recording.launches) for step in recording.steps}
-    assert len(counts) == 3 and max(counts.values()) <= 2 * len(recording.calls)
+    counts = [sum(launch.step == step for launch in recording.launches) for step in index_of(recording).steps]
+    assert len(counts) >= 3 and max(counts) <= 2 * len(recording.calls)
     (tuning,) = (item for item in recording.unobserved if item.what == "tuning")
     assert tuning.count > 10
