@@ -245,6 +245,8 @@ def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
     keys = [[place.call] if by_call else [(place.graph, node) for node in place.nodes] for place in (a, b)]
     of_a, of_b = ({id(item): item for key in side for item in known.get(key, ())} for side in keys)
     between = [item for number, item in of_a.items() if number in of_b]
+    if by_call:
+        return between
     return [x for x in between if not any({*end.nodes} & {*a.nodes} and {*end.nodes} & {*b.nodes} for end in x.ends)]
 
 
