@@ -195,7 +195,7 @@ def _cells(row: ChangeRow) -> list[str]:
         ops = row.b if ran[0] <= ran[1] else row.a
     else:
         ops = " → ".join(dict.fromkeys(filter(None, (row.a, row.b))))
-    counts = number(row.num_b or row.num_a, "count") if row.num_a == row.num_b else f"{row.num_a:g} → {row.num_b:g}"
+    counts = " → ".join(dict.fromkeys(number(count, "count") for count in (row.num_a, row.num_b)))
     times = [microseconds(us) if us is not None else "–" for us in (row.a_us, row.b_us)]
     difference = row.difference_us
     return [f"{row.change} {ops}", row.where, counts, *times, signed(difference) if difference is not None else "–"]
@@ -206,7 +206,8 @@ def rest(rows: Sequence[ChangeRow]) -> list[str]:
     if not rows:
         return []
     known = [row.difference_us for row in rows if row.difference_us is not None]
-    counts = f"{sum(row.num_a for row in rows):g} → {sum(row.num_b for row in rows):g} kernels"
+    a, b = (number(sum(column), "count") for column in zip(*((row.num_a, row.num_b) for row in rows), strict=True))
+    counts = f"{a} → {b} kernels"
     return [f"… {counted(len(rows), 'more change')} (--all): {counts}" + (f", {signed(sum(known))}" if known else "")]
 
 

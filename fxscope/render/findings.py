@@ -69,7 +69,7 @@ def number(value: float | None, unit: str) -> str:
         return microseconds(value)
     if unit == "bytes":
         return num_bytes(value)
-    return f"{value:g}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def kernel_words(use: KernelUse, width: int) -> str:
