@@ -286,7 +286,7 @@ def per_step(values: Collection[float], steps: int) -> float:
 
 
 def warm(steps: Sequence[T]) -> Sequence[T]:
-    """Return the steps whose wall and busy time count: all but the first of three and more, which still warms up."""
+    """Return the steps whose wall time counts: all but the first of three and more, which still warms up."""
     return steps[1:] if len(steps) > 2 else steps
 
 
