@@ -50,7 +50,8 @@ def test_every_verb_reads_a_trace_and_chooses_its_steps(verb: str, tmp_path: Pat
     trace = str(captures.CAPTURES["mlp_eager"] / "trace.json.gz")
     more = {"diff": [trace], "check": ["--learn"], "redact": ["-o", str(tmp_path / "redacted.fxscope")]}
     assert cli.main([verb, trace, *more.get(verb, []), "--steps", "0"]) == 0
-    assert cli.main([verb, trace, *more.get(verb, []), "--steps", "97", "--force"]) != 0
+    for steps in ("97", "0:100000000000"):
+        assert cli.main([verb, trace, *more.get(verb, []), "--steps", steps, "--force"]) != 0
 
 
 @pytest.mark.parametrize("capture", ["mlp_eager", "mlp_compiled", "mlp_train_compiled", "attn_compiled"])

@@ -178,10 +178,12 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
         found = [Step(index=0, name=WHOLE, start_ns=start, duration_ns=end - start)]
     if steps is None:
         return tuple(found)
-    wanted = sorted({*steps})
-    if missing := [step for step in wanted if not 0 <= step < len(found)]:
-        raise TraceError(f"{trace.path} has no step {missing[0]}: its active steps are 0 to {len(found) - 1}.")
-    return tuple(found[step] for step in wanted)
+    wanted: set[int] = set()
+    for step in steps:  # which may be a range of any length
+        if not 0 <= step < len(found):
+            raise TraceError(f"{trace.path} has no step {step}: its active steps are 0 to {len(found) - 1}.")
+        wanted.add(step)
+    return tuple(found[step] for step in sorted(wanted))
 
 
 def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
@@ -191,9 +193,13 @@ def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
     step_of = np.full(len(trace), -1, np.int32)
     start = np.array([step.start_ns for step in steps], np.int64)
     end = start + np.array([step.duration_ns for step in steps], np.int64)
-    last = np.searchsorted(start, trace.start_ns, "right") - 1
-    inside = (last >= 0) & (trace.start_ns < end[last])
-    step_of[inside] = np.array([step.index for step in steps], np.int32)[last[inside]]
+    if (start[1:] >= end[:-1]).all():
+        last = np.searchsorted(start, trace.start_ns, "right") - 1
+        inside = (last >= 0) & (trace.start_ns < end[last])
+        step_of[inside] = np.array([step.index for step in steps], np.int32)[last[inside]]
+    else:
+        for step, first, after in zip(steps, start.tolist(), end.tolist(), strict=True):
+            step_of[(trace.start_ns >= first) & (trace.start_ns < after)] = step.index
     step_of[trace.num_own :] = -1
     device = np.flatnonzero(trace.category >= t.KERNEL)
     # What is only known by its external id belongs to its op's step; what has neither, to the step it ran in.
@@ -245,6 +251,35 @@ _DELEGATES = frozenset(
     scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax relu mean linalg_inv_ex _linalg_solve_ex
     _fused_rms_norm _fused_dropout native_dropout""".split()
 )
+# Ops with a CPU kernel of their own in the dispatcher's tables, whose code leaves all the work to ops of these names on the
+# path that calls one, and does it itself on others: `index_add` of rows is `scatter_add_`, of single numbers a loop
+# (torch 2.13: aten/src/ATen/native/TensorAdvancedIndexing.cpp). Neither the tables nor times tell: the copy before that
+# loop takes nearly all of the op's time where few indices are given.
+_HANDS_TO = {
+    op: frozenset(called.split())
+    for op, called in {
+        "index_add": "scatter_add",
+        "rsub": "sub",
+        "max": "maximum",
+        "min": "minimum",
+        "isnan": "ne",
+        "vdot": "dot",
+        "norm": "linalg_vector_norm",
+        "count_nonzero": "sum",
+        "repeat_interleave": "index_select clone",
+        "roll": "cat",
+        "hardtanh": "clamp",
+        "rrelu_with_noise": "leaky_relu",
+        "native_dropout_backward": "mul",
+        "channel_shuffle": "native_channel_shuffle",
+        "addbmm": "addmm",
+        "multinomial": "topk argmax",
+        "linalg_lu": "lu_unpack",
+        "linalg_pinv": "matmul",
+        "_linalg_det": "linalg_lu_factor_ex",
+        "_linalg_slogdet": "linalg_lu_factor_ex",
+    }.items()
+}
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
     r"AOTDispatcher|CompiledFunction|## Call|"
@@ -294,7 +329,11 @@ def _hands_on(name: str, called: str) -> bool:
     op = op_name(name)
     if is_convolution(name) and not may_multiply(called):
         return False  # MKL-DNN's transposed convolution is not an op: a copy of its weight is not its work
-    if op in _DELEGATES or expected_nature(name) != "kernel":
+    if (
+        op in _DELEGATES
+        or expected_nature(name) != "kernel"
+        or out_of_place(called) in _HANDS_TO.get(out_of_place(name), ())
+    ):
         return True
     return op != "copy_" and "explicit" in table().get(out_of_place(name), ())  # `copy_` is no `copy` in place
 
