@@ -270,7 +270,7 @@ class _Log:
         return compile_id if self._run == 1 else f"r{self._run}/{compile_id}"
 
     def _entry(self, name: str, entry: dict[str, Any], payload: str, compile_id: str) -> None:
-        about = entry.get(name)
+        about = entry[name] if isinstance(entry.get(name), dict) else {}
         if name in _GRAPHS:
             self._graph(name, payload, compile_id)
         elif name in _INDUCTOR:
@@ -377,8 +377,12 @@ class _Log:
 _ENTRY = re.compile(r"^[VDIWEC]\d{4} .*\{")
 _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
 _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
-_CACHE = {"fx_graph_cache_hit": "hit", "fx_graph_cache_miss": "miss", "fx_graph_cache_bypass": "bypassed"}
-_CACHE |= {key.replace("fx_graph", "aotautograd"): state for key, state in _CACHE.items() if state == "hit"}
+_CACHE = {
+    "fx_graph_cache_hit": "hit",
+    "fx_graph_cache_miss": "miss",
+    "fx_graph_cache_bypass": "bypassed",
+    "aotautograd_cache_hit": "hit",
+}
 _GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = {  # entry → end of the graph's id, stage, direction
     "dynamo_output_graph": ("pre_grad", "pre_grad", None),
     "exported_program": ("pre_grad", "pre_grad", None),
@@ -507,9 +511,8 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
     models = list(dict.fromkeys(_DIRECTION.sub("", folder.name) for folder in folders))
     for position, folder in enumerate(folders):
         code = _text(folder / "output_code.py", collected)
-        direction: Direction = _direction_of_code(code) or next(
-            (word for word in _DIRECTIONS if word in folder.name), "inference"
-        )
+        named: list[Direction] = [word for word in _DIRECTIONS if word in folder.name]
+        direction = _direction_of_code(code) or next(iter(named), "inference")
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
         found = InductorGraph(
             # The folder does not say Dynamo's id: the models are numbered in their order.

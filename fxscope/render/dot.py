@@ -237,16 +237,15 @@ def subgraph(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphvi
 def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
     """Draw the kinds that occur in one row; what each means is its tooltip."""
     occur = {node.kind for graph in graphs for node in graph.nodes}
-    kinds = [kind for kind in theme.KINDS if kind in occur]
+    styles = {kind: style for kind, style in theme.KINDS.items() if kind in occur}
     with subgraph(out, "cluster_legend") as legend:
         words = {"fontsize": "10", "fontcolor": theme.MUTED, "fontname": theme.FONT}
         legend.attr(label="legend", labeljust="l", color="#dde2e8", style="rounded", rank="same", margin="6", **words)
-        for kind in kinds:
-            style = theme.KINDS[kind]
+        for kind, style in styles.items():
             look = {"fillcolor": style.fill, "color": style.stroke, "style": f"filled,rounded,{style.border}"}
             label = f"{style.glyph} {style.label}"
             legend.node(f"legend_{kind}", label=label, tooltip=style.meaning, **look, **SMALL)
-        for left, right in itertools.pairwise(kinds):
+        for left, right in itertools.pairwise(styles):
             legend.edge(f"legend_{left}", f"legend_{right}", style="invis", minlen="0")
 
 
