@@ -511,8 +511,8 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
     models = list(dict.fromkeys(_DIRECTION.sub("", folder.name) for folder in folders))
     for position, folder in enumerate(folders):
         code = _text(folder / "output_code.py", collected)
-        named: list[Direction] = [word for word in _DIRECTIONS if word in folder.name]
-        direction = _direction_of_code(code) or next(iter(named), "inference")
+        named: list[Direction] = [*(word for word in _DIRECTIONS if word in folder.name), "inference"]
+        direction = _direction_of_code(code) or named[0]
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
         found = InductorGraph(
             # The folder does not say Dynamo's id: the models are numbered in their order.
