@@ -520,7 +520,7 @@ def unobserved_steps(observed: own_trace.Observed) -> tuple[Unobserved, ...]:
         detail = f"start-up ({counted(observed.num_ops[0], 'op')} called, {duration / 1e6:.3g} s)"
         found.append(Unobserved(what="start-up", count=observed.num_ops[0], duration_us=duration, detail=detail))
     if observed.num_tuned:
-        detail = f"{counted(observed.num_tuned, 'kernel')} that the compiler ran to choose others by their time"
+        detail = f"{counted(observed.num_tuned, 'kernel')} that the compiler ran to benchmark candidates"
         found.append(Unobserved(what="tuning", count=observed.num_tuned, duration_us=observed.tuned_us, detail=detail))
     if plan.others:
         duration = sum(span.end - span.start for span in plan.others)

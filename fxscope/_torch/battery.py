@@ -168,7 +168,7 @@ def packed(recording: Any) -> dict[str, Any]:
 
 
 def timed(run: Callable[[], Any]) -> float:
-    """The wall time of a call in µs, the device having finished: the median of groups of calls."""
+    """Wall time of a call in µs, until the device has finished: the median over groups of calls."""
     return Timer("run()", globals={"run": run}).blocked_autorange(min_run_time=0.1).median * 1e6
 
 

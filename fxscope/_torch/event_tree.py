@@ -187,9 +187,9 @@ class EventTree:
 
 
 def _cut(results: Any) -> tuple[int | None, int]:
-    """Return when the first op begins that is beyond `MOST_OPS`, None if there is none, and the number of those.
+    """Return the start of the first op beyond `MOST_OPS` (None if there is none), and the number of such ops.
 
-    What the compiler runs does not count: to choose kernels it runs more than the program.
+    The compiler's ops do not count: to choose kernels it runs more ops than the program.
     """
     events = results.events()
     if len(events) <= MOST_OPS:

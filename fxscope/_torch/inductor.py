@@ -160,7 +160,7 @@ class InductorCapture:
 
     @property
     def why_no_graph(self) -> str:
-        """Return what Dynamo met, where it captured nothing."""
+        """Return why Dynamo captured nothing."""
         met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.hooks.problems)
         return met or "Dynamo skipped every frame"
 

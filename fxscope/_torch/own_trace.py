@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
-COMPILED = "compile (dynamo_timed)"  # of the outermost phases: the step is one in which something was compiled
+COMPILED = "compile (dynamo_timed)"  # an outermost phase: something was compiled in the step
 _COMPILED_CALL = "## Call CompiledFxGraph"
 _MODE = "PythonDispatchMode"
 _NOT_KEPT = ("python_function", "cpu_instant_event")
@@ -43,7 +43,7 @@ class Observed:
     # Of the ops before the first step: name, duration in µs, and the first op in it that something is known of.
     start_up: list[tuple[str, float, int | None]] = dataclasses.field(default_factory=list)
     compile_us: float = 0.0  # before the first step
-    num_tuned: int = 0  # device events that the compiler launched to compare candidates
+    num_tuned: int = 0  # device events of the compiler's benchmarks
     tuned_us: float = 0.0
 
 
@@ -71,7 +71,7 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
 
 
 def _launched_by_compiler(events: list[dict[str, Any]], found: _Spans) -> list[dict[str, Any]]:
-    """Drop what the compiler launched, mostly to compare candidates; return its device events."""
+    """Drop the compiler's launches, mostly benchmarks of candidates; return its device events."""
     phases: defaultdict[Any, list[tuple[float, float]]] = defaultdict(list)
     for phase in found.phase_events:
         phases[phase["tid"]].append((phase["ts"], phase["ts"] + phase["dur"]))
@@ -121,7 +121,7 @@ def _replays(events: list[dict[str, Any]], found: _Spans) -> list[tuple[float, s
 
 
 def without_compiling(path: Path) -> None:
-    """Take what the compiler did out of a trace, but for its outermost phases."""
+    """Remove the compiler's events from a trace, except its outermost phases."""
     import msgspec
 
     trace, _ = document(path)

@@ -233,7 +233,7 @@ def _end_left() -> None:
         with quiet():
             _end(profile)
     else:
-        # Kineto belongs to another session by now. This takes ours off the thread, and then refuses to read it.
+        # Kineto runs another session by now: this removes ours from the thread, then refuses to read it.
         with quiet(), contextlib.suppress(AttributeError, RuntimeError):
             torch._C._autograd._disable_profiler_legacy()
 

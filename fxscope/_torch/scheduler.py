@@ -139,5 +139,5 @@ class Watch:
             observed.emitted(str(name), observed.combos.get(id(kernel), (None, nodes))[1], lines)
 
     def _combo(self, written: Any, *args: Any, **kwargs: Any) -> None:
-        # One group may be written as several kernels; `define_kernel` is told the whole group for each.
+        # One group may be written as several kernels; `define_kernel` gets the whole group for each.
         self._observed().combos.update((id(kernel), (kernel, nodes)) for _, kernel, nodes in written)

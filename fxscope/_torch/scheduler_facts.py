@@ -60,7 +60,7 @@ class ObservedGraph:
     def __init__(self, graph: Any = None) -> None:
         self.graph = graph
         self.pairs: dict[tuple[int, int], tuple[int, Any, Any, bool, list[str]]] = {}
-        self.benchmarked: dict[tuple[str, str], str] = {}  # what the benchmark of a possible fusion said
+        self.benchmarked: dict[tuple[str, str], str] = {}  # the result of the benchmark of a possible fusion
         self.joins: list[tuple[int, tuple[str, ...], tuple[str, ...], How | None]] = []
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
         self.lines: Lines = {}

@@ -111,7 +111,7 @@ class StepWatch:
     """Counts the steps of a program by its optimizer.
 
     Args:
-        enough: called once, in the thread that began, when a bound is reached; told which, "" for that of steps.
+        enough: called once, in the thread that began, when a bound is reached, with its name: "" for that of steps.
         steps: to observe.
         calls: of one compiled graph to observe, where no step ends.
         seconds: of the thread's own time to observe; compiling, importing, loading and the like are left out.
@@ -282,7 +282,7 @@ def is_library(file: str) -> bool:
 
 
 def is_preparing(thread: int) -> bool:
-    """Return whether the program's own line that a thread is at imports, initializes, loads, moves or tunes something."""
+    """Return whether the program's line that a thread executes imports, initializes, loads, moves or tunes something."""
     frame = sys._current_frames().get(thread)
     while frame is not None and is_library(file := frame.f_code.co_filename):
         name = frame.f_code.co_name
@@ -400,7 +400,7 @@ def plan(
 
 
 def _last_of_one(calls: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Return the calls at the end that are all of one module: what came before, as a prompt does, is start-up."""
+    """Return the last calls, all of one module: earlier calls, such as those of a prompt, are start-up."""
     other = next((place for place in range(len(calls), 0, -1) if calls[place - 1][1] != calls[-1][1]), 0)
     return calls[other:]
 

@@ -109,9 +109,9 @@ class MissedRow(Item, frozen=True, kw_only=True):
 
     @property
     def is_possible(self) -> bool:
-        """Nothing fuses two library kernels; of other pairs a hint says what would, or the reason does not rule it out.
+        """Return whether a pair could be fused: not of two library kernels; with a hint, or a reason that allows it.
 
-        Of eager pairs without a hint no rule says that a compile joins them.
+        Eager pairs need a hint: without one, no known rule fuses them.
         """
         undecided = self.reason_code in (*IMPOSSIBLE, "eager") and self.hint_code is None
         return self.reason_code != "both_extern" and not undecided
@@ -703,7 +703,7 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
     elif (eager := sum(row.launches for row in made.kernels if not row.calls)) > step.launch_calls / 2 and is_compiled(
         recording
     ):
-        text = "Compile what still runs eagerly"
+        text = "Compile the ops that run eagerly"
         why = f"{idle}, and {round(eager):,} of {round(step.launch_calls):,} launches are eager"
     else:
         text = (

@@ -50,11 +50,11 @@ WORDS = {"compute": "device work", "idle_input": "idle while the host loaded dat
 CHANGES = {"added": "here only", "missing": "missing here", "other_count": "run more or less often"}
 SHOWN = ("own", "exposed", "wall", "compute", "idle_host", "idle_input")
 RULE = (
-    f"A rank is named where, in the median step (in every step if there are two), it needs more device work, data loading or "
-    f"host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations of the peers' own spread "
+    f"A rank is late if, in the median step (in every step if there are two), it needs more device work, data loading or "
+    f"host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations of the peers' spread "
     f"over ranks and steps (more for few samples) and more than {100 * FLOOR:.0f} % of a step ({100 * FLOOR_OF_FEW:.0f} % with "
-    "fewer than three peers or a single step), and the others waited for it; or where that is so in several single steps, by "
-    f"{SIGMAS_OF_STEP:g} deviations and {100 * FLOOR_OF_FEW:.0f} %, which together cost {100 * FLOOR:.0f} % of all steps."
+    "fewer than three peers or a single step), and the others waited for it. It is also late if this holds in several steps by "
+    f"{SIGMAS_OF_STEP:g} deviations and {100 * FLOOR_OF_FEW:.0f} %, and these steps cost {100 * FLOOR:.0f} % of all steps."
 )
 
 
@@ -145,7 +145,7 @@ def _world(by_rank: Mapping[int, Digest], problems: list[Problem]) -> int | None
 
 
 def _peers(table: Table, groups: Sequence[PlanGroup]) -> dict[int, Peers]:
-    """Return for each rank those it is compared with: of its role where roles have own plans, else all."""
+    """Return for each rank the ranks to compare it with: those of its role if roles have plans of their own, else all."""
     role = {rank: group.role for group in groups for rank in group.ranks}
     rows = grouped(range(len(table.ranks)), lambda row: role.get(table.ranks[row]))
     found: dict[int, Peers] = {}

@@ -49,7 +49,7 @@ class Excess(NamedTuple):
 
 
 class Peers:
-    """The ranks that one is compared with, by their rows; what they have in common is worked out once."""
+    """The ranks that one is compared with, by their rows; their shared values are computed once."""
 
     def __init__(self, table: Table, rows: NDArray[np.intp]) -> None:
         self.table, self.rows = table, rows
@@ -71,7 +71,7 @@ class Peers:
         return max(deviation(across), deviation(along)), int((~np.isnan(values)).sum())
 
     def over(self, name: str, row: int) -> Quantity:
-        """Return what a rank has over the median of its peers, by step."""
+        """Return by how much a rank exceeds the median of its peers, by step."""
         return self.table.columns[name][row] - self.middle(name)
 
     def excess(self, name: str, row: int, step_us: float) -> Excess:

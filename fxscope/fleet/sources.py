@@ -41,7 +41,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unpacked_bytes(self) -> int:
-        """About how large the trace is unpacked."""
+        """Estimate the size of the trace after unpacking."""
         return self.size * UNPACKED if self.address.endswith((".gz", ".zst")) else self.size
 
 

@@ -64,7 +64,7 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
             nodes[target.id] = _input(target.id, annotation)
         elif isinstance(value, ast.Name) and value.id in nodes and nodes[value.id].op == "placeholder":
             alias[target.id] = value.id  # Dynamo renames each input once: l_x_ = L_x_
-        elif not (isinstance(value, ast.Constant) and value.value is None):  # `mm = None`: it is not used any more
+        elif not (isinstance(value, ast.Constant) and value.value is None):  # `mm = None`: no longer used
             node = _node(target.id, value, lines, nodes, alias)
             nodes[target.id] = replace(node, outputs=tensors(annotation), source=source)
     return tuple(nodes.values()), ()

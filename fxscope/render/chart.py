@@ -55,7 +55,7 @@ METRICS = (
 
 
 def speed_up(sweep: Sweep) -> Metric:
-    """The panel that says it all, where eager was measured beside others: its median wall time over each sample's."""
+    """The summary panel, if eager was measured as well: its median wall time over each sample's."""
     wall = several("wall_us")
     eager = {
         point.vary.get(sweep.vary): median(wall(point))

@@ -66,7 +66,7 @@ def middle(timed: Iterable[Timing | KernelStats]) -> str:
 
 
 def choice_words(choice: Choice) -> str:
-    """Return what a benchmark on the device is predicted to decide: "mm 24.1 µs (62 % sure); else: …, … and 19 more"."""
+    """Return the predicted choice of a benchmark on the device: "mm 24.1 µs (62 % sure); else: …, … and 19 more"."""
     times = {item.name: item.predicted_us for item in choice.candidates}
     timed = {name: name if us is None else f"{name} {microseconds(us)}" for name, us in times.items()}
     words = timed.pop(choice.predicted, choice.predicted)

@@ -1,4 +1,4 @@
-"""Tables of a recording for the page and the terminal: what each column is, and its values."""
+"""Tables of a recording for the page and the terminal: columns and values."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def decisions(recording: Recording) -> dict[str, Any]:
     """Every pair that was or was not fused, the most expensive first."""
     least = any(item.saved_bytes_least and item.verdict != "fused" for item in recording.decisions)
     columns: list[Column] = [
-        ("verdict", "Verdict", "text", lambda d: (d.verdict or "cannot be told").replace("_", " ")),
+        ("verdict", "Verdict", "text", lambda d: (d.verdict or "unknown").replace("_", " ")),
         ("a", "First", "text", lambda d: ", ".join(d.a[:4])),
         ("b", "Second", "text", lambda d: ", ".join(d.b[:4])),
         ("how", "How", "text", "how"),

@@ -83,7 +83,7 @@ MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
 
 
 def colours(*, dark: bool = False) -> dict[str, str]:
-    """Name → colour: the text's and the paper's, "cost", and fill and stroke of each kind ("view-fill")."""
+    """Name → colour: text and background, "cost", and fill and stroke of each kind ("view-fill")."""
     kinds = {
         f"{kind}-{part}": getattr(style, f"dark_{part}" if dark else part)
         for kind, style in KINDS.items()

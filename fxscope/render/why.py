@@ -173,7 +173,7 @@ def nothing(recording: Recording) -> str:
     """Say why there is no decision to show."""
     if not recording.decisions:
         if recording.launches and not recording.calls and not any(n.outputs for g in recording.graphs for n in g.nodes):
-            return "missed fusions unknown: traces lack the data flow. Record with fxscope run."
+            return "missed fusions unknown: a trace has no data flow. Record with fxscope run."
         return "no fusion decisions: no compiled graph, and no eager op reads another's result"
     if left := buffers_unknown(recording):
         return f"missed fusions unknown: {left}."

@@ -33,7 +33,7 @@ def lists(header: Path = _HEADER) -> dict[str, set[str]]:
     Kinds: "lower" (run in the lower precision), "fp32", "dtype" (the result is float32), "promote" (to the widest).
 
     Raises:
-        LookupError: the header is absent or not what it was.
+        LookupError: the header is absent or has another form.
     """
     text = header.read_text(encoding="utf-8").replace("\\\n", " ") if header.is_file() else ""
     found: dict[str, set[str]] = {}

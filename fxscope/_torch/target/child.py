@@ -1,4 +1,4 @@
-"""Plans a model for a GPU that is not there, in a forked copy of this process, and comes back with the recording.
+"""Plan a model for an absent GPU in a forked copy of this process, and return the recording.
 
     record_for_target("h200", factory="model.py:make")      # imports no torch here
     record(model, x, target="h200")
@@ -137,7 +137,7 @@ def _checked(target: str, keep: tuple[str, ...]) -> gpus.Gpu:
 
 
 def _planned(request: Request, timeout_s: float, progress: Progress | None) -> Recording:
-    """Answer a request in a forked copy of this process, which sends lines of progress, ops that it is at, and its answer."""
+    """Answer a request in a forked copy of this process, which sends progress lines, the current op, and its answer."""
     progress = progress or (lambda line: None)
     progress("starting a process for the plan")
     context = multiprocessing.get_context("fork")
@@ -159,7 +159,7 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
                     what = f": the process that makes it {children.died(process.exitcode or 0)}"
                     log.seek(0)
                     lines = log.read().decode(errors="replace").strip().splitlines()
-                    advice = f" Its last words: {lines[-1][:300]}" if lines else ""
+                    advice = f" Its last line: {lines[-1][:300]}" if lines else ""
                     break
                 if kind == "recording":
                     return msgspec.json.decode(value, type=Recording)

@@ -1,4 +1,4 @@
-"""The other side of `child.py`: makes the plan in the copy of the process."""
+"""Make the plan of `child.py` in the copy of the process."""
 
 # torch's insides are untyped: what comes from there is Any.
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def answer(request: Request, send: Send) -> tuple[str, Any]:
-    """Return ("recording", JSON) or ("error", one line); progress and the ops that the plan is at are sent meanwhile."""
+    """Return ("recording", JSON) or ("error", one line); progress and the current op are sent meanwhile."""
     at = ""
 
     def note(op: str) -> None:
@@ -164,7 +164,7 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     if "autograd's threading" in str(innermost):
         return (
             f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "
-            "copy of it that plans. Use `fxscope run FILE.py:FACTORY --target GPU`, or plan before the first backward."
+            "fork that plans. Use `fxscope run FILE.py:FACTORY --target GPU`, or plan before the first backward."
         )
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind

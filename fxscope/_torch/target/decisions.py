@@ -160,7 +160,7 @@ class _OnDevice(torch.Tensor):
 
 @contextlib.contextmanager
 def constants_on_device() -> Generator[None]:
-    """Let a constant of the program, which Inductor copies to the device where it is used there, lie there already."""
+    """Place the program's constants on the device: Inductor would copy each of them to it where it is used."""
     import torch._inductor.compile_fx as compile_fx
     from torch._inductor.graph import GraphLowering
 

@@ -162,7 +162,7 @@ def answer(kind: str, context: Context, value: object) -> Answer:
         return found if isinstance(found, Answer) else all_of(found)
     except NotRecorded as error:
         return unknown(words(value), str(error))
-    except select.UnknownNameError as error:  # no typo: what another recording has is not here
+    except select.UnknownNameError as error:  # not a typo: another recording has it
         return met(False, words(value), str(error))
 
 

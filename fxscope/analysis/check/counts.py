@@ -70,7 +70,7 @@ def compiled(what: str) -> Kind:
         if not compiles:
             raise NotRecorded("no compile was recorded: an eager run, or files without a compile log")
         if what != "graphs" and not tells_of_dynamo(context.recording):
-            raise NotRecorded("a debug folder does not tell of it: give the compile log (TORCH_TRACE=FOLDER)")
+            raise NotRecorded("a debug folder does not contain it: give the compile log (TORCH_TRACE=FOLDER)")
         reasons = {
             "graphs": ["" for _ in compiles],
             "graph_breaks": [item.break_reason for item in compiles if item.break_reason],
@@ -134,7 +134,7 @@ def launches_none(context: Context, value: object) -> Iterator[Row]:
         select.require(context.recording, name)
         under = launched_under(context.recording, name)
         if under is None:
-            raise NotRecorded("neither launches nor kernel calls tell what became of it")
+            raise NotRecorded("neither launches nor kernel calls show how it ran")
         yield not under, f"{name} launches nothing", f"{name} → {listed(under) or 'nothing'}"
 
 

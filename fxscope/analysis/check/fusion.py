@@ -26,7 +26,7 @@ def fused(context: Context, value: object) -> Answer:
     recording = context.recording
     select.require(recording, *wanted)
     if not knows_nodes(recording):
-        raise NotRecorded("no kernel's nodes are known: a kernel's name can claim ops that it does not run")
+        raise NotRecorded("no kernel's nodes are known: a kernel's name may list ops that it does not run")
     homes = {name: places(recording, name) for name in wanted}
     together: set[str] = set[str].intersection(*homes.values())
     rarest = min(homes.values(), key=len)
@@ -47,7 +47,7 @@ def not_fused(context: Context, value: object) -> Answer:
     select.require(recording, *wanted)
     expected = f"{' and '.join(wanted)} in different kernels"
     if not knows_nodes(recording):
-        raise NotRecorded("no kernel's nodes are known: a kernel's name can claim ops that it does not run")
+        raise NotRecorded("no kernel's nodes are known: a kernel's name may list ops that it does not run")
     homes = [places(recording, name) for name in wanted]
     shared: set[str] = set[str]().union(*(a & b for i, a in enumerate(homes) for b in homes[i + 1 :]))
     if not shared:
@@ -140,7 +140,7 @@ def between(context: Context, value: object) -> Answer:
     )
     found = decisions_between(recording, *pair)
     if not found:
-        raise NotRecorded(f"the recording holds no decision between {pair[0]} and {pair[1]}")
+        raise NotRecorded(f"the recording has no decision between {pair[0]} and {pair[1]}")
     least: Decision | None = None
     for decision in found:
         holds = all(getattr(decision, key) == table[key] for key in ("verdict", "how") if key in table)
@@ -156,7 +156,7 @@ def between(context: Context, value: object) -> Answer:
         if holds:
             return met(True, expected, told(decision), decision.reason)
     if least is not None:
-        raise NotRecorded(f"of the bytes only a lower bound is known: {told(least)}")
+        raise NotRecorded(f"only a lower bound of the bytes is known: {told(least)}")
     return met(False, expected, told(found[0]), found[0].reason)
 
 

@@ -54,7 +54,7 @@ def same_launch(context: Context, value: object) -> Answer:
             raise NotRecorded(f"nothing ran at {place}")
         rows.append([(u.kernel, x.grid, x.block, x.registers, x.shared_bytes) for u in units if (x := u.launch)])
     if any(launch[1] is None for row in rows for launch in row):
-        raise NotRecorded("the trace does not tell grids")
+        raise NotRecorded("the trace has no grids")
     words = [
         f"{place}: {', '.join(f'grid {r[1]} block {r[2]}' for r in row)}"
         for place, row in zip(places, rows, strict=True)
@@ -72,7 +72,7 @@ def per_kernel(field: str, unit_word: str) -> Kind:
         where = context.find(context.place(place)[0])
         known = [(u.kernel, n) for u in context.units(place) if (n := getattr(use(where, u), field)) is not None]
         if not known:
-            raise NotRecorded(f"the recording does not tell {unit_word} of {place}")
+            raise NotRecorded(f"the recording has no {unit_word} of {place}")
         for kernel, number in known:
             shown = percent(number) if field == "occupancy" else f"{number:,}"
             yield number, f"{kernel}: {shown} {unit_word}"

@@ -21,7 +21,7 @@ MAX_LISTED = 12
 def learn(recording: Recording) -> str:
     """TOML that the recording meets. Times are left out: they differ from run to run."""
     lines = [
-        f"# What {recording.title or 'this recording'} does, learned from it. Keep the lines that you mean.",
+        f"# What {recording.title or 'this recording'} does, learned from it. Delete the lines that may change.",
         *(f"# {where}" for where in [environment(recording)] if where),
         "",
     ]

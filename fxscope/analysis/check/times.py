@@ -118,7 +118,7 @@ def share_of_roof(context: Context, place: str) -> Iterator[Found]:
     roofs = [(call.kernel, call.roof.share) for call in calls if call.roof and (wanted is None or call.id in wanted)]
     shares = [(share, f"{kernel} {roof_share(share)}") for kernel, share in roofs if share is not None]
     if not shares:
-        raise NotRecorded("no share of a roof is known: it takes times, bytes and the device's limits")
+        raise NotRecorded("no share of a roof is known: it needs times, bytes and the device's limits")
     yield from shares
 
 
@@ -136,7 +136,7 @@ def peak_memory(context: Context, value: object) -> Answer:
     """Peak device memory of the recorded run."""
     expected, memory = quantity.parse(value), context.recording.memory
     if memory is None or memory.peak_bytes is None:
-        raise NotRecorded("peak memory was not recorded: a trace does not hold it")
+        raise NotRecorded("peak memory was not recorded: a trace does not have it")
     return met(expected.holds(memory.peak_bytes), expected.text, num_bytes(memory.peak_bytes))
 
 

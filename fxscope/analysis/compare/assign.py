@@ -113,7 +113,7 @@ class _Links:
         return found
 
     def kernels(self, what: Callable[[Unit, str | None], Hashable], *, lines: bool = True) -> list[list[Piece]]:
-        """The kernels without a counterpart, by what a function of a unit and its shapes says of them, if it says anything."""
+        """The kernels without a counterpart, keyed by a function of a unit and its shapes; those without a key are left out."""
         return [
             [
                 Piece(at, said, self.modules & {*unit.modules}, self.lines & {*unit.sources} if lines else frozenset())

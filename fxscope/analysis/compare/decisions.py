@@ -119,7 +119,7 @@ def placed(recording: Recording, same: set[str]) -> list[Placed]:
 def _end_of(
     index: Index, graph: str, names: tuple[str, ...]
 ) -> tuple[str, frozenset[str], frozenset[str], frozenset[str]]:
-    """Return (ops, nodes, modules, lines) of one side of a decision; views say nothing of its place."""
+    """Return (ops, nodes, modules, lines) of one side of a decision; views do not determine its place."""
     nodes = index.nodes.get(graph, {})
     inside = [node for name in names if (node := nodes.get(name)) is not None and node.nature != "view"]
     sources = [node.source for node in inside if node.source is not None]

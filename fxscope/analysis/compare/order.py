@@ -35,7 +35,7 @@ def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
 
 
 def equally_often(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
-    """The places of names that both have as often, in order; of another number nothing says which is which."""
+    """The places of names that both have as often, in order; with other counts nothing decides which is which."""
     mine, theirs = (grouped(range(len(row)), row.__getitem__) for row in (a, b))
     rows = [(places, theirs.get(key, ())) for key, places in mine.items()]
     return [pair for xs, ys in rows if len(xs) == len(ys) for pair in zip(xs, ys, strict=True)]

@@ -48,7 +48,7 @@ def common(a: Times, b: Times) -> Times:
     """The times that two unions have in common, as a union."""
     times = np.concatenate((a[0], b[0], a[1], b[1]))
     change = np.repeat([1, -1], len(times) // 2)
-    order = np.lexsort((change, times))  # ends first: a moment has no time in common with anything
+    order = np.lexsort((change, times))  # ends first: an empty interval overlaps nothing
     both = np.flatnonzero(np.cumsum(change[order]) == 2)
     start, end = times[order][both], times[order][both + 1]
     return start[end > start], end[end > start]

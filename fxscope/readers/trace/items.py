@@ -42,7 +42,7 @@ def recording(
     progress: Callable[[int], None] | None = None,
     capture: str | Path | None = None,
 ) -> Recording:
-    """Return what a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
+    """Return a trace's own facts: environment, steps, ops, launches, summary. No pass has run.
 
     The arguments are those of `read_trace`.
 

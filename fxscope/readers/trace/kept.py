@@ -97,9 +97,9 @@ class Kept:
             say(f"{len(replayed)} {of_all} are replays of {graphs}{end}", "Give the capture's trace: --capture FILE.")
         if calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
-            say(f"{calls.total()} {of_all} were launched outside of any op ({by}): no op is known of them")
+            say(f"{calls.total()} {of_all} were launched outside of any op ({by}): their op is unknown")
         if trace.steps and len(early := launched_before(trace)):
-            say(f"{len(early)} device events were launched before the recording: busy time, and in no step")
+            say(f"{len(early)} device events were launched before the recording: busy time, but in no step")
         if lost:
             say(f"{lost} {of_all} have neither a launch nor an external id: they are unattributed")
         return tuple(found)

@@ -588,7 +588,7 @@ class _Mender(Reader):
 
 
 def document(path: Path) -> tuple[Any, list[Problem]]:
-    """A trace as its JSON, of a damaged one the whole events, and what is to be said of the rest. Raises TraceError."""
+    """Return a trace as JSON (the undamaged events of a damaged one) and the problems to report. Raises TraceError."""
     limit = max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
     with open_trace(path) as file:
         data = file.read(limit + 1)

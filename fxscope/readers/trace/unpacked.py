@@ -88,7 +88,7 @@ def _gzip() -> Any:
 
 
 def _zstandard(path: Path) -> Callable[[], Any]:
-    """Return what makes a decompressor of one frame. Raises TraceError where nothing here can unpack it."""
+    """Return what makes a decompressor of one frame. Raises TraceError if nothing installed can unpack it."""
     try:
         from compression import zstd  # pyright: ignore - Python 3.14
     except ImportError:

@@ -109,7 +109,7 @@ def missed(made: Report) -> list[dict[str, Any]]:
 def what(recording: Recording, made: Report) -> str:
     """In one line what the page shows: a plan, or what ran, and where."""
     if target := recording.environment.target:
-        return f"A plan for {target}: what Inductor would write for it. Nothing was run on one."
+        return f"A plan for {target}: what Inductor would write for it. Nothing was run."
     ran = [made.contents, made.device] if recording.launches or recording.ops else ["nothing was run"]
     return sentence(" · ".join(part for part in ran if part) or "a trace alone: kernels and times, no graph")
 

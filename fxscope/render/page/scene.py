@@ -1,7 +1,7 @@
 """A graph as the page draws it: boxes with their words and sizes, and nested groups.
 
 Groups are nn.Modules, kernel calls (each inside the innermost module that holds all of its ops) and, in an eager graph,
-ops that call others. What is folded, and where boxes go, is decided in the page (`fold.js`, `layout.js`).
+ops that call others. Folding and layout happen in the page (`fold.js`, `layout.js`).
 """
 
 from __future__ import annotations
