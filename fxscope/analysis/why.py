@@ -261,6 +261,8 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
     if any(place.call in calls and calls[place.call].reads is None for place in (a, b)):
         return f"{first} and {second}: unknown. The buffers of their kernel calls were not read."
     if a.call is None or b.call is None:
+        if not any(node.outputs for node in index_of(recording).nodes.get(a.graph, {}).values()):
+            return f"{first} and {second}: unknown. A trace does not record which op reads what another wrote."
         return f"{first} and {second}: never considered. No tensor is known to pass between them."
     return f"{first} and {second}: never considered, no shared buffer."
 

@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -221,7 +222,9 @@ def scanner() -> Check:
         return Check("trace scanner", True, "compiled", purpose)
     if "FXSCOPE_NO_NATIVE" in os.environ:
         return Check("trace scanner", False, "switched off by FXSCOPE_NO_NATIVE", purpose, "unset FXSCOPE_NO_NATIVE")
-    return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, install("g++"))
+    again = f"{sys.executable} -m pip install --force-reinstall --no-deps --no-cache-dir fxscope"
+    remedy = again if shutil.which("g++") else install("g++")
+    return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, remedy)
 
 
 def install(packages: str) -> str | None:

@@ -78,7 +78,7 @@ def text(
         [kernel_name(x, 90) if key in ("kernel", "after", "before") and x else UNITS[unit](x) for x in values[:most]]
         for key, _, unit, values in shown
     ]
-    rows = [[heading.lower() for _, heading, *_ in shown], *map(list, zip(*cells, strict=True))]
+    rows = [[_in_text(heading) for _, heading, *_ in shown], *map(list, zip(*cells, strict=True))]
     cut = [place for place, (_, _, unit, _) in enumerate(shown) if unit == "text"]
     out = [f" {line}" for line in grid.table(rows, width - 1, left={0, *cut}, cut=cut)]
     left = len(made["refs"]) - most
@@ -89,6 +89,11 @@ def text(
             names = list(dict.fromkeys(str(made["values"][0][place]) for place in places))
             out += grid.folded(f"{listed(names, 3)}: {note}", width, "  ", "    ") if note else []
     return out
+
+
+def _in_text(heading: str) -> str:
+    """Return a heading as text has it; units and abbreviations as they are."""
+    return heading if heading[1:2].isupper() else heading[:1].lower() + heading[1:]
 
 
 def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> str:
