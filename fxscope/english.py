@@ -112,7 +112,8 @@ REASONS: dict[str, str] = {
     "fallback": "fallback: Inductor writes no kernel for {kernel} here",
     "user_triton": "user-written Triton kernel {kernel}, called as it is",
     "both_extern": "two library kernels, opaque to Inductor",
-    # Two graphs.
+    # Two graphs; the second is of older recordings.
+    "forward_backward": "forward and backward are two graphs",
     "graph_break": "graph break{place}{code_line}: {why}",
     # Eager.
     "eager": "eager: each op launches its own kernel",
@@ -147,6 +148,7 @@ NOTES: dict[str, str] = {
 
 # Code → what to do. `config` is a name in torch._inductor.config.
 HINTS: dict[str, str] = {
+    "activation_memory_budget": "recompute instead of saving",  # of older recordings
     "recorded": "{hint}",
     "enable": "set torch._inductor.config.{config}",
     "disable": "set torch._inductor.config.{config} = False",

@@ -45,6 +45,11 @@ def test_a_default_answer_fits_on_one_screen(
         assert fits(out), (verb, out)
 
 
+def test_a_bare_trace_of_compiled_code_is_not_called_eager(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["view", str(captures.CAPTURES["mlp_small_compiled"] / "trace.json.gz")]) == 0
+    assert 'mode="reduce-overhead" (CUDA graphs): the GPU idles' in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("verb", ["view", "why", "diff", "check", "redact"])
 def test_every_verb_reads_a_trace_and_chooses_its_steps(verb: str, tmp_path: Path) -> None:
     trace = str(captures.CAPTURES["mlp_eager"] / "trace.json.gz")

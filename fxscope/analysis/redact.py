@@ -71,7 +71,7 @@ class _Redactor:
                 if type(item) in _SAY_NOTHING
                 else self.field(name, item, theirs)
                 for name, item in value.items()
-                if name not in _DROPPED
+                if name not in _DROPPED or (name == "code" and "pattern" in value)  # of a near miss: torch's word
             }
         if isinstance(value, (list, tuple)):
             return [self.item(item, key) for item in value]

@@ -700,11 +700,9 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
         text, why = "Look at what the CPU does between replays", idle
     elif made.breaks and is_compiled(recording):
         return []
-    elif (eager := sum(row.launches for row in made.kernels if not row.calls)) > step.launch_calls / 2 and is_compiled(
-        recording
-    ):
+    elif (eager := _eager_share(recording, made)) > 0.5:
         text = "Compile the ops that run eagerly"
-        why = f"{idle}, and {round(eager):,} of {round(step.launch_calls):,} launches are eager"
+        why = f"{idle}, and {percent(eager)} of the launches are theirs"
     else:
         text = (
             'mode="reduce-overhead" (CUDA graphs)'
@@ -713,6 +711,12 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
         )
         why = f"{idle} while the CPU makes {counted(round(step.launch_calls), 'launch', 'launches')}"
     return [Advice(text=text, why=why, gain_us=step.idle_us)]
+
+
+def _eager_share(recording: Recording, made: Report) -> float:
+    """Return the share of launches beside compiled calls; 0 where no calls are known, as in a bare trace."""
+    total = sum(row.launches for row in made.kernels)
+    return sum(row.launches for row in made.kernels if not row.calls) / total if recording.calls and total else 0.0
 
 
 def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:

@@ -56,7 +56,13 @@ def value_of(line: Any, where: str | Callable[[Any], Any]) -> Any:
 
 
 def text(
-    made: dict[str, Any], width: int, *, only: Sequence[str] = (), notes: Sequence[str] = (), most: int = MAX_LINES
+    made: dict[str, Any],
+    width: int,
+    *,
+    only: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    most: int = MAX_LINES,
+    more: str = "write .html or .json",
 ) -> list[str]:
     """A table as lines of at most `width` columns; nothing of an empty one.
 
@@ -66,6 +72,7 @@ def text(
         only: keys of the columns to show; all but the category by default.
         notes: keys of columns whose values stand below the table, each once.
         most: rows.
+        more: what shows the other rows.
     """
     if not made["refs"]:
         return []
@@ -75,20 +82,27 @@ def text(
         if key not in (*notes, "category") and (not only or key in only)
     ]
     cells = [
-        [kernel_name(x, 90) if key in ("kernel", "after", "before") and x else UNITS[unit](x) for x in values[:most]]
+        [_name(key, x) if unit == "text" and x else UNITS[unit](x) for x in values[:most]]
         for key, _, unit, values in shown
     ]
     rows = [[_in_text(heading) for _, heading, *_ in shown], *map(list, zip(*cells, strict=True))]
     cut = [place for place, (_, _, unit, _) in enumerate(shown) if unit == "text"]
     out = [f" {line}" for line in grid.table(rows, width - 1, left={0, *cut}, cut=cut)]
     left = len(made["refs"]) - most
-    out += [f"   … {counted(left, 'more row')}: --all, or write .html or .json"] if left > 0 else []
+    out += [f"   … {counted(left, 'more row')}: {more}"] if left > 0 else []
     for (key, *_), values in zip(made["columns"], made["values"], strict=True):
         by_note = grouped(range(len(values)), values.__getitem__) if key in notes else {}
         for note, places in by_note.items():
             names = list(dict.fromkeys(str(made["values"][0][place]) for place in places))
             out += grid.folded(f"{listed(names, 3)}: {note}", width, "  ", "    ") if note else []
     return out
+
+
+def _name(key: str, text: str) -> str:
+    """Return a cell's text, a name without what many have in common."""
+    if key in ("kernel", "after", "before"):
+        return kernel_name(text, 90)
+    return text.replace("autograd::engine::evaluate_function: ", "evaluate: ")
 
 
 def _in_text(heading: str) -> str:
@@ -101,7 +115,8 @@ def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> 
     most = 1 << 30 if everything else MAX_LINES
     out: list[str] = []
     for made in of_summary(summary):
-        lines = text(made, width, most=most)
+        only = [key for key, *_ in made["columns"] if (made["key"], key) != ("ops", "launches")]
+        lines = text(made, width, only=only, most=most, more="--all, or write .html or .json")
         out += [grid.heading(made["title"].lower(), width), *lines] if lines else []
     if limit := bound.of_summary(summary):
         out += [grid.heading("verdict", width), f" {limit.words}"]
@@ -276,7 +291,7 @@ def ops(summary: Summary) -> dict[str, Any]:
         ("dself", "Device self", "us", "device_self_us"),
         ("launches", "Launches", "int", "num_launches"),
     ]
-    return table("ops", "Ops", columns, summary.ops, [("opname", line.name) for line in summary.ops])
+    return table("ops", "Ops, by device time", columns, summary.ops, [("opname", line.name) for line in summary.ops])
 
 
 def steps(summary: Summary) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.analysis import select, traced_regions
+from fxscope.analysis import products, select, traced_regions
 from fxscope.index import grouped
 from fxscope.render import grid, labels, report, tables
 from fxscope.render.legible import legible
@@ -69,6 +69,8 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
     if not stage:
         gemms = tables.text(tables.gemms(recording), width, only=GEMMS, notes=("note",), most=MAX_CALLS)
         out += [grid.heading("GEMMs, convolutions and attention", width), *gemms] if gemms else []
+        peaks = dict.fromkeys(row.peak for row in products.gemms(recording) if row.peak)
+        out += [line for peak in peaks for line in grid.folded(f"peak: {peak}", width, "  ", "    ")]
         out += start_up(recording, width)
     return out + footer(recording, width)
 

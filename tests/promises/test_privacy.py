@@ -12,7 +12,7 @@ import pytest
 from fxscope import cli, store
 from fxscope.analysis.redact import public, redact
 from fxscope.commands import common
-from fxscope.model import Graph, Launch, Node, Op, Recording, Source
+from fxscope.model import Graph, Launch, NearMiss, Node, Op, Recording, Source
 from fxscope.passes import verify
 from tools import fuzz
 
@@ -131,6 +131,12 @@ def test_no_number_of_the_program_is_left() -> None:
 
 
 @pytest.mark.slow
+def test_a_recording_with_near_misses_can_be_redacted() -> None:
+    miss = NearMiss(graph="a", by="pass", pattern="_sfdp_pattern_1", node="div", matched=2, total=5, code="users")
+    (left,) = redact(Recording(near_misses=(miss,))).near_misses
+    assert (left.code, left.matched, left.total) == ("users", 2, 5)
+
+
 def test_whole_sources_are_an_option(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(PROGRAM)
     for options, held in (([], False), (["--whole-sources"], True)):

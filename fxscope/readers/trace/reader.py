@@ -41,6 +41,7 @@ LARGEST_BYTES = 16 << 20  # of one event and of one value of the header; what is
 HEADER_BYTES = 8 << 20  # of the header's values together, as text
 MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is not a trace but a bomb
 MAX_PACKED_BYTES, MAX_RATIO = 128 << 20, 50
+MAX_STRANGE = 10_000  # elements of the list that are not events, lists among them; a profiler writes none
 LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
 WHOLE, CUT, BROKEN = range(3)  # of a value: it ends here; the data end inside it; it is not JSON from here on
 
@@ -285,6 +286,7 @@ class Reader:
         self._damaged = False  # where no event was lost
         self._spent = 0
         self._stretch = 1
+        self._strange = 0
         self._read = 0
         self._header_bytes = 0
         self._gzip_damaged = False
@@ -420,6 +422,7 @@ class Reader:
             elif not after and char == b"[":
                 window.at += 1
                 depth += 1
+                self._count_strange()
             elif not after and self._element(window, table):
                 after = True
             elif self._resynchronise(window, in_list=True):
@@ -482,8 +485,16 @@ class Reader:
             return False
         if is_object:
             table.add_events([self._event(window.data[window.at : end])])
+        else:
+            self._count_strange()
         window.at = end
         return True
+
+    def _count_strange(self) -> None:
+        self._strange += 1
+        if self._strange > MAX_STRANGE:
+            message = f"its traceEvents hold {MAX_STRANGE:,} elements that are not events"
+            raise TraceError(f"{self.path} is not a trace: {message}.")
 
     def _event(self, text: bytes) -> Event:
         self._damaged |= extent(text, 0)[0] != WHOLE or text.decode(errors="ignore").encode() != text
