@@ -592,10 +592,10 @@ def _recording(collected: Collected) -> Recording:
             source_id = f"{prefix}:output_code"
             sources.append(SourceText(id=source_id, kind="output_code", text=found.code, graph=graph_id))
         links += _links(found, graph_id, graphs)
-        if found.ir:
+        if found.ir and found.code and parsed is not None:
             schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=graph_id, graph=post_grad)
             if schedule is not None:
-                schedules.append(schedule)
+                schedules.append(schedule_text.as_called(schedule, parsed))
     for compile_id, phases in collected.phases.items():
         if compile_id in compiles:
             item = compiles[compile_id]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.index import grouped
@@ -23,6 +23,7 @@ from fxscope.model import (
     ScheduledGroup,
     SchedulerNode,
     TensorMeta,
+    replace,
 )
 from fxscope.passes.flops import numbers
 from fxscope.passes.footprint import footprint
@@ -30,6 +31,9 @@ from fxscope.passes.footprint import footprint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fxscope.readers.output_code import Call, OutputCode
+
+T = TypeVar("T", SchedulerNode, ScheduledGroup)
 HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")
 SEVERAL = re.compile("Fused|^Foreach|^Grouped")  # FusedSchedulerNode, OuterLoopFusedSchedulerNode, ForeachKernel…
 LAYOUT = re.compile(
@@ -127,6 +131,48 @@ def schedule(ir: str, log: str | None = None, *, graph_id: str, graph: Graph | N
         outputs=tuple(sorted(outputs)),
         complete=bool(log),
     )
+
+
+def as_called(found: Schedule, code: OutputCode) -> Schedule:
+    """The schedule with what only the wrapper tells.
+
+    Externs read of each buffer what they are handed of it, views and not the whole; a loop's own buffer that is handed to
+    its kernel is stored for a later loop of it.
+    """
+    passed: dict[str, Call] = {}
+    for call in code.calls:
+        if call.type in ("extern", "fallback"):
+            passed |= dict.fromkeys((*call.results, *([call.out.buffer] if call.out else [])), call)
+    handed = {
+        item.buffer for call in code.calls if call.type not in ("extern", "fallback") for item in call.tensors if item
+    }
+    nodes = {node.name: node for node in found.nodes}
+
+    def held(item: T) -> T:
+        call = next((passed[write.buffer] for write in item.writes if write.buffer in passed), None)
+        if call is None or item.type not in ("extern", "fallback"):
+            return item
+        return replace(item, reads=tuple(_of_views(access, call) for access in item.reads))
+
+    def stored(group: ScheduledGroup) -> ScheduledGroup:
+        places = {code.memory.get(item.buffer, item.buffer): item for item in reversed(group.writes)}
+        for item in (item for name in group.members for item in nodes[name].writes if item.buffer in handed):
+            places.setdefault(code.memory.get(item.buffer, item.buffer), item)
+        return replace(group, writes=(*group.writes, *(item for item in places.values() if item not in group.writes)))
+
+    return replace(
+        found, nodes=tuple(map(held, found.nodes)), groups=tuple(stored(held(group)) for group in found.groups)
+    )
+
+
+def _of_views(access: BufferAccess, call: Call) -> BufferAccess:
+    """Return what of a buffer the arguments of a call are, at most all of it; as it is where one's size is not known."""
+    views = [item for item in call.tensors if item is not None and item.buffer == access.buffer]
+    deps = [dep for item in views for dep in item.deps]
+    item = ITEM_BYTES.get(access.dtype or "")
+    if access.bytes is None or item is None or not views or len(deps) < len(views):
+        return access
+    return replace(access, bytes=min(access.bytes, footprint(deps) * item), deps=tuple(deps))
 
 
 def real_name(name: str, renames: Mapping[str, str]) -> str:
