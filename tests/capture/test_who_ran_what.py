@@ -80,7 +80,7 @@ def test_a_call_without_a_launch_says_why() -> None:
     untimed = [call.id for call in again.calls if call.untimed]
     assert untimed in ([dropped.id], [dropped.id, custom.id])
     said = " ".join(terminal.render(again, width=200, everything=True).split())
-    assert f"no launch of {dropped.id.rsplit(':', 1)[-1]}" in said and ": its graph ran 3 times" in said
+    assert f"{dropped.id}: its graph ran 3 times" in said
     elsewhere = attribute.attribute(replace(recording, launches=kept[:0] + tuple(x for x in kept if not x.call)))
     assert all(call.untimed is None for call in elsewhere.calls) or {call.untimed for call in elsewhere.calls} == {
         "its graph was not seen to run in the recorded steps"

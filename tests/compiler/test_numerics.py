@@ -213,7 +213,7 @@ def test_the_page_shows_what_the_command_prints(
     monkeypatch.chdir(tmp_path)
     Path("model.py").write_text(program)
     torch._dynamo.reset()
-    assert cli.main(command.split()) == 0
+    assert cli.main([*command.split(), "-o", "x.fxscope"]) == 0
     capsys.readouterr()
     assert cli.main(["view", "x.fxscope", "--all"]) == 0
     text = " ".join(capsys.readouterr().out.split())

@@ -214,7 +214,7 @@ def test_the_page_opens_on_the_strip_and_at_most_three_numbers_all_of_the_report
     made = report(recording("mlp_compiled"))
     shown = page.text("#view-overview")
     assert page.page.locator(".tiles li").count() <= 3
-    assert "18 of 18" in shown and "Compiled, measured over 3 steps on NVIDIA H200" in shown
+    assert "1 compiled graph · NVIDIA H200" in shown
     figures = page.page.locator(".tiles b").all_inner_texts()
     drawn = page.page.locator(".strip-host text").all_text_contents()
     assert "gelu·mul" in drawn and any(microseconds(made.step.busy_us) in words for words in drawn)
@@ -511,12 +511,12 @@ def test_back_goes_back_and_the_address_holds_stage_folds_and_place(open_page):
     page.page.click("[data-stage=post_grad]")
     page.laid_out()
     page.page.keyboard.press("v")  # keys are global: nothing has the focus
-    assert page.laid_out() == "28 nodes, 9 boxes"
+    assert page.laid_out() == "28 nodes, 19 boxes"
     page.page.click("#tab-tables")
     page.page.go_back()
-    assert page.page.get_attribute("#app", "data-view") == "graph" and page.laid_out() == "28 nodes, 9 boxes"
+    assert page.page.get_attribute("#app", "data-view") == "graph" and page.laid_out() == "28 nodes, 19 boxes"
     page.page.go_back()
-    assert page.laid_out() == "28 nodes, 18 boxes"
+    assert page.laid_out() == "28 nodes"
     page.page.go_back()
     assert page.page.get_attribute("[data-stage=kernel_calls]", "aria-selected") == "true"
     page.page.go_back()
@@ -525,7 +525,7 @@ def test_back_goes_back_and_the_address_holds_stage_folds_and_place(open_page):
     page.page.go_forward()
     page.page.go_forward()
     again = open_page("geglu", "#" + page.page.url.split("#", 1)[1])
-    assert again.laid_out() == "28 nodes, 9 boxes"
+    assert again.laid_out() == "28 nodes, 19 boxes"
     again.page.focus(".graph-canvas")
     again.page.keyboard.press("+")
     again.page.wait_for_url(re.compile("at="))
@@ -772,7 +772,8 @@ def test_pictures_to_download(open_page):
             page.page.click(f"#save-{format}")
         data = Path(waiting.value.path()).read_bytes()
         if format == "svg":
-            assert b"<svg" in data and b"mul_6" in data and b"gelu (tanh)" in data and b"100.7 MB" in data
+            assert data.startswith(b"<svg")
+            assert {word for word in (b"mul_6", b"tanh", b"100.7 MB") if word not in data} == set()
         else:
             assert data.startswith(b"\x89PNG")
         page.page.keyboard.press("Escape")
