@@ -77,9 +77,10 @@ def test_every_code_has_words_and_all_words_are_of_a_code():
     for table, codes in used().items():
         assert codes <= set(getattr(english, table)), table
     dynamic = {"recorded", "extern_attention", "fallback"}
-    assert set(english.REASONS) - used()["REASONS"] <= dynamic
+    older = {"forward_backward", "activation_memory_budget"}  # of recordings made before 0.2.0 was complete
+    assert set(english.REASONS) - used()["REASONS"] <= dynamic | older
     source = "".join(path.read_text() for path in (PACKAGE / "passes" / "fusion").glob("*.py"))
-    for code in {*english.NOTES, *english.HINTS} - {"recorded"}:
+    for code in {*english.NOTES, *english.HINTS} - {"recorded"} - older:
         assert f'"{code}"' in source, f"nothing gives {code}"
 
 
