@@ -1,32 +1,14 @@
-// Folding, and what is sent to and read from the layout engine. Run with: node --test tests/js
+// Folding, and the layout. Run with: node --test tests/js
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import vm from 'node:vm';
-import zlib from 'node:zlib';
 
 const ASSETS = new URL('../../fxscope/render/page/assets/', import.meta.url);
-const NAMES =
-  'sumsOf changesBetween changesWords visible inOrder openingState closedAtFirst ' +
-  'dotSource readLayout column push at index known';
+const NAMES = 'changesBetween changesWords inOrder layOut openingState sumsOf visible';
 const sources = ['text.js', 'data.js', 'fold.js', 'layout.js', 'changes.js', 'timeline.js'].map((name) =>
   readFileSync(new URL(name, ASSETS), 'utf8'),
 );
 const page = new Function(`${sources.join('\n')}\nreturn {${NAMES.split(' ').join(', ')}};`)();
-const PLACING = { graph: { rankdir: 'TB', nodesep: '0.22', ranksep: '0.36' }, large: [[400, { splines: 'polyline' }]] };
-
-async function engine() {
-  const context = vm.createContext({
-    WebAssembly,
-    TextDecoder,
-    TextEncoder,
-    URL,
-    Uint8Array,
-    location: { href: 'blob:x' },
-  });
-  vm.runInContext(zlib.inflateSync(readFileSync(new URL('graphviz.zlib', ASSETS))).toString(), context);
-  return context.Viz.instance();
-}
 
 /** `layers` modules of four nodes in a chain: mm, and a view and two nodes in a kernel. */
 function model(layers) {
@@ -91,22 +73,6 @@ test('closing a group hides all of its nodes; hiding views joins their ends', ()
   ]);
 });
 
-test('Graphviz places every box inside its frame, data downward', async () => {
-  const graph = model(12);
-  const shown = page.visible(graph, { modules: true, views: true, closed: page.closedAtFirst(graph) });
-  const source = page.dotSource(graph, shown, PLACING);
-  const viz = await engine();
-  const placed = page.readLayout(JSON.parse(viz.renderString(source, { format: 'json0' })), shown);
-  assert.equal(placed.boxes.size, shown.boxes.size);
-  for (const [from, to] of shown.edges) assert.ok(placed.boxes.get(from)[1] < placed.boxes.get(to)[1]);
-  for (const box of shown.boxes.values()) {
-    const [x, y] = placed.boxes.get(box.id);
-    const [x0, y0, x1, y1] = placed.frames.get(box.group);
-    assert.ok(x - box.w / 2 >= x0 - 1 && x + box.w / 2 <= x1 + 1 && y - box.h / 2 >= y0 && y + box.h / 2 <= y1);
-  }
-  assert.ok(placed.h > placed.w); // twelve layers below each other, no strip
-});
-
 test('a layer that begins before it is fed stands below what feeds it', () => {
   const box = (id, first) => [id, { id, first }];
   const boxes = new Map([box(0, 0), box(-1, 5), box(7, 7), box(8, 8)]);
@@ -115,32 +81,10 @@ test('a layer that begins before it is fed stands below what feeds it', () => {
   assert.deepEqual(order([[0, -1], [7, -1], [-1, 7]]), [0, 8, -1, 7]); // prettier-ignore
 });
 
-test('a closed layer whose weights are listed first stands below the op outside that feeds it', async () => {
-  // weight of the layer, input, embedding (outside), two ops of the layer, a head (outside)
-  const graph = {
-    stage: 'eager',
-    inputs: [[], [], [1], [2, 0], [3], [4]],
-    home: [0, -1, -1, 0, 0, -1],
-    own: [],
-    dim: Array(6).fill(0),
-    width: Array(6).fill(100),
-    height: Array(6).fill(40),
-    nodes: { n: 6, kind: ['input', 'input', 'kernel', 'kernel', 'kernel', 'kernel'], nature: Array(6).fill('kernel') },
-    groups: { n: 1, parent: [-1], kind: ['module'], title: ['layer'], width: [120], height: [40], note: [''] },
-  };
-  const shown = page.visible(graph, { modules: true, views: true, closed: new Set([0]) });
-  const order = [...shown.boxes.values()].sort((a, b) => a.first - b.first).map((box) => box.id);
-  assert.deepEqual(order, [1, 2, -1, 5]); // input, embedding, layer, head
-  const viz = await engine();
-  const source = page.dotSource(graph, shown, PLACING);
-  const placed = page.readLayout(JSON.parse(viz.renderString(source, { format: 'json0' })), shown);
-  for (const [from, to] of shown.edges) assert.ok(placed.boxes.get(from)[1] < placed.boxes.get(to)[1]);
-});
-
-test('without the engine boxes stand in program order, frames around theirs', () => {
+test('boxes stand in program order, frames around theirs', () => {
   const graph = model(5);
   const shown = page.visible(graph, { modules: true, views: true, closed: new Set() });
-  const placed = page.column(graph, shown);
+  const placed = page.layOut(graph, shown);
   const ys = [...shown.boxes.keys()].map((id) => placed.boxes.get(id)[1]);
   assert.deepEqual(
     ys,

@@ -18,7 +18,10 @@ class Compare {
     const all = PAGE.all;
     if (all.length < 2) return;
     const rows = PAGE.comparison ? this.aligned() : this.unaligned();
-    const most = Math.max(...rows.flatMap((row) => row.cells.flatMap((cell) => cell.uses.map((u) => u.time_us || 0))), 1e-9);
+    const most = Math.max(
+      ...rows.flatMap((row) => row.cells.flatMap((cell) => cell.uses.map((u) => u.time_us || 0))),
+      1e-9,
+    );
     const columns = { style: { gridTemplateColumns: `repeat(${all.length}, minmax(240px, 1fr))` } };
     clear(
       this.host,

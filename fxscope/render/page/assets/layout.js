@@ -187,7 +187,10 @@ function settle(frame, left) {
   for (const item of items)
     item.a = Math.min(item.high, Math.max(item.want, 0, ...item.before.map((other) => other.a + other.w + GAP)));
   for (const item of backwards)
-    item.b = Math.max(item.low, Math.min(item.want, room - item.w, ...item.after.map((other) => other.b - GAP - item.w)));
+    item.b = Math.max(
+      item.low,
+      Math.min(item.want, room - item.w, ...item.after.map((other) => other.b - GAP - item.w)),
+    );
   for (const item of items) {
     item.left = origin + (item.a + item.b) / 2;
     if (item.items) settle(item, item.left);

@@ -155,13 +155,7 @@ class Overview {
     return el(
       'section',
       { class: 'next' },
-      el(
-        'h2',
-        {},
-        o.missed[0].price
-          ? 'Missed fusions, most expensive first'
-          : 'Missed fusions',
-      ),
+      el('h2', {}, o.missed[0].price ? 'Missed fusions, most expensive first' : 'Missed fusions'),
       missedList(o.missed.slice(0, 3)),
       o.num_missed > 3
         ? el(
@@ -194,7 +188,11 @@ class Overview {
           { scope: 'row' },
           el(
             item.ref ? 'button' : 'span',
-            { type: item.ref ? 'button' : null, title: item.kernel, onclick: item.ref ? () => openRef(item.ref) : null },
+            {
+              type: item.ref ? 'button' : null,
+              title: item.kernel,
+              onclick: item.ref ? () => openRef(item.ref) : null,
+            },
             el('b', {}, shorten(item.ops, 44)),
             item.where ? el('span', { class: 'mono' }, shorten(item.where, 44)) : null,
           ),
