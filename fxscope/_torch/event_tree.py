@@ -186,6 +186,24 @@ class EventTree:
                 around.op.allocated.pop(fields.allocation_id, None)
 
 
+class Stretches:
+    """Stretches of time of each thread, added in the order of their starts; one within the one before adds nothing."""
+
+    def __init__(self) -> None:
+        self._of: dict[Any, list[tuple[float, float]]] = {}
+
+    def add(self, thread: Any, start: float, end: float) -> None:
+        mine = self._of.setdefault(thread, [])
+        if not mine or end > mine[-1][1]:
+            mine.append((start, end))
+
+    def hold(self, thread: Any, at: float) -> bool:
+        """Return whether a moment of a thread is in one of them."""
+        mine = self._of.get(thread, ())
+        place = bisect_right(mine, (at, math.inf)) - 1
+        return place >= 0 and at < mine[place][1]
+
+
 def _cut(results: Any) -> tuple[int | None, int]:
     """Return the start of the first op beyond `MOST_OPS` (None if there is none), and the number of such ops.
 
@@ -194,19 +212,14 @@ def _cut(results: Any) -> tuple[int | None, int]:
     events = results.events()
     if len(events) <= MOST_OPS:
         return None, 0
-    phases: dict[int, list[tuple[int, int]]] = {}
+    phases = Stretches()
     for event in sorted((item for item in events if item.name().endswith(COMPILING)), key=lambda item: item.start_ns()):
-        mine = phases.setdefault(event.start_thread_id(), [])
-        end = event.start_ns() + event.duration_ns()
-        if not mine or end > mine[-1][1]:
-            mine.append((event.start_ns(), end))
-
-    def is_compiling(event: Any) -> bool:
-        mine = phases.get(event.start_thread_id(), ())
-        place = bisect_right(mine, (event.start_ns(), math.inf)) - 1
-        return place >= 0 and event.start_ns() < mine[place][1]
-
-    starts = sorted(event.start_ns() for event in events if is_dispatched(event.name()) and not is_compiling(event))
+        phases.add(event.start_thread_id(), event.start_ns(), event.start_ns() + event.duration_ns())
+    starts = sorted(
+        event.start_ns()
+        for event in events
+        if is_dispatched(event.name()) and not phases.hold(event.start_thread_id(), event.start_ns())
+    )
     return (starts[MOST_OPS], len(starts) - MOST_OPS) if len(starts) > MOST_OPS else (None, 0)
 
 

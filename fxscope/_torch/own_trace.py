@@ -7,11 +7,10 @@ profiler's own `ProfilerStep#N` are.
 from __future__ import annotations
 
 import dataclasses
-from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from fxscope._torch.event_tree import EventTree, SeenOp, concrete_inputs, facts_of
+from fxscope._torch.event_tree import EventTree, SeenOp, Stretches, concrete_inputs, facts_of
 from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.index import COMPILING
 from fxscope.model import Problem
@@ -70,18 +69,21 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     return observed
 
 
+def _stretches(events: list[dict[str, Any]]) -> Stretches:
+    found = Stretches()
+    for event in events:
+        found.add(event["tid"], event["ts"], event["ts"] + event["dur"])
+    return found
+
+
 def _launched_by_compiler(events: list[dict[str, Any]], found: _Spans) -> list[dict[str, Any]]:
     """Drop the compiler's launches, mostly benchmarks of candidates; return its device events."""
-    phases: defaultdict[Any, list[tuple[float, float]]] = defaultdict(list)
-    for phase in found.phase_events:
-        phases[phase["tid"]].append((phase["ts"], phase["ts"] + phase["dur"]))
+    phases = _stretches(found.phase_events)
     calls: set[int] = set()
     for event in events:
-        if event.get("cat") in ("cuda_runtime", "cuda_driver") and (known := phases.get(event["tid"])):
-            position = bisect_right(known, (event["ts"], float("inf"))) - 1
-            if position >= 0 and event["ts"] < known[position][1]:
-                calls.add(event["args"].get("correlation"))
-                found.drop.add(id(event))
+        if event.get("cat") in ("cuda_runtime", "cuda_driver") and phases.hold(event["tid"], event["ts"]):
+            calls.add(event["args"].get("correlation"))
+            found.drop.add(id(event))
     tuned = [
         event
         for event in events
@@ -97,21 +99,13 @@ def _replays(events: list[dict[str, Any]], found: _Spans) -> list[tuple[float, s
 
     The replay of a compiled function is a part of its call: one that begins in an op is left out.
     """
-    outer: defaultdict[Any, list[dict[str, Any]]] = defaultdict(list)
-    for event in found.outer:
-        outer[event["tid"]].append(event)
-
-    def is_in_an_op(replay: dict[str, Any]) -> bool:
-        ops = outer[replay["tid"]]
-        position = bisect_right(ops, replay["ts"], key=lambda event: event["ts"]) - 1
-        return position >= 0 and replay["ts"] < ops[position]["ts"] + ops[position]["dur"]
-
+    ops = _stretches(found.outer)
     launched = {
         event["args"]["correlation"]: event["ts"]
         for event in events
         if event.get("cat") in ("cuda_runtime", "cuda_driver")
         and REPLAY.match(event["name"])
-        and not is_in_an_op(event)
+        and not ops.hold(event["tid"], event["ts"])
     }
     kernels: defaultdict[int, list[str]] = defaultdict(list)
     for event in events:

@@ -24,7 +24,7 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, in_backward, in_main_thread, is_library
+from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, in_backward, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
@@ -122,7 +122,7 @@ def _without_imports(original: Callable[..., Any], hooks: Hooks) -> Callable[...
     """
 
     def exec_module(loader: Any, module: Any) -> Any:
-        unseen = hooks.guard("imports", lambda: is_library(module.__spec__.origin or ""))
+        unseen = hooks.guard("imports", lambda: is_library_file(module.__spec__.origin or ""))
         with without_stacks() if unseen else contextlib.nullcontext():
             return original(loader, module)
 

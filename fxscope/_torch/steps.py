@@ -275,7 +275,7 @@ class _Calls:
 
 
 @functools.cache
-def is_library(file: str) -> bool:
+def is_library_file(file: str) -> bool:
     """Return whether a file belongs to Python, torch or another installed package."""
     folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     return file.startswith((*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent), "<frozen "))
@@ -284,7 +284,7 @@ def is_library(file: str) -> bool:
 def is_preparing(thread: int) -> bool:
     """Return whether the program's line that a thread executes imports, initializes, loads, moves or tunes something."""
     frame = sys._current_frames().get(thread)
-    while frame is not None and is_library(file := frame.f_code.co_filename):
+    while frame is not None and is_library_file(file := frame.f_code.co_filename):
         name = frame.f_code.co_name
         if any(file.endswith(end) and function in ("", name) for end, function in _PREPARES):
             return True
