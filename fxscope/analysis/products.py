@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from fxscope import gpus
-from fxscope.index import grouped, index_of
+from fxscope.index import grouped, index_of, kept
 from fxscope.kernel_names import decode
 from fxscope.model import Item
 from fxscope.op_names import GEMMS, is_attention, is_convolution, is_dispatched, is_gemm, op_name
@@ -54,6 +54,10 @@ class GemmRow(Item, frozen=True, kw_only=True):
 
 def gemms(recording: Recording) -> tuple[GemmRow, ...]:
     """Recording → one row for each product that reached a device, in the order of the first step."""
+    return kept(recording, "gemms", _gemms)
+
+
+def _gemms(recording: Recording) -> tuple[GemmRow, ...]:
     found: dict[tuple[Any, ...], list[list[Launch]]] = {}
     seen: Counter[tuple[Any, ...]] = Counter()
     for launches in grouped(recording.launches, _execution).values():
