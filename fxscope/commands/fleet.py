@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
@@ -21,14 +21,7 @@ MAX_LISTED = 6  # folders
 FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout
 
 EPILOG = """One trace per rank, as torch.profiler exports them (rank0.json.gz, …; two steps or more). By default
-processes of this machine read the traces, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray.
-
-Expectations for CI (--check FILE.toml; exit code 1 if one is not met):
-  same_plan = true            # every rank launches the same kernels
-  even = true                 # no rank stands out
-  lateness = "<= 5 %"         # of a step: cost of the latest rank; or "<= 200 us"
-  exposed = "<= 20 %"         # of a step: communication while nothing else runs
-  ranks = 8                   # number of ranks that could be compared"""
+processes of this machine read the traces, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +36,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
     add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default 2G)")
-    add("--check", metavar="FILE.toml", help="check the job against expectations; exit code 1 if one is not met")
     outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable. Digests are stored beside it and reused"
     add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
     add("--format", choices=FORMATS, help="format, whatever the suffix")
@@ -54,15 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Digest, compare, show; with --check return 1 where an expectation is not met."""
-    from fxscope.analysis import check
+    """Digest, compare, show."""
     from fxscope.fleet import findings
     from fxscope.fleet import run as running
 
     found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
     outputs: list[tuple[Path | None, str]] = [*found] or [(None, arguments.format or "terminal")]
-    name = arguments.check
-    expectations = None if name is None else check.parse(common.read_text(name), name)
     if logs := logs_alone(arguments):
         return run_logs(logs, outputs, arguments)
     if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
@@ -82,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise FxscopeError(f"no rank's trace holds a step that can be compared: {first.rstrip('.')}.")
     for path, format in outputs:
         show(fleet, digests, path, format, arguments)
-    return report(fleet, expectations, arguments) if expectations is not None else 0
+    return 0
 
 
 def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
@@ -117,7 +106,7 @@ def run_logs(
     from fxscope.fleet import logs
     from fxscope.render import fleet_logs
 
-    common.refuse(arguments, "these are compile logs without traces", "check", "pattern")
+    common.refuse(arguments, "these are compile logs without traces", "pattern")
     job = logs.examine(found, title=title(arguments))
     for path, format in outputs:
         if format not in ("terminal", "json"):
@@ -175,14 +164,3 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
         width = common.width() if path is None else 80
         output = rendering.text(fleet, width=width, every=arguments.all) + logs_beside(arguments, width)
     common.write_text(output, path, arguments)
-
-
-def report(fleet: Fleet, expectations: dict[str, Any], arguments: argparse.Namespace) -> int:
-    """Print what was expected and found, on stderr where standard output holds the job itself."""
-    from fxscope.fleet import check
-    from fxscope.render import findings
-
-    result = check.check(fleet, expectations, where=arguments.check)
-    text = findings.check_text(result, width=common.width())
-    print(text, end="", file=sys.stdout if arguments.output else sys.stderr)
-    return 0 if result.passed else 1

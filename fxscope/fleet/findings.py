@@ -73,9 +73,11 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     groups = plans.groups_of(by_rank)
     peers = _peers(table, groups)
     alone = [str(rank) for rank, others in peers.items() if not len(others.rows)] if len(peers) > 1 else []
-    if alone:
-        who = listed(alone, MAX_LISTED)
-        message = f"alone in their stage of the pipeline, so there is no rank to compare them with: {who}"
+    if any(group.program for group in groups):
+        message = (
+            "ranks send to each other and run different programs: each is compared with its own program's ranks only"
+        )
+        message += f"; alone in their program, so not compared: {listed(alone, MAX_LISTED)}" if alone else ""
         problems.append(Problem(where="fleet", message=message))
     late = _late(peers, by_rank, groups)
     if late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks):
@@ -145,9 +147,10 @@ def _world(by_rank: Mapping[int, Digest], problems: list[Problem]) -> int | None
 
 
 def _peers(table: Table, groups: Sequence[PlanGroup]) -> dict[int, Peers]:
-    """Return for each rank the ranks to compare it with: those of its role if roles have plans of their own, else all."""
-    role = {rank: group.role for group in groups for rank in group.ranks}
-    rows = grouped(range(len(table.ranks)), lambda row: role.get(table.ranks[row]))
+    """Return for each rank the ranks to compare it with: those of its program."""
+    program = {rank: group.program for group in groups for rank in group.ranks}
+    without_plan = -1 if any(program.values()) else 0
+    rows = grouped(range(len(table.ranks)), lambda row: program.get(table.ranks[row], without_plan))
     found: dict[int, Peers] = {}
     for members in (np.array(members, np.intp) for members in rows.values()):
         shared = Peers(table, members)  # in a large group one rank moves no median: the group serves for all of them
@@ -276,14 +279,16 @@ def _slower(mine: Digest, reference: Digest) -> float:
 def _against_majority(
     rank: int, by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
 ) -> tuple[plans.Comparison | None, Digest | None]:
-    """Return how a rank's plan compares with the largest group's (its role's own where there are roles), and whose that is."""
+    """Return how a rank's plan compares with the largest group's of its program, and whose that is."""
     mine = next((group for group in groups if rank in group.ranks), None)
     if mine is None:
         return None, None
     against = plans.majority_of(groups, mine)
     reference = next((other for other in against.ranks if other != rank), None)
     if reference is None:  # every rank has a plan of its own
-        reference = next((other for group in groups for other in group.ranks if other != rank), None)
+        reference = next(
+            (group.ranks[0] for group in groups if group.program == mine.program and group is not mine), None
+        )
     if reference is None:
         return None, None
     return plans.compare(by_rank[rank].plan, by_rank[reference].plan), by_rank[reference]
@@ -376,7 +381,7 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
         if group.cause is None:
             continue
         majority = plans.majority_of(groups, group)
-        total = sum(len(other.ranks) for other in groups if other.role == group.role)
+        total = sum(len(other.ranks) for other in groups if other.program == group.program)
         counts = Counter(CHANGES.get(change.change, change.change.replace("_", " ")) for change in group.changes)
         said = ", ".join(f"{number} {change}" for change, number in counts.items())
         costs = [late[rank].cost_us or 0.0 for rank in group.ranks if rank in late]
@@ -387,8 +392,7 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
                 cause=group.cause,
                 cost_us=max(costs, default=None),
                 evidence=(
-                    f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks"
-                    + (" of its stage" if group.role is not None else ""),
+                    f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks",
                     *([f"kernels and ops: {said}"] if said else []),
                 ),
                 changes=group.changes,
@@ -443,7 +447,7 @@ def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Di
     if not table.steps:
         return "no step that all ranks have could be compared"
     if not findings and all_alone:
-        return "every rank is a stage of its own: there is nothing to compare it with"
+        return "every rank runs a program of its own: there is nothing to compare it with"
     if not findings:
         return f"no rank stands out among {len(by_rank)}, over {len(table.steps)} steps"
     first = findings[0]

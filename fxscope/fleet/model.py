@@ -185,8 +185,7 @@ class PlanGroup(Item, frozen=True, kw_only=True):
     cause: Cause | None = None  # kind of difference; None: at most launch configurations, which each rank tunes itself
     changes: tuple[PlanChange, ...] = ()
     num_changes: int = 0
-    by_role: bool = False  # the plan of a pipeline's stage: meant to differ; a rank is held against its stage's
-    role: int | None = None  # which stage, where stages have plans of their own
+    program: int = 0  # ranks of different programs are not compared
 
 
 class Fleet(Item, frozen=True, kw_only=True):

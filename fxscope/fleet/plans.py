@@ -42,7 +42,8 @@ class Comparison(NamedTuple):
 def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> tuple[PlanGroup, ...]:
     """The ranks by plan, the largest group first; the others with what differs from it.
 
-    Stages of a pipeline have a plan each (`by_role`), and a rank is held against its own stage's.
+    Ranks that send to each other may run different programs on purpose, as the stages of a pipeline do. Whether they do is
+    not known, so there each plan that does other work is a program of its own.
 
     Args:
         digests: by rank.
@@ -65,69 +66,38 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
         else:  # the counts vary from step to step, and nothing more is different
             same += ranks
     kept.sort(key=lambda item: order(item[0]))
-    roles = _roles([ranks for ranks, _ in kept], digests)
+    is_one_program = not any(_sends(digest) for digest in digests.values())
+    programs: list[Plan] = []  # the plan that most ranks of each program run
     found: list[PlanGroup] = []
-    for role in sorted({*roles.values()}) or [None]:
-        mine = [(sorted(r for r in ranks if roles.get(r) == role), plan) for ranks, plan in kept]
-        mine = sorted(((ranks, plan) for ranks, plan in mine if ranks), key=lambda item: order(item[0]))
-        for ranks, plan in mine:
-            is_first = plan is mine[0][1]
-            comparison = compare(plan, kept[0][1] if is_first else mine[0][1])
-            found.append(
-                PlanGroup(
-                    signature=plan.signature or "",
-                    ranks=tuple(ranks),
-                    num_kernels=sum(item.most for item in plan.kernels),
-                    num_distinct=len(plan.kernels),
-                    cause=None if is_first else comparison.cause,
-                    changes=comparison.changes[:MAX_CHANGES],
-                    num_changes=len(comparison.changes),
-                    by_role=is_first and role is not None,
-                    role=role,
-                )
+    for ranks, plan in kept:
+        compared = ((number, compare(plan, first)) for number, first in enumerate(programs))
+        known = next((item for item in compared if is_one_program or item[1].cause is None), None)
+        if known is None:
+            programs.append(plan)
+        program, comparison = known or (len(programs) - 1, Comparison((), None))
+        found.append(
+            PlanGroup(
+                signature=plan.signature or "",
+                ranks=tuple(sorted(ranks)),
+                num_kernels=sum(item.most for item in plan.kernels),
+                num_distinct=len(plan.kernels),
+                cause=comparison.cause,
+                changes=comparison.changes[:MAX_CHANGES],
+                num_changes=len(comparison.changes),
+                program=program,
             )
-    return tuple(sorted(found, key=lambda group: (not group.by_role, *order(group.ranks))))
+        )
+    return tuple(found)
 
 
 def majority_of(groups: Sequence[PlanGroup], group: PlanGroup) -> PlanGroup:
-    """The plan that a group is held against: of its stage, else of the job."""
-    return next(other for other in groups if other.role == group.role)
+    """The plan that a group is compared with: the first of its program."""
+    return next(other for other in groups if other.program == group.program)
 
 
-_TO_ONE = frozenset({"send", "recv", "sendrecv"})
-
-
-def _roles(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> dict[int, int]:
-    """Each rank's stage where the job is a pipeline whose stages run plans of their own; else nothing.
-
-    Stages send to each other, so a rank's place in the group in which it does so says its stage. In a ring (context
-    parallelism) everybody sends equally often, and does the same work. Neighbouring stages with one plan count as one.
-    """
-    if len(plans) < 2:
-        return {}
-    places: dict[int, int] = {}
-    counts: dict[tuple[int, ...], list[int]] = {}
-    to_one = False
-    for rank, digest in digests.items():
-        c = digest.collectives
-        sent = [group for group, kind in zip(c.group, c.kind, strict=True) if kind.strip("_").lower() in _TO_ONE]
-        to_one = to_one or bool(sent)
-        known = [ranks for group in {*sent} - {-1} if (ranks := digest.groups[group].ranks) and rank in ranks]
-        if known:
-            mine = min(known, key=len)
-            places[rank] = mine.index(rank)
-            counts.setdefault(mine, []).append(len(sent))
-    plan_of = {rank: index for index, ranks in enumerate(plans) for rank in ranks}
-    if not to_one or not {*places} >= {*plan_of}:
-        return {}
-    if all(len(ranks) > 2 and len({*numbers}) == 1 for ranks, numbers in counts.items()):
-        return {}
-    by_place = grouped(plan_of, lambda rank: places[rank])
-    stages = {place: [plan_of[rank] for rank in ranks] for place, ranks in by_place.items()}
-    # The plan that most of a stage run; among equals the one that most of the job run.
-    usual = {place: max(sorted({*found}), key=found.count) for place, found in stages.items()}
-    roles = {rank: usual[places[rank]] for rank in plan_of}
-    return roles if len({*roles.values()}) > 1 else {}
+def _sends(digest: Digest) -> bool:
+    """Return whether the rank sends to single ranks."""
+    return any(kind.strip("_").lower() in ("send", "recv", "sendrecv") for kind in digest.collectives.kind)
 
 
 def _same(here: Plan, there: Plan) -> bool:

@@ -118,8 +118,8 @@ def _fold(line: str, width: int, indent: str = "") -> list[str]:
 
 def plan_line(group: PlanGroup) -> str:
     kind = CAUSES[group.cause] if group.cause else "same work" if group.changes else "reference"
-    more = f"; {change_line(group.changes[0], 50)}" if group.changes and not group.by_role else ""
-    kind = "its stage's" if group.by_role else kind
+    kind = "another program" if group.program and not group.changes else kind
+    more = f"; {change_line(group.changes[0], 50)}" if group.changes else ""
     return f"{named(group.ranks)}: {counted(group.num_kernels, 'kernel')} a step, {kind}{more}"
 
 

@@ -75,7 +75,7 @@ def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
             | {
                 "headline": f"plan {number}: {counted(len(item.ranks), 'rank')} ({ranges(item.ranks)})",
                 "line": plan_line(item).partition(": ")[2].partition(";")[0],
-                "cause": None if item.by_role else item.cause,
+                "cause": item.cause,
             }
             for number, item in enumerate(fleet.plans)
         ],

@@ -134,29 +134,6 @@ def test_files_of_every_kind_and_digests_beside_them_that_are_used_again(
     assert cli.main([*arguments, "--force"]) == 0 and outputs[2].read_text() == before
 
 
-@pytest.mark.parametrize(
-    ("job", "text", "code"),
-    [
-        ("ddp_even", 'even = true\nsame_plan = true\nlateness = "<= 5 %"\nexposed = "<= 40 %"\nranks = 4', 0),
-        ("ddp_slow_gpu", "even = true", 1),
-        ("ddp_slow_gpu", "same_plan = true", 1),
-        ("ddp_slow_gpu", 'lateness = "<= 5 %"', 1),
-        ("ddp_slow_gpu", 'lateness = "<= 200 us"', 1),
-        ("ddp_slow_gpu", 'exposed = "<= 20 %"', 1),
-        ("ddp_slow_gpu", "ranks = 8", 1),
-        ("ddp_slow_gpu", "same_plans = true", 2),
-        ("ddp_slow_gpu", "even = 4", 2),
-        ("ddp_slow_gpu", "", 2),
-    ],
-)
-def test_expectations(job: str, text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    expect = tmp_path / "expect.toml"
-    expect.write_text(text)
-    assert cli.main(["fleet", str(JOBS / job), "--check", str(expect)]) == code
-    said = capsys.readouterr().err
-    assert ("same_plan" in said and "unknown key" in said) if "same_plans" in text else said
-
-
 def test_a_process_that_is_killed_costs_its_own_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (JOBS / "ddp_even").glob("*.json.gz"):
         shutil.copy(path, tmp_path)

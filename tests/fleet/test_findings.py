@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -228,84 +227,26 @@ def test_a_trace_that_is_none_costs_its_own_rank(tmp_path: Path) -> None:
     assert any(problem.where == "rank2.json.gz" for problem in fleet.problems)
 
 
-def staged(source: Path, out: Path, stages: list[list[int]]) -> None:
-    """Rewrite a job as a pipeline: a group for each stage, and sends between neighbouring stages at the end of each step."""
-    stage_of = {rank: index for index, ranks in enumerate(stages) for rank in ranks}
-    for path in sorted(source.glob("rank*.json.gz")):
-        trace = msgspec.json.decode(gzip.decompress(path.read_bytes()))
-        info = trace["distributedInfo"]
-        rank = info["rank"]
-        place = stages[stage_of[rank]].index(rank)
-        pipe = [ranks[place] for ranks in stages]
-        groups = [(f"dp{index}", ranks) for index, ranks in enumerate(stages)] + [(f"pp{place}", pipe)]
-        info["pg_config"] += [{"pg_name": name, "ranks": ranks, "pg_size": len(ranks)} for name, ranks in groups]
-        number = 500_000_000
-        for event in list(trace["traceEvents"]):
-            args = event.get("args", {})
-            if event["cat"] != "kernel" or "nccl" not in event["name"]:
-                continue
-            launch = next(
-                e
-                for e in trace["traceEvents"]
-                if e["cat"].startswith("cuda") and e["args"].get("correlation") == args["correlation"]
-            )
-            for kind in ("send", "recv")[: 1 if rank in (*stages[0], *stages[-1]) else 2]:
-                number += 1
-                said = {"correlation": number, "Collective name": kind, "Process Group Name": f"pp{place}"}
-                trace["traceEvents"] += [
-                    {**launch, "ts": launch["ts"] + 0.5, "args": {"correlation": number}},
-                    {**event, "name": "ncclDevKernel_SendRecv(x)", "dur": 0.5, "args": {**args, **said}},
-                ]
-        (out / path.name).write_bytes(gzip.compress(msgspec.json.encode(trace), 1))
-
-
-def pipeline(folder: Path, stages: list[list[int]], *, others: tuple[int, ...], **made: Any) -> Path:
-    """Make a job in which some ranks run other kernels, as a pipeline; the job itself is in `folder / "job"`."""
-    (piped := folder / "piped").mkdir()
-    faults = [*(Fault("other_kernels", rank, 1.0) for rank in others), *made.pop("faults", ())]
-    make(JOBS / "ddp_even", folder / "job", other=OTHER, faults=faults, **made)
-    staged(folder / "job", piped, stages)
-    return piped
-
-
-@pytest.mark.slow
-def test_stages_of_a_pipeline_are_held_against_their_own(tmp_path: Path) -> None:
-    faults = [Fault("input", 5, 4000.0)]
-    stages = [[0, 1, 2, 3], [4, 5, 6, 7]]
-    fleet = examined(pipeline(tmp_path, stages, others=(4, 5, 6, 7), faults=faults, ranks=8, steps=4, seed=3))
-    assert [(group.ranks, group.by_role) for group in fleet.plans] == [((0, 1, 2, 3), True), ((4, 5, 6, 7), True)]
-    assert [(item.kind, item.ranks, item.cause) for item in fleet.findings] == [("late", (5,), "input")]
-    # The same kernels without a pipeline are another plan on half of the ranks.
-    assert any(item.kind == "plan_differs" for item in examined(tmp_path / "job").findings)
-
-
-def test_a_rank_with_another_plan_within_its_stage_is_named(tmp_path: Path) -> None:
-    piped = pipeline(tmp_path, [[0, 1, 2, 3], [4, 5, 6, 7]], others=(4, 5, 7, 2), ranks=8, steps=3, seed=4)
-    plans = {item.ranks for item in examined(piped).findings if item.kind == "plan_differs"}
-    assert plans == {(2,), (6,)}
-
-
-def test_a_pipeline_with_one_rank_a_stage_compares_nobody(tmp_path: Path) -> None:
-    fleet = examined(pipeline(tmp_path, [[0], [1]], others=(1,), ranks=2, steps=3, seed=4))
-    assert not fleet.findings and "nothing to compare" in fleet.verdict
-
-
-def test_a_ring_is_no_pipeline(tmp_path: Path) -> None:
-    # One stage: everybody's group for sends is of itself alone.
-    ring = pipeline(tmp_path, [[0, 1, 2, 3]], others=(2,), ranks=4, steps=3, seed=4)
-    assert examined(ring).findings[0].ranks == (2,)
-    made = digests(ring)
-    everybody = tuple(range(4))
-    around = [
-        msgspec.structs.replace(
-            item,
-            groups=tuple(
-                msgspec.structs.replace(g, ranks=everybody) if g.name.startswith("pp") else g for g in item.groups
-            ),
-        )
-        for item in made
-    ]
-    assert findings.examine(around).findings[0].ranks == (2,)
+@pytest.mark.parametrize("sends", [True, False])
+def test_ranks_that_send_to_each_other_are_compared_within_their_program(sends: bool, tmp_path: Path) -> None:
+    faults = [Fault("input", 5, 4000.0), *(Fault("other_kernels", rank, 1.0) for rank in (4, 5, 6, 3))]
+    make(JOBS / "ddp_even", tmp_path, ranks=7, steps=4, other=OTHER, faults=faults, seed=3)
+    made = digests(tmp_path)
+    if sends:
+        kinds = [("_send", *item.collectives.kind[1:]) for item in made]
+        columns = [replace(item.collectives, kind=kind) for item, kind in zip(made, kinds, strict=True)]
+        made = [replace(item, collectives=column) for item, column in zip(made, columns, strict=True)]
+    fleet = findings.examine(made)
+    differing = [item.ranks for item in fleet.findings if item.kind == "plan_differs"]
+    if not sends:
+        assert differing and not any(group.program for group in fleet.plans)
+        return
+    assert [(group.ranks, group.program) for group in fleet.plans] == [((3, 4, 5, 6), 0), ((0, 1, 2), 1)]
+    assert not differing and fleet.findings[0].ranks == (5,) and fleet.findings[0].cause == "input"
+    assert "run different programs" in fleet.problems[-1].message
+    alone = findings.examine(made[2:4])
+    assert not alone.findings and "nothing to compare" in alone.verdict
+    assert alone.problems[-1].message.endswith("alone in their program, so not compared: 2 and 3")
 
 
 @pytest.mark.slow
