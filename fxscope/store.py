@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FIRST_SCHEMA = "fxscope/1"
+DERIVED = ("scheduler", "kernel_calls")  # stages of graphs in older files that said what the calls say
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
@@ -149,10 +150,12 @@ def loads(data: bytes | str, *, where: str = "the text") -> Recording:
         )
     try:
         if head.schema == FIRST_SCHEMA:
-            return msgspec.convert(_from_first(msgspec.json.decode(data)), type=Recording)
-        return msgspec.json.decode(data, type=Recording)
+            found = msgspec.convert(_from_first(msgspec.json.decode(data)), type=Recording)
+        else:
+            found = msgspec.json.decode(data, type=Recording)
     except NOT_JSON as error:
         raise FxscopeError(f"{where} is not a valid recording: {error}.") from None
+    return replace(found, graphs=tuple(graph for graph in found.graphs if graph.stage not in DERIVED))
 
 
 class _Head(msgspec.Struct):

@@ -147,9 +147,12 @@ def test_what_is_no_recording_is_one_clear_line(tmp_path: Path, content: bytes, 
 def test_a_recording_of_the_first_schema_is_read() -> None:
     call = {"id": "c", "graph": "g", "handle": "k:1", "kernel": "k", "type": "cpp", "workload": {"family": "other"}}
     decision = {"graph": "g", "a": ["x"], "b": ["y"], "verdict": "rejected", "reason": "no luck", "hint": "try again"}
-    old = {"schema": "fxscope/1", "calls": [call], "decisions": [decision, {**decision, "hint": None}]}
+    graphs = [{"id": stage, "stage": stage} for stage in ("post_grad", "scheduler", "kernel_calls")]
+    old = {"schema": "fxscope/1", "calls": [call], "graphs": graphs}
+    old["decisions"] = [decision, {**decision, "hint": None}]
     found = store.loads(json.dumps(old).encode())
     assert [(item.reason, item.hint) for item in found.decisions] == [("no luck", "try again"), ("no luck", None)]
+    assert [graph.stage for graph in found.graphs] == ["post_grad"]
     assert found.calls[0].workload is not None and found.calls[0].workload.family == "other"
     assert store.loads(found.to_json().encode()) == found
 

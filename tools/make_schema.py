@@ -24,10 +24,10 @@ change raises `schema` (`{schema}` now). A value that is not known is `null`: ne
 `fxscope/data/recording.schema.json` is the same as JSON Schema; both are written by `tools/make_schema.py`.
 
 Ids: a compile id is Dynamo's (`0/0`). Graphs are `eager`, `0/0:pre_grad`, `0/0:inference` (AOT's graph),
-`0/0:forward`, `0/0:backward`, `0/0:joint`, `0/0:inference:post_grad`, `0/0:inference:scheduler`,
-`0/0:inference:kernel_calls`. A kernel call is `<compile id>:<inference|forward|backward>:<n-th call of that
-wrapper>`; a graph that ran twice in a step gives launches with the same `call` and another `invocation`. Steps count
-from 0. Times are nanoseconds on the trace's own clock (`base_time_ns` is its zero since the epoch).
+`0/0:forward`, `0/0:backward`, `0/0:joint`, `0/0:inference:post_grad`. A kernel call is
+`<compile id>:<inference|forward|backward>:<n-th call of that wrapper>`; a graph that ran twice in a step gives launches
+with the same `call` and another `invocation`. Steps count from 0. Times
+are nanoseconds on the trace's own clock (`base_time_ns` is its zero since the epoch).
 """
 
 

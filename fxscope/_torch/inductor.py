@@ -586,7 +586,7 @@ def _changed_config() -> dict[str, Any]:
     return changed
 
 
-_STAGES = ("pre_grad", "joint", "forward", "backward", "post_grad", "scheduler", "kernel_calls")
+_STAGES = ("pre_grad", "joint", "forward", "backward", "post_grad")
 
 
 def _graph_order(graph: Graph) -> tuple[Any, ...]:

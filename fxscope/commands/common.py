@@ -408,9 +408,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     add_budget_option(group)
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
     group.add_argument("--all", action="store_true", help="print all rows, not one screen")
-    group.add_argument(
-        "--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad, kernel_calls…"
-    )
+    group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
 
 
 def add_text_options(parser: argparse.ArgumentParser, output: str, formats: Sequence[str] = TEXT_FORMATS) -> None:

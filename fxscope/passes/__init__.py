@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
     """Name → pass, in the order in which they run."""
-    from fxscope.passes import attribute, classify, cost, fusion, provenance, purposes, schedules, stages
+    from fxscope.passes import attribute, classify, cost, fusion, provenance, purposes, schedules
 
     return {
         "schedules": schedules.schedules,
@@ -28,7 +28,6 @@ def pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
         "purposes": purposes.purposes,
         "fusion": fusion.fusion,
         "cost": cost.cost,
-        "stages": stages.stages,
     }
 
 

@@ -29,8 +29,6 @@ def classify(recording: Recording) -> Recording:
     for graph in recording.graphs:
         if graph.stage == "eager":
             done[graph.id] = eager(graph, recording, problems)
-        elif graph.stage in ("scheduler", "kernel_calls"):
-            done[graph.id] = graph  # made by a pass, complete
         elif graph.stage == "post_grad":
             done[graph.id] = compiled(graph, index_of(recording).calls_of_graph.get(graph.id, []))
     for graph in recording.graphs:

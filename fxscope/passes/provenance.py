@@ -105,8 +105,7 @@ def with_calls(recording: Recording) -> Recording:
     ran = {graph for graph, _ in (*homes, *originals)}
     graphs = tuple(
         graph
-        if graph.stage in ("scheduler", "kernel_calls")
-        or not (graph.id in ran or any(node.calls for node in graph.nodes))
+        if graph.id not in ran and not any(node.calls for node in graph.nodes)
         else replace(
             graph,
             nodes=tuple(

@@ -100,9 +100,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     runs = index.runs_of_node[graph.id] if graph.stage == "eager" else {}
     for node in graph.nodes:
         if node.name not in home:
-            own = index.calls.get(node.calls[0]) if graph.stage == "kernel_calls" and node.calls else None
-            title = labels.ops_words(labels.ops_of(own, index.nodes.get(own.graph, {}))) if own else None
-            draw_node(out, graph, node, own, timed=node.name in runs, title=title)
+            draw_node(out, graph, node, timed=node.name in runs)
     red = red_edges(recording, graph, nodes)
     for node in graph.nodes:
         for name in dict.fromkeys(node.inputs):
@@ -133,19 +131,13 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
 
 
 def draw_node(
-    out: graphviz.Digraph,
-    graph: Graph,
-    node: Node,
-    call: KernelCall | None = None,
-    *,
-    timed: bool = False,
-    title: str | None = None,
+    out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall | None = None, *, timed: bool = False
 ) -> None:
     """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
     style = theme.KINDS[node.kind]
     small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
     border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
-    lines = [title or labels.node_title(node, graph), *(call_lines(call) if call is not None else ())]
+    lines = [labels.node_title(node, graph), *(call_lines(call) if call is not None else ())]
     out.node(
         identifier(graph, node.name),
         label="\\n".join(plain(line, LABEL) for line in lines),
@@ -195,7 +187,6 @@ def red_edges(recording: Recording, graph: Graph, nodes: dict[str, Node]) -> dic
 
     Only the first edge of a way carries the cost, so that it is read once.
     """
-    boxes = {node.calls[0]: node.name for node in graph.nodes if graph.stage == "kernel_calls" and node.calls}
     ran = {name for call in index_of(recording).calls_of_graph.get(graph.id, ()) for name in call.nodes}
     found: dict[Edge, Edge] = {}
     left = MAX_RED
@@ -203,11 +194,8 @@ def red_edges(recording: Recording, graph: Graph, nodes: dict[str, Node]) -> dic
     for item in sorted(apart, key=rank):
         if not left:
             break
-        ways: list[list[Edge]] = []
-        if (item.a_call or "") in boxes and (item.b_call or "") in boxes:
-            ways = [[(boxes[item.a_call or ""], boxes[item.b_call or ""])]]
-        elif item.graph == graph.id and not item.other_graph:
-            ways = list(paths(item, nodes, nodes.keys() - ran))
+        here = item.graph == graph.id and not item.other_graph
+        ways = list(paths(item, nodes, nodes.keys() - ran)) if here else []
         left -= bool(ways)
         for way in ways:
             for position, edge in enumerate(way):

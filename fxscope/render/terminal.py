@@ -22,7 +22,6 @@ MAX_PROBLEMS = 12
 MAX_START_UP = 8
 CALLS = ("handle", "ops", "median", "planned", "share", "untimed")
 GEMMS = ("op", "size", "kernel", "median", "flops", "share")
-WITH_CALLS = ("post_grad", "scheduler", "kernel_calls")  # stages of which the kernel calls are a view
 
 
 def render(
@@ -62,7 +61,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
         if graph.stage == "eager":
             out.append(grid.heading("eager dispatch chain", width))
             out += [f" {line}" for line in dispatch_tree(recording, graph, width=width - 1)]
-    if recording.calls and (not stage or any(graph.stage in WITH_CALLS for graph in graphs)):
+    if recording.calls and (not stage or any(graph.stage == "post_grad" for graph in graphs)):
         out.append(grid.heading("kernel calls", width))
         out += tables.text(tables.calls(recording), width, only=CALLS, notes=("untimed",), most=MAX_CALLS)
     out += section("compiled code, as far as the trace shows", traced_regions.lines(recording), width)

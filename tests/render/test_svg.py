@@ -17,7 +17,7 @@ import pytest
 from fxscope import cli, store
 from fxscope.errors import RenderError
 from fxscope.model import Graph, Node, Recording
-from fxscope.render import dot, labels, svg
+from fxscope.render import svg
 from tests import build, captures
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
@@ -85,22 +85,6 @@ def test_an_eager_picture_goes_across() -> None:
 def test_the_data_of_a_compiled_graph_flows_downward() -> None:
     at = places(svg.render(build.mlp_compiled()))
     assert at["mm"][0][1] < at["tanh"][0][1] < at["mul_6"][0][1]
-
-
-def test_a_picture_of_kernel_calls_says_ops_times_and_prices() -> None:
-    recording = captures.read("mlp_train_compiled")
-    text = svg.render(recording, stage="kernel_calls")
-    at = places(text)
-    assert {"gelu · mul", "gelu · mul · gelu_backward", "mm"} <= at.keys()
-    first = next(call for call in recording.calls if call.kernel.startswith("triton"))
-    assert dot.call_lines(first)[1] in at and " µs · 151.0 MB · " in dot.call_lines(first)[1]
-    prices = {
-        labels.price(item, recording)
-        for item in recording.decisions
-        if item.saved_bytes and item.a_call and not item.other_graph
-    }
-    assert {text.strip() for text in at} & prices
-    assert at["0/0:forward:kernel_calls"][0][0] < at["0/0:backward:kernel_calls"][0][0]
 
 
 # ---------------------------------------------------------------------- an engine that cannot be trusted

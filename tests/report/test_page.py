@@ -19,11 +19,10 @@ from fxscope import store
 from fxscope.analysis import products
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
-from fxscope.model import Decision, Recording, Source, replace
+from fxscope.model import Decision, Recording, replace
 from fxscope.render import axis, diff, labels, tables, terminal, theme
-from fxscope.render.page import html, payload, scene
+from fxscope.render.page import html, payload
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
-from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -484,7 +483,7 @@ def test_graph_keys_go_along_the_data_and_fold(open_page):
 
 def test_stages_switch_and_keep_the_choice(open_page):
     page = open_page("geglu", f"#node={MUL}&view=graph")
-    for stage in ("pre_grad", "kernel_calls", "post_grad"):
+    for stage in ("pre_grad", "post_grad"):
         page.page.click(f"[data-stage={stage}]")
         assert page.page.get_attribute(f"[data-stage={stage}]", "aria-selected") == "true"
         assert page.text(".panel-title") == "mul_6"
@@ -492,8 +491,6 @@ def test_stages_switch_and_keep_the_choice(open_page):
 
 def test_a_large_model_opens_folded_by_module(open_page):
     page = open_page("large", "#view=graph")
-    assert page.laid_out() == "1,010 nodes, 50 boxes"  # the kernel calls
-    page.page.click("[data-stage=post_grad]")
     assert page.laid_out() == "5,000 nodes, 50 boxes"
     assert page.page.is_checked("#view-graph .check:has-text('Modules') input")
     page.page.goto(page.page.url.split("#")[0] + "#node=add_7_12")
@@ -508,6 +505,7 @@ def test_a_large_model_opens_folded_by_module(open_page):
 def test_back_goes_back_and_the_address_holds_stage_folds_and_place(open_page):
     page = open_page("geglu")
     page.page.click("#tab-graph")
+    page.page.click("[data-stage=pre_grad]")
     page.page.click("[data-stage=post_grad]")
     page.laid_out()
     page.page.keyboard.press("v")  # keys are global: nothing has the focus
@@ -518,12 +516,12 @@ def test_back_goes_back_and_the_address_holds_stage_folds_and_place(open_page):
     page.page.go_back()
     assert page.laid_out() == "28 nodes"
     page.page.go_back()
-    assert page.page.get_attribute("[data-stage=kernel_calls]", "aria-selected") == "true"
+    assert page.page.get_attribute("[data-stage=pre_grad]", "aria-selected") == "true"
+    page.page.go_back()
     page.page.go_back()
     assert page.page.get_attribute("#app", "data-view") == "overview"
-    page.page.go_forward()
-    page.page.go_forward()
-    page.page.go_forward()
+    for _ in range(4):
+        page.page.go_forward()
     again = open_page("geglu", "#" + page.page.url.split("#", 1)[1])
     assert again.laid_out() == "28 nodes, 19 boxes"
     again.page.focus(".graph-canvas")
@@ -736,7 +734,7 @@ def test_side_by_side(open_page):
     assert page.page.input_value("#recording-pick") == "1"
     assert "recording=1" in page.hash() and "mul_6" in page.text("#panel")
     page.page.click("#tab-graph")
-    assert page.page.get_attribute("[data-stage=kernel_calls]", "aria-selected") == "true"
+    assert page.page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"
 
 
 def test_the_panel_appears_when_something_is_chosen(open_page):
@@ -945,7 +943,7 @@ def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
         page.page.click("#save-svg")
     picture = Path(waiting.value.path()).read_text()
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture)[1])
-    for words in ("mlp_compiled", "Kernel calls · inference · 0/0 · NVIDIA H200", "fused", "not fused"):
+    for words in ("mlp_compiled", "Post-grad · inference · 0/0 · NVIDIA H200", "fused", "not fused"):
         assert words in picture, words
     ends = [float(x) + len(text) * 6 for x, text in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', picture)]
     assert max(ends) <= width  # nothing cut
@@ -986,19 +984,3 @@ def overlaps(picture: str) -> list[tuple[float, ...]]:
     assert len(rects) > 100
     pairs = ((a, b) for i, a in enumerate(rects) for b in rects[i + 1 :] if b[0] < a[2])
     return [(*a, *b) for a, b in pairs if a[1] < b[3] and b[1] < a[3] and not holds(a, b) and not holds(b, a)]
-
-
-def test_a_kernel_stands_in_the_innermost_module_that_holds_all_of_its_work() -> None:
-    recording = build.mlp_compiled()
-    (graph,) = (graph for graph in recording.graphs if graph.stage == "post_grad")
-    fused = next(call for call in recording.calls if len(call.nodes) == 5)
-
-    def path(modules: dict[str, str | None]) -> tuple[str, ...]:
-        sources = {name: Source(file="model.py", line=1, module=module) for name, module in modules.items()}
-        nodes = {node.name: replace(node, source=sources.get(node.name)) for node in graph.nodes}
-        return scene.call_path(fused, nodes)
-
-    assert path({"view_1": "mlp.gate", "tanh": "mlp.act", "mul_5": "mlp.act", "mul_6": "mlp"}) == ("mlp",)
-    assert path({"view_1": "mlp.gate", "tanh": None, "mul_5": None, "mul_6": None}) == ()  # a view does no work
-    assert path({"tanh": "mlp.act"}) == ("mlp", "act")  # of the others nothing is known
-    assert path({"view_1": "mlp.gate", "view_3": "mlp.gate"}) == ("mlp", "gate")

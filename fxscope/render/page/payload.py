@@ -21,8 +21,8 @@ import msgspec
 from fxscope import english
 from fxscope.columns import column
 from fxscope.dtypes import short_dtype, short_tensor
+from fxscope.index import index_of
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
-from fxscope.passes import stages
 from fxscope.render import labels, legible, tables, theme
 from fxscope.render.page import overview, scene
 from fxscope.text import kernel_name, num_bytes, percent
@@ -42,8 +42,6 @@ STAGES = {
     "forward": "Forward",
     "backward": "Backward",
     "post_grad": "Post-grad",
-    "scheduler": "Scheduler",
-    "kernel_calls": "Kernel calls",
 }
 _UNSEEN = re.compile(f"[{legible.UNSEEN}]")
 _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
@@ -72,7 +70,7 @@ def page(
         "evidence": EVIDENCE_BY_STRENGTH,
         "stages": STAGES,
         "stage": stage,
-        "recordings": [Encoder(stages.stages(recording), labels.Ends(recording)).data() for recording in recordings],
+        "recordings": [Encoder(recording, labels.Ends(recording)).data() for recording in recordings],
         "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
         if comparison
         else None,
@@ -171,14 +169,12 @@ class Encoder:
         """Everything the page knows of the recording."""
         recording = self.recording
         environment = msgspec.to_builtins(recording.environment)
-        default, opening = first_graphs(recording)
         names = {*column(recording.launches, "name"), *(call.kernel for call in recording.calls)}
         data: dict[str, Any] = {
             "title": recording.title or "recording",
             "environment": {k: v for k, v in environment.items() if v and k != "device_properties"},
             "graphs": [self.graph_data(graph) for graph in recording.graphs],
-            "default": default,
-            "opening": opening,
+            "default": first_graph(recording),
             "left_out": self.left_out,
             "short": {name: short for name in sorted(names) if (short := kernel_name(name)) != name},
             "calls": self.call_columns(),
@@ -230,9 +226,11 @@ class Encoder:
 
     def call_columns(self) -> dict[str, list[Any]]:
         """The kernel calls of the generated code."""
+        known = index_of(self.recording).nodes
         return columns(
             self.recording.calls,
             "id handle kernel type flops",
+            title=lambda c: labels.ops_words(labels.ops_of(c, known.get(c.graph, {}))),
             graph=lambda c: self.graphs.get(c.graph, -1),
             nodes=lambda c: self.inside(c.graph, c.nodes),
             folded=lambda c: self.inside(c.graph, c.folded),
@@ -339,17 +337,11 @@ class Encoder:
         )
 
 
-def first_graphs(recording: Recording) -> tuple[int, int]:
-    """The graph that the page opens with, and the one to look at first: the kernel calls of it, where there are any."""
+def first_graph(recording: Recording) -> int:
+    """The graph that the page opens with: the largest of the default stage, -1 where there is none."""
     stage = labels.default_stage(recording)
     sizes = [(len(g.nodes) if g.stage == stage else -1, -i) for i, g in enumerate(recording.graphs)]
-    default = -max(sizes)[1] if sizes else -1
-    chosen = recording.graphs[default] if sizes else None
-    if chosen is None or chosen.stage != "post_grad":
-        return default, default
-    same = ("kernel_calls", chosen.compile_id, chosen.direction)
-    graphs = enumerate(recording.graphs)
-    return default, next((i for i, g in graphs if (g.stage, g.compile_id, g.direction) == same), default)
+    return -max(sizes)[1] if sizes else -1
 
 
 def rows_of(recording: Recording) -> tuple[dict[str, list[int]] | None, str | None]:

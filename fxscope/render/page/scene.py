@@ -87,15 +87,7 @@ def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> 
     alone = {
         call_index[call.id]: call for call in calls if call_index[call.id] not in builder.group_of_call
     }  # one op in one kernel: the box itself carries the kernel
-    by_call = [recording.calls[c] if c >= 0 else None for c in call_of]
-    if graph.stage == "kernel_calls":
-        known = index_of(recording).nodes
-        words = [
-            call_node_words(call, known) if call else node_words(node, graph, None)
-            for node, call in zip(graph.nodes, by_call, strict=True)
-        ]
-    else:
-        words = [node_words(node, graph, alone.get(call_of[i])) for i, node in enumerate(graph.nodes)]
+    words = [node_words(node, graph, alone.get(call_of[i])) for i, node in enumerate(graph.nodes)]
     rows = [(*group, *group_words(group)[3:]) for group in builder.groups]
     return {
         "inputs": inputs,
@@ -214,12 +206,7 @@ class GroupBuilder:
 
     def paths(self) -> list[tuple[str, ...]]:
         """The module of each node; of an input, the module that all of its users are in."""
-        if self.graph.stage == "kernel_calls":
-            known, calls = index_of(self.recording).nodes, self.recording.calls
-            ran_in = [calls[call] if call >= 0 else None for call in self.call_of]
-            paths = [call_path(call, known.get(call.graph, {})) if call else () for call in ran_in]
-        else:
-            paths = [node_path(node) for node in self.graph.nodes]
+        paths = [node_path(node) for node in self.graph.nodes]
         users: dict[int, list[int]] = {}
         for position, sources in enumerate(self.inputs):
             for source in sources:
@@ -295,16 +282,6 @@ def node_path(node: Node) -> tuple[str, ...]:
     return module_path(node.source.module if node.source else None)
 
 
-def call_path(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
-    """The innermost module that holds all work of a call; `nodes` are those of its graph.
-
-    What has a place in the program and no module ran in the outermost one. Views do no work.
-    """
-    ran = [nodes[name] for name in call.nodes if name in nodes]
-    known = [node for node in ran if node_path(node) or (node.source and node.source.file)]
-    return common([node_path(node) for node in known if node.nature != "view"] or [*map(node_path, known)])
-
-
 def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     same = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
     return tuple(parts[0] for parts in same)
@@ -332,12 +309,6 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
         return Words(title, shape, "", round(7.0 * len(title) + 6.7 * len(shape) + 40), 24)
     time = microseconds(node.timing.typical_us) if node.timing else ""
     return sized(title, shape, labels.cost_line(call) if call is not None else time)
-
-
-def call_node_words(call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
-    """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
-    title = shorten(labels.ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
-    return sized(title, shorten(call.handle, MAX_NOTE), labels.cost_line(call), beside=34, least=90)
 
 
 def group_words(group: Group) -> Words:

@@ -66,17 +66,9 @@ class Recording {
       for (let i = 0; i < graph.nodes.n; i += 1) {
         const place = index(graph.nodes, 'place', i);
         if (place >= 0) push(this.nodesOfLine, this.lineKey(place), [g, i]);
-        if (graph.stage === 'kernel_calls' && graph.call[i] >= 0) push(this.callsOfNode, `${g}/${i}`, graph.call[i]);
-        else if (graph.call[i] >= 0 && !this.callsOfNode.has(`${g}/${i}`))
+        if (graph.call[i] >= 0 && !this.callsOfNode.has(`${g}/${i}`))
           push(this.callsOfNode, `${g}/${i}`, graph.call[i]);
       }
-    });
-    this.nodeOfCall = new Map();
-    this.graphs.forEach((graph, g) => {
-      if (graph.stage === 'kernel_calls')
-        graph.call.forEach((c, i) => {
-          if (c >= 0) push(this.nodeOfCall, c, [g, i]);
-        });
     });
     for (let i = 0; i < ops.n; i += 1) {
       push(this.opsOfName, this.names[ops.name[i]], i);
@@ -116,8 +108,8 @@ class Recording {
     const category = this.names[this.launches.category[i]];
     if (category === 'gpu_memset') return 'memset';
     if (category === 'gpu_memcpy') return 'copy';
-    const [node] = this.nodeOfCall.get(index(this.launches, 'call', i)) || [];
-    if (node) return this.graphs[node[0]].title[node[1]];
+    const call = index(this.launches, 'call', i);
+    if (call >= 0) return this.calls.title[call];
     const op = this.name(index(this.launches, 'opname', i));
     return op ? this.short(op).replace(/^aten::/, '') : this.short(this.launchName(i));
   }

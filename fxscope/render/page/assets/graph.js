@@ -142,7 +142,7 @@ class GraphView {
         ),
       );
     }
-    let first = r.opening;
+    let first = r.default;
     if (PAGE.stage) {
       const wanted = r.graphs.findIndex((g) => g.stage === PAGE.stage || g.id === PAGE.stage);
       if (wanted >= 0) first = wanted;
@@ -362,17 +362,12 @@ class GraphView {
     return 1 - (1 - share) ** 3;
   }
 
-  /** The two ends of a decision in the drawn graph: its nodes, or where boxes are calls, its calls. */
+  /** The nodes at the two ends of a decision in the drawn graph. */
   endsOf(decision) {
     const d = this.recording.decisions;
-    if (this.graph.stage !== 'kernel_calls')
-      return index(d, 'graph', decision) === this.g && index(d, 'other', decision) < 0
-        ? [at(d, 'a', decision) || [], at(d, 'b', decision) || []]
-        : null;
-    const nodes = ['a_call', 'b_call'].map((key) =>
-      (this.recording.nodeOfCall.get(index(d, key, decision)) || []).filter(([g]) => g === this.g).map(([, i]) => i),
-    );
-    return nodes[0].length && nodes[1].length && nodes[0][0] !== nodes[1][0] ? nodes : null;
+    return index(d, 'graph', decision) === this.g && index(d, 'other', decision) < 0
+      ? [at(d, 'a', decision) || [], at(d, 'b', decision) || []]
+      : null;
   }
   redPairs() {
     const d = this.recording.decisions;

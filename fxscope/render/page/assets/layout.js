@@ -3,6 +3,7 @@
 const GAP = 16; // px between boxes of a row
 const LANE = 8; // px of an edge that passes rows
 const MARGIN = 12; // px inside a frame
+const BETWEEN = 26; // px between rows, for what edges say
 const ROUNDS = 20; // of moving boxes towards their neighbours
 
 /** Room for the title of an open frame, in px. */
@@ -214,10 +215,9 @@ function heights(graph, root) {
     after[item.last] = Math.max(after[item.last], item.foot);
   };
   measure(root);
-  const between = graph.stage === 'kernel_calls' ? 40 : 26; // room for the prices on the edges
   const top = [];
   for (let row = 0; row < count; row += 1)
-    top.push(before[row] + (row ? top[row - 1] + tall[row - 1] + after[row - 1] + between : 0));
+    top.push(before[row] + (row ? top[row - 1] + tall[row - 1] + after[row - 1] + BETWEEN : 0));
   return { top, foot: top.map((y, row) => y + tall[row]) };
 }
 

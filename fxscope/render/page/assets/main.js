@@ -275,7 +275,6 @@ class Search {
     const order = [...r.graphs.keys()].sort((a, b) => (b === r.default) - (a === r.default));
     for (const g of order) {
       const { nodes, stage } = r.graphs[g];
-      if (stage === 'kernel_calls') continue;
       for (let i = 0; i < nodes.n; i += 1)
         add(
           'node',

@@ -6,7 +6,7 @@ function openRef(ref, recording = chosen.recording) {
   const r = PAGE.all[recording];
   const [type, key] = ref;
   if (type === 'module') {
-    const order = [r.opening, r.default, ...r.graphs.keys()].filter((g) => g >= 0);
+    const order = [r.default, ...r.graphs.keys()].filter((g) => g >= 0);
     for (const g of order) {
       const { groups } = r.graphs[g];
       const found = (groups.kind || []).findIndex((kind, i) => kind === 'module' && groups.path[i] === key);

@@ -123,7 +123,6 @@ class Panel {
       });
     const order = Object.keys(PAGE.stages),
       graphs = [...links.nodes.keys()]
-        .filter((g) => r.graphs[g].stage !== 'kernel_calls')
         .sort((a, b) => order.indexOf(r.graphs[a].stage) - order.indexOf(r.graphs[b].stage));
     const evidence = [];
     graphs.forEach((g, position) => {

@@ -73,7 +73,6 @@ function follow(recording, type, key) {
     links.calls.add(call);
     addCode(call);
     for (const x of r.launchesOfCall.get(call) || []) addLaunch(x);
-    for (const [g, i] of r.nodeOfCall.get(call) || []) mark(links, g, i);
     if (withNodes) {
       const g = index(r.calls, 'graph', call);
       if (g >= 0)
@@ -91,7 +90,7 @@ function follow(recording, type, key) {
     walk(g, i);
     for (const [graph, nodes] of [...links.nodes])
       for (const node of nodes) {
-        for (const call of callsAt(graph, node)) addCall(call, r.graphs[graph].stage === 'kernel_calls');
+        for (const call of callsAt(graph, node)) addCall(call, false);
         for (const x of r.launchesOfNode.get(`${graph}/${node}`) || []) addLaunch(x);
         for (const d of r.decisionsOfNode.get(`${graph}/${node}`) || []) links.decisions.add(d);
       }
