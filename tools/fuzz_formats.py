@@ -335,7 +335,7 @@ FORMATS: dict[str, Format] = {
         lambda: [DATA / "sweep" / "sweep.json"],
         "*",
         (by_values, by_bytes),
-        ("sweep --from PATH", "sweep --from PATH -o OUT.svg"),
+        ("sweep --from PATH", "sweep --from PATH -o OUT.json"),
         "sweep --from PATH --json",
     ),
     "gpus": Format(_seeds("mine.json"), "*", (by_values, by_values, by_bytes), ("plan PATH",)),

@@ -19,7 +19,7 @@ from fxscope.analysis import check, select  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
-from fxscope.render import chart, findings, sweeps, tables  # noqa: E402
+from fxscope.render import findings, sweeps, tables  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
 from fxscope.render.markdown import fenced, text  # noqa: E402
 from fxscope.text import microseconds, num_bytes  # noqa: E402
@@ -41,7 +41,6 @@ FOLDERS = (
 )
 TRAINING = ("mlp_train_eager", "mlp_train_compiled")
 PAGE = ROOT / "docs" / "article.md"
-CHART = ROOT / "docs" / "article-sweep.svg"
 ARTICLE = "https://huggingface.co/blog/torch-mlp-fusion"
 
 
@@ -97,7 +96,7 @@ def pages() -> dict[Path, str]:
     parts += resource_part(recordings, sweep)
     parts += sweep_part(sweep)
     page = "\n".join(parts).rstrip() + "\n"
-    return {PAGE: page, CHART: chart.svg(sweep)}
+    return {PAGE: page}
 
 
 def differences(report: CheckReport) -> list[str]:
@@ -188,7 +187,7 @@ def uses_of(recording: Recording) -> list[KernelUse]:
 
 def sweep_part(sweep) -> list[str]:
     """Return the sweep over batch sizes, and the other measurements of its run."""
-    lines = ["## Over batch sizes", "", f"![{text(sweep.title or '')}]({CHART.name})", ""]
+    lines = ["## Over batch sizes", ""]
     lines += [fenced(sweeps.text(sweep))]
     lines += ["", "### Depth", "", "| batch | layers | eager | compiled | |", "|--:|--:|--:|--:|---|"]
     lines += [pair_row([str(r["batch"]), str(r["depth"])], r["wall_us"]) for r in sweep.experiments.get("depth", [])]

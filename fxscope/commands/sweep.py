@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from fxscope.analysis.findings import Sweep, SweepPoint
     from fxscope.model import Recording
 
-SUFFIXES = (".json", ".svg")
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -35,9 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=10, metavar="N", help="samples of each wall time (default 10)")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
     parser.add_argument("--from", dest="source", metavar="FILE", help="show an earlier sweep (.json)")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", action="append", help=f"write FILE: {' '.join(SUFFIXES)}; repeatable"
-    )
+    parser.add_argument("-o", "--output", metavar="FILE.json", action="append", help="write the sweep; repeatable")
     parser.add_argument("--json", action="store_true", help="print the sweep as JSON")
     common.add_budget_option(parser)
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
@@ -45,12 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
-    from fxscope.render import chart, sweeps
+    from fxscope.render import sweeps
 
     for name in arguments.output or ():
         path = Path(name)
-        if path.suffix not in SUFFIXES:
-            raise RenderError(f"{path}: a sweep is written as {' '.join(SUFFIXES)}.")
+        if path.suffix != ".json":
+            raise RenderError(f"{path}: a sweep is written as .json.")
         store.check_free(path, force=arguments.force)
     if arguments.source:
         common.refuse(arguments, "--from shows what was measured", "factory", "vary", "setup", "repeats", "backward")
@@ -60,8 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
         sweep = measure(arguments)
     for name in arguments.output or ():
-        text = chart.svg(sweep) if Path(name).suffix == ".svg" else sweep.to_json()
-        store.write(Path(name), text, force=arguments.force)
+        store.write(Path(name), sweep.to_json(), force=arguments.force)
         print(f"wrote {name}", file=sys.stderr)
     if arguments.json or not arguments.output:
         sys.stdout.write(common.budgeted(sweep.to_json(), arguments) if arguments.json else sweeps.text(sweep))

@@ -1,4 +1,4 @@
-"""A sweep of a real program, its chart and crossovers; a guess through a pipe."""
+"""A sweep of a real program, its table and crossovers; a guess through a pipe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import json
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -14,7 +13,7 @@ from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.analysis.sweep import sentences
 from fxscope.cli import main
 from fxscope.errors import RenderError
-from fxscope.render import chart, strip
+from fxscope.render import strip
 
 DATA = Path(__file__).parent.parent / "data"
 FACTORY = """
@@ -70,26 +69,8 @@ def test_the_measured_sweep_has_its_crossover() -> None:
     assert any("compiled is slower than eager up to batch 16, faster from 32 on" in line for line in said)
 
 
-def test_the_chart_has_a_line_per_setup_and_a_panel_per_metric() -> None:
-    root = ElementTree.fromstring(chart.svg(made({"eager": [10, 20, 40], "<b>&": [5, 10, 20]})))
-    tag = "{http://www.w3.org/2000/svg}"
-    assert len(root.findall(f"{tag}polyline")) == 6  # two setups in three panels
-    texts = [element.text for element in root.iter(f"{tag}text")]
-    assert "speed-up over eager (wall time)" in texts and "2.00×" in texts  # half the time of eager at each point
-    assert "wall time per call" in texts and "kernels per call" in texts and "<b>&" in texts
-    for line in root.findall(f"{tag}polyline"):
-        for pair in line.get("points", "").split():
-            x, y = map(float, pair.split(","))
-            assert 0 < x < chart.WIDTH and 0 < y < float(root.get("height", "0"))
-
-
-def test_nothing_measured_is_no_chart() -> None:
-    with pytest.raises(RenderError, match="no measurement"):
-        chart.svg(Sweep(vary="n", points=[SweepPoint(vary={"n": 1}, setup="eager", problem="it failed")]))
-
-
 def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = chart.svg(made({"eager": [1, 2, 3]}))
+    text = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'
     assert strip.rasterised(text).startswith(b"\x89PNG")
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(RenderError, match=r"pip install resvg-py, or write \.svg"):
@@ -102,7 +83,7 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
     model = tmp_path / "sweep_model.py"
     model.write_text(FACTORY)
     arguments = ["sweep", f"{model}:factory", "--vary", "rows=2,8", "--repeats", "3"]
-    assert main([*arguments, "-o", str(tmp_path / "s.json"), "-o", str(tmp_path / "s.svg")]) == 0
+    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 0
     data = json.loads((tmp_path / "s.json").read_text())
     assert data["schema"] == "fxscope-sweep/1"
     assert [(p["setup"], p["vary"]["rows"]) for p in data["points"]] == [
