@@ -13,14 +13,13 @@ the folders into `$OUT/zoo-N.tar.gz`:
 `kernels.json`: kernel → registers, spilled bytes and shared memory of every config that Triton compiled, and the one
 that won. Programs compile side by side in batches; a batch is profiled one by one while nothing else uses the GPU.
 
-`plan` writes `$OUT/NAME.json.xz` as soon as a program is planned ({codes, kernels, meta}; without a plan {error}) and
+`plan` writes `$OUT/NAME.json.xz` as soon as a program is planned ({codes, meta}; without a plan {error}) and
 leaves out what is there already (`--again` does not). Without `--part` the third that is set aside is left alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
 import gzip
 import hashlib
@@ -40,10 +39,7 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = "plan: compiled"  # a child says so on stdout, then waits for a line before it profiles
@@ -63,7 +59,6 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1, help="compile threads of one recorded program")
     parser.add_argument("--part", choices=["open", "aside", "all"], default="open", help="of a plan or a comparison")
     parser.add_argument("--again", action="store_true", help="plan what has been planned too")
-    parser.add_argument("--codes", action="store_true", help="plan the code only, do not compile its kernels")
     arguments = parser.parse_args()
     if arguments.what == "one":
         return one(arguments.only[0], arguments)
@@ -210,7 +205,7 @@ def compare(wanted: list[str], real: Path, planned: Path) -> int:
     sys.path.insert(0, str(ROOT))
     from tests.target import plans
 
-    columns = ("calls", "names", "sources", "grids", "resources")
+    columns = ("calls", "names", "sources")
     counts = {part: dict.fromkeys((*columns, "programs"), 0) for part in (False, True)}
     for name in wanted:
         theirs = plans.unpacked(real / f"{name}.json.xz")
@@ -355,7 +350,6 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
 
     from fxscope import gpus
     from fxscope._torch.target import simulate
-    from fxscope._torch.target.kernels import triton_resources
 
     assert not torch.cuda.is_available()
     torch.manual_seed(0)
@@ -363,8 +357,6 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
     module, inputs = model.make("cpu")
     if model.train:
         inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
-    kernels: dict[str, Any] = {}
-    grids: list[Any] = []
     wanted = getattr(model, "autocast", False)
     started = time.monotonic()
     with simulate.planning(target) as planned, contextlib.ExitStack() as stack:
@@ -372,85 +364,9 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
             stack.enter_context(torch.autocast("cuda", torch.bfloat16))
         simulate.compile_for_target(module, inputs, planned, train=model.train, compile_options=model.compile)
         seconds = time.monotonic() - started
-        for code in () if arguments.codes else planned.codes:
-            found = triton_resources(code, planned)
-            for kernel, facts in found.items():  # two graphs may each have one of a name: both, as `record` has them
-                kernels.setdefault(kernel, {**facts, "configs": {}})["configs"].update(facts["configs"])
-            grids.extend(launch_grids(code, found))
     choices = [[choice.subject, choice.predicted] for _, choice in planned.choices]
     facts = meta(name, gpu=arguments.gpu, assumptions=planned.assumptions, choices=choices, seconds=seconds)
-    return {"codes": planned.codes, "kernels": kernels, "grids": grids, "meta": facts}
-
-
-def launch_grids(code: str, kernels: Mapping[str, Any]) -> list[tuple[str, dict[str, list[int] | None]]]:
-    """(kernel, config → grid) of each Triton call of an output code, in the order of the calls.
-
-    Inductor's own rule computes a grid from the sizes that the call passes and the blocks of the config; None where a
-    size is not a number (dynamic shapes).
-
-    Args:
-        code: the output code of a graph.
-        kernels: what `triton_resources` said of it.
-    """
-    from torch._inductor.runtime.triton_heuristics import GridExpr
-
-    from fxscope._torch.target.kernels import kernel_sources
-
-    rules: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for name, source in kernel_sources(code):
-        meta, parameters = _grid_rule(source)
-        if meta is not None:
-            rules[name] = (meta, parameters)
-    found: list[tuple[str, dict[str, list[int] | None]]] = []
-    for node in _calls_in_order(ast.parse(code)):
-        name = ast.unparse(node.func).removesuffix(".run")
-        if name not in rules or name not in kernels:
-            continue
-        meta, parameters = rules[name]
-        sizes = {
-            parameter: ast.literal_eval(argument)
-            for parameter, argument in zip(parameters, node.args, strict=False)
-            if isinstance(argument, ast.Constant)
-        }
-        grids: dict[str, list[int] | None] = {}
-        for key, config in kernels[name]["configs"].items():
-            try:
-                expression = GridExpr.from_meta(meta, dict(config["kwargs"]))
-                values: dict[str, Any] = {**config["kwargs"], **sizes}
-                for line in expression.prefix:
-                    exec(line, {}, values)
-                grids[key] = [
-                    int(eval(str(side), {"max": max}, values))
-                    for side in (expression.x_grid, expression.y_grid, expression.z_grid)
-                ]
-            except (NameError, KeyError, TypeError):
-                grids[key] = None
-        found.append((name, grids))
-    return found
-
-
-def _calls_in_order(tree: ast.Module) -> Iterator[ast.Call]:
-    calls = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run"
-    ]
-    yield from sorted(calls, key=lambda node: (node.lineno, node.col_offset))
-
-
-def _grid_rule(source: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """A kernel's `inductor_meta` and the names of its parameters; None where it has no rule for its grid."""
-    for function in ast.parse(source).body:
-        decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else ()
-        for keyword in (item for call in decorators if isinstance(call, ast.Call) for item in call.keywords):
-            if keyword.arg == "inductor_meta" and isinstance(keyword.value, ast.Dict):  # helper functions have none
-                meta: dict[str, Any] = {}
-                for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
-                    with contextlib.suppress(ValueError, TypeError, SyntaxError):
-                        meta[ast.literal_eval(key)] = ast.literal_eval(value)
-                parameters = [argument.arg for argument in function.args.args]
-                return (meta if "grid_type" in meta else None), parameters
-    return None, []
+    return {"codes": planned.codes, "meta": facts}
 
 
 def record(model: Any, name: str, out: Path) -> None:

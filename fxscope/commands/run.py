@@ -58,14 +58,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="run once more and compare each kernel's values with eager, fp64 as judge; implies --compile",
     )
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
-    group.add_argument(
-        "--keep",
-        metavar="TEXT",
-        action="append",
-        default=[],
-        choices=("ptx", "sass"),
-        help="with --target: record the ptx or sass of each Triton kernel; repeatable",
-    )
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="title of the recording")
     both.add_argument(
@@ -122,8 +114,6 @@ def _run_factory(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for scripts", "skip_init", "sigterm")
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches", "numerics")
-    else:
-        refuse(arguments, "it is for a plan: give --target GPU as well", "keep")
     title = arguments.title or arguments.program.rpartition(":")[2]
     with tidy_on_termination(), script.stdout_for_the_result(arguments), script.progress() as say:
         if arguments.target:
@@ -136,7 +126,6 @@ def _run_factory(arguments: argparse.Namespace) -> int:
                 compile=_compile_options(arguments) or {},
                 backward=arguments.backward,
                 title=title,
-                keep=tuple(arguments.keep),
                 progress=say,
             )
         else:

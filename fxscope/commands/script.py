@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
-_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target", "keep")
+_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")
 _NOT_THEIRS = (
     str(Path(__file__).parents[1]),
     "<frozen runpy",

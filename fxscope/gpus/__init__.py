@@ -2,7 +2,6 @@
 
     gpu = load("h200")
     gpu.bandwidth().value            # bytes per second, measured where it was measured
-    occupancy(gpu, registers=32, shared_bytes=0, num_warps=8)
 
 A rate is a list of facts: what the datasheet says and what was measured. `bandwidth()` and `matrix_rate()` return the
 measured one where there is one, because no kernel reaches the datasheet's. `fxscope calibrate` writes the file of
@@ -22,7 +21,7 @@ from fxscope.gpus.prediction import Calibration  # noqa: TC001 - msgspec reads i
 from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
 from fxscope.store import NOT_JSON, unmarked
 
-__all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "known", "load", "names", "occupancy", "text_of"]
+__all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names", "text_of"]
 
 
 class Fact(msgspec.Struct, frozen=True, array_like=True):
@@ -88,15 +87,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     def basis(self, rate: Rate) -> str:
         return f"{rate.kind}, {self.sources.get(rate.source, rate.source)}"
-
-
-class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
-    """Occupancy: the blocks of one kernel that fit on a multiprocessor, and the limit."""
-
-    share: float  # resident warps over the most there can be, 0 to 1
-    blocks: int
-    warps: int
-    limit: Literal["warps", "blocks", "registers", "shared memory"]
 
 
 def names() -> tuple[str, ...]:
@@ -199,47 +189,3 @@ def find(device_name: str | None) -> Gpu | None:
         if wanted in {alias.casefold() for alias in (gpu.device_name, *gpu.also)}:
             return gpu
     return None
-
-
-# Allocation units of compute capability 8 to 10 (cuda_occupancy.h of CUDA 13).
-_REGISTER_UNIT, _SHARED_UNIT, _QUARTERS = 256, 128, 4
-_LIMITS = (
-    "max_warps_per_multiprocessor",
-    "max_blocks_per_multiprocessor",
-    "regs_per_multiprocessor",
-    "shared_memory_per_multiprocessor",
-    "shared_memory_per_block_optin",
-    "reserved_shared_memory_per_block",
-)
-
-
-def occupancy(gpu: Gpu, registers: int, shared_bytes: int, num_warps: int) -> Occupancy | None:
-    """The theoretical occupancy of a kernel, `None` where the GPU's limits are not known (AMD) or it cannot run.
-
-    The arithmetic is that of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are given to a warp in units
-    of 256 and come from the warp's quarter of the multiprocessor; each block also holds 1 KiB of shared memory for the
-    system from compute capability 8 on. `registers` are per thread, `shared_bytes` without the system's share.
-    """
-    limits = [gpu.limit(name) for name in _LIMITS]
-    if gpu.vendor != "nvidia" or None in limits or num_warps < 1:
-        return None
-    max_warps, max_blocks, all_registers, all_shared, shared_per_block, reserved = (int(limit) for limit in limits)
-    if shared_bytes > shared_per_block or num_warps * 32 > 1024 or registers > 255:
-        return None
-    by_registers = max_blocks
-    if registers:
-        of_quarter = all_registers // _QUARTERS // _round_up(registers * 32, _REGISTER_UNIT)
-        by_registers = of_quarter * _QUARTERS // num_warps
-    fitting: dict[Literal["warps", "blocks", "registers", "shared memory"], int] = {
-        "warps": max_warps // num_warps,
-        "blocks": max_blocks,
-        "registers": by_registers,
-        "shared memory": all_shared // _round_up(shared_bytes + reserved, _SHARED_UNIT),
-    }
-    limit = min(fitting, key=lambda name: fitting[name])
-    blocks, warps = fitting[limit], fitting[limit] * num_warps
-    return Occupancy(share=warps / max_warps, blocks=blocks, warps=warps, limit=limit) if blocks else None
-
-
-def _round_up(value: int, unit: int) -> int:
-    return -(-value // unit) * unit

@@ -19,7 +19,7 @@ FACTORIES = HERE / "factories.py"
 
 @pytest.fixture(scope="session")
 def planned() -> dict:
-    """Return {"torch": version, "plans": {name: {"codes", "kernels", "assumptions"}}} of every recorded program."""
+    """Return {"torch": version, "plans": {name: {"codes", "assumptions", "choices"}}} of every recorded program."""
     names = sorted(folder.name for folder in plans.REAL.iterdir())
     return make(sys.executable, names)
 
@@ -36,8 +36,8 @@ def make(python: str, names: list[str]) -> dict:
 
 @pytest.fixture(scope="session")
 def geglu():
-    """Return the recording of the GeGLU MLP planned for an H200, with PTX and SASS kept, and the progress it made."""
+    """Return the recording of the GeGLU MLP planned for an H200, and the progress it made."""
     lines: list[str] = []
     factory = Path(child.__file__).parents[1] / "geglu.py"
-    recording = child.record_for_target("h200", factory=f"{factory}:full", keep=("ptx", "sass"), progress=lines.append)
+    recording = child.record_for_target("h200", factory=f"{factory}:full", progress=lines.append)
     return recording, lines

@@ -18,7 +18,6 @@ import torch  # noqa: E402
 from plan_models import MODELS  # noqa: E402
 
 from fxscope import gpus  # noqa: E402
-from fxscope._torch.target import kernels as kernels_of  # noqa: E402
 from fxscope._torch.target import simulate  # noqa: E402
 
 
@@ -31,12 +30,9 @@ def main() -> None:
         module, inputs = model.make("cpu")
         if model.train:
             inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
-        kernels: dict[str, object] = {}
         with simulate.planning(target) as plan:
             simulate.compile_for_target(module, inputs, plan, train=model.train, compile_options=model.compile)
-            for code in plan.codes:
-                kernels.update(kernels_of.triton_resources(code, plan))
-        plans[name] = {"codes": plan.codes, "kernels": kernels, "assumptions": plan.assumptions}
+        plans[name] = {"codes": plan.codes, "assumptions": plan.assumptions}
         plans[name]["choices"] = [[choice.subject, choice.predicted] for _, choice in plan.choices]
     print(json.dumps({"torch": torch.__version__, "plans": plans}))
 

@@ -14,7 +14,7 @@ from torch import nn
 
 import fxscope
 from fxscope import gpus
-from fxscope._torch.target import child, kernels, simulate
+from fxscope._torch.target import child, simulate
 from fxscope.errors import CaptureError, FxscopeError
 from fxscope.passes import verify
 from fxscope.readers import output_code
@@ -67,44 +67,18 @@ def test_every_call_has_a_predicted_time_near_the_real_one(geglu) -> None:
 
 
 @pytest.mark.slow
-def test_every_configuration_says_what_it_takes(geglu) -> None:
-    recording, _ = geglu
-    resources = recording.calls[2].resources
-    assert resources is not None
-    assert resources.chosen_by == "autotuner"
-    assert [(c.kwargs, c.num_warps) for c in resources.configs] == [({"XBLOCK": 1024}, 4), ({"XBLOCK": 512}, 8)]
-    # As on the H200, with the ptxas of Triton 3.6 and 3.7; those of 3.8 and 3.9 take a few more.
-    assert [c.registers for c in resources.configs] in ([31, 15], [31, 17], [32, 19])
-    assert [(c.spill_bytes, c.shared_bytes, c.occupancy) for c in resources.configs] == [(0, 0, 1.0)] * 2
-    assert resources.registers is None, "the configurations differ, and which one runs is not known"
-    assert recording.calls[0].resources is None, "an extern kernel is the library's"
-
-
-@pytest.mark.slow
-def test_ptx_and_sass_are_kept_on_request(geglu) -> None:
-    recording, _ = geglu
-    texts = {source.kind: source.text for source in recording.sources}
-    assert ".target sm_90a" in texts["ptx"]
-    assert "EXIT" in texts["sass"]
-    assert len([source for source in recording.sources if source.kind == "ptx"]) == 2
-
-
-@pytest.mark.slow
 def test_assumptions_and_progress(geglu) -> None:
     recording, lines = geglu
-    subjects = {assumption.subject: assumption for assumption in recording.assumptions}
-    assert set(subjects) == {"compiler", "launch configuration"}
-    assert "ptxas" in subjects["compiler"].assumed
-    assert "triton_poi_fused__unsafe_view_gelu_mul_0" in subjects["launch configuration"].assumed
+    assert recording.assumptions == ()
     assert lines[0] == "starting a process for the plan"
     assert "tracing for NVIDIA H200" in lines
-    assert any(line.startswith("compiling triton_poi_fused") for line in lines)
+    assert any(line.startswith("writing the kernels of graph") for line in lines)
 
 
 @pytest.mark.slow
 def test_other_gpu_other_code() -> None:
-    recording = plan("small", "a100", keep=("ptx",))
-    assert any(".target sm_80" in source.text for source in recording.sources if source.kind == "ptx")
+    recording = plan("small", "a100")
+    assert any("cc=80" in source.text for source in recording.sources if source.kind == "output_code")
     assert [call.type for call in recording.calls] == ["extern", "triton_pointwise"]
     assert recording.title == "small"
 
@@ -379,32 +353,6 @@ def test_command_line(tmp_path: Path) -> None:
 def test_an_empty_tensor_that_is_made_while_the_model_runs() -> None:
     recording = child.record_for_target("h200", factory=f"{FACTORIES}:empty_cache")
     assert [call.type for call in recording.calls] == ["triton_pointwise"]
-
-
-def test_configurations_that_torchs_rule_does_not_give_are_assumptions() -> None:
-    """A rule of another torch may raise here, where there is no device."""
-    from types import SimpleNamespace
-
-    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
-
-    class Raises(CachingAutotuner):
-        heuristic_type = "HeuristicType.REDUCTION"
-
-        def __init__(self):
-            pass
-
-        def _dynamic_scale_rblock(self):
-            raise RuntimeError("no driver\nno device")
-
-    made = {}
-    for registers in (255, None):
-        planned = simulate.Plan(gpus.load("h200"))
-        results = [SimpleNamespace(kernel=SimpleNamespace(n_regs=registers))]
-        assert list(kernels._smaller_reductions("triton_red_0", Raises(), results, planned)) == []
-        made[registers] = planned.assumptions
-    what = "triton_red_0 is planned without the smaller blocks that Inductor may add"
-    assert made[255] == [("configurations", what, "torch's rule raised RuntimeError: no driver")]
-    assert made[None] == [("configurations", what, "how many registers it takes is not known")]
 
 
 @pytest.mark.slow

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 import pytest
 
 from fxscope import gpus
 from fxscope.errors import FxscopeError
-from tests.target import plans
 
 
 @pytest.mark.parametrize("name", gpus.names())
@@ -53,51 +49,6 @@ def test_measured_before_datasheet() -> None:
     a100 = gpus.load("a100").bandwidth()
     assert a100 is not None
     assert a100.kind == "datasheet"
-
-
-@pytest.mark.parametrize(
-    ("registers", "shared", "warps", "share", "limit"),
-    [
-        (31, 0, 4, 1.0, "warps"),
-        (255, 0, 8, 8 / 64, "registers"),  # 65536 / (255 → 256 × 32) = 8 warps: one block
-        (33, 0, 8, 48 / 64, "registers"),  # 40 × 32 = 1280 a warp: 12 in a quarter of 16384
-        (32, 100_000, 4, 8 / 64, "shared memory"),
-        (16, 0, 1, 32 / 64, "blocks"),
-    ],
-)
-def test_occupancy(registers: int, shared: int, warps: int, share: float, limit: str) -> None:
-    found = gpus.occupancy(gpus.load("h200"), registers, shared, warps)
-    assert found is not None
-    assert (found.share, found.limit) == (share, limit)
-
-
-def test_occupancy_of_what_cannot_run_or_is_not_known() -> None:
-    h200 = gpus.load("h200")
-    assert gpus.occupancy(h200, 32, 300_000, 4) is None
-    assert gpus.occupancy(h200, 300, 0, 4) is None
-    assert gpus.occupancy(h200, 64, 0, 32) is not None
-    assert gpus.occupancy(h200, 168, 0, 32) is None, "a block of 1024 threads has 64 registers each"
-    assert gpus.occupancy(gpus.load("mi300x"), 32, 0, 4) is None
-
-
-def test_occupancy_is_the_profilers(record_property) -> None:
-    """On every kernel of the recorded traces whose grid fills the device, Kineto's estimate is the theoretical one."""
-    gpu = gpus.load("h200")
-    checked = 0
-    for path in sorted(plans.REAL.glob("*/real/trace.json.gz")):
-        for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]:
-            arguments = event.get("args", {})
-            if event.get("cat") != "kernel" or not arguments.get("est. achieved occupancy %"):
-                continue
-            x, y, z = arguments["block"]
-            blocks = arguments["grid"][0] * arguments["grid"][1] * arguments["grid"][2]
-            found = gpus.occupancy(gpu, arguments["registers per thread"], arguments["shared memory"], x * y * z // 32)
-            if found is None or blocks < found.blocks * 132 or (x * y * z) % 32:
-                continue
-            checked += 1
-            assert int(found.share * 100 + 0.5) == arguments["est. achieved occupancy %"], event["name"]
-    record_property("kernels", checked)
-    assert checked > 30
 
 
 def test_target_knows_its_memory_clock() -> None:

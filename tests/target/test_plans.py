@@ -1,7 +1,7 @@
 """The plan is what a real H200's compile wrote: 25 programs, recorded with torch 2.11.0 and Triton 3.6.0.
 
-With the same torch the plan is the same to the letter (call list, kernel names and sources, registers, spills and
-shared memory of every configuration): `test_same_torch_same_plan`, which needs that torch, as FXSCOPE_PYTHON_2_11.
+With the same torch the plan is the same to the letter (call list, kernel names and sources):
+`test_same_torch_same_plan`, which needs that torch, as FXSCOPE_PYTHON_2_11.
 Another torch writes other code on a real GPU too; then what is read and written by which kind of kernel must be equal,
 and every difference beyond that is listed below with its cause. One that is gone fails as well.
 """
@@ -32,7 +32,6 @@ WRAP = "torch 2.13 knows that an index is not negative and does not wrap it"
 STABLE = "torch 2.13 multiplies inside softmax only where the factor keeps infinities apart (`abs`, `ne`, `all`)"
 RANDOM = "torch 2.13 draws four random numbers at a time (`rand4x`)"
 EARLY = "a CPU build of torch decomposes rms_norm before Inductor sees it, so the kernel is not called after it"
-TRITON = "Triton 3.7 and its ptxas allocate other registers than Triton 3.6"
 
 ACCEPTED: dict[str, dict[str, str]] = {
     "attention": {"sources": EVICT, "names": ONLINE},
@@ -61,7 +60,6 @@ def compare(name: str, plan: dict, real: dict) -> dict[str, bool]:
         "grouping": plans.grouping(plan["codes"]) == plans.grouping(real["codes"]),
         "sources": [text for _, _, text in ours] == [text for _, _, text in theirs],
         "names": [kernel for _, kernel, _ in ours] == [kernel for _, kernel, _ in theirs],
-        "resources": plans.resources(plan["kernels"]) == plans.resources(real["kernels"]),
     }
 
 
@@ -84,7 +82,6 @@ def test_most_programs_are_equal_to_the_letter(planned: dict) -> None:
     if not planned["torch"].startswith(("2.11", "2.12", "2.13")):
         pytest.skip(f"the H200's plans are of torch 2.11; torch {planned['torch']} writes other code on a GPU too")
     same = [name for name in PROGRAMS if all(compare(name, planned["plans"][name], plans.real(name)).values())]
-    # Registers and shared memory included, although Triton differs too.
     assert {"geglu", "geglu_train", "dynamic", "graph_break", "sdpa", "two_chains", "user_kernel"} <= set(same)
 
 
@@ -111,10 +108,7 @@ def test_same_torch_same_plan() -> None:
 
 
 def test_assumptions_say_what_the_device_would_have_decided(planned: dict) -> None:
-    assumed = {
-        name: [one for one in plan["assumptions"] if one[0] != "ptxas"]  # a CPU build of torch brings none
-        for name, plan in planned["plans"].items()
-    }
+    assumed = {name: plan["assumptions"] for name, plan in planned["plans"].items()}
     assert [a[:2] for a in assumed["sdpa"]] == [["sdpa backend", "cudnn for [8×12×256×64] bfloat16"]]
     assert [a[:2] for a in assumed["sdpa_float32"]] == [["sdpa backend", "efficient for [4×8×256×64] float32"]]
     assert [a[0] for a in assumed["odd_matmul"]] == ["pad_mm"]
@@ -123,16 +117,6 @@ def test_assumptions_say_what_the_device_would_have_decided(planned: dict) -> No
     assert predicted == "padded to aligned sizes"
     assert [a[0] for a in assumed["block_train"]] == ["training", "sdpa backend"]
     assert assumed["geglu"] == []
-
-
-def test_reductions_get_the_configurations_that_registers_call_for(planned: dict) -> None:
-    """Inductor adds a smaller block where a reduction takes many registers: only known after compiling."""
-    configs = planned["plans"]["rms_norm"]["kernels"]
-    (kernel,) = configs.values()
-    assert set(kernel["configs"]) == {
-        "R0_BLOCK=4096,XBLOCK=1;warps=16;stages=1",
-        "R0_BLOCK=2048,XBLOCK=1;warps=16;stages=1",
-    }
 
 
 # Recorded later. With the same torch, one process with the GPU and one without, the kernels of encoder_layer_train were

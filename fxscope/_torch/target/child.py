@@ -48,7 +48,6 @@ class Request(NamedTuple):
     call: tuple[Any, tuple[Any, ...], dict[str, Any]] | str
     compile: Mapping[str, Any] | None
     backward: bool
-    keep: tuple[str, ...]
 
 
 def record_for_target(
@@ -58,7 +57,6 @@ def record_for_target(
     compile: Mapping[str, Any] | None = None,
     backward: bool = False,
     title: str | None = None,
-    keep: tuple[str, ...] = (),
     timeout_s: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> Recording:
@@ -69,13 +67,12 @@ def record_for_target(
         factory: `"FILE.py:FUNCTION"` or `"package.module:FUNCTION"`, returning (module, inputs).
         compile: arguments of `torch.compile`.
         backward: plan the backward as well (experimental).
-        keep: "ptx" and "sass", to keep those texts among the recording's sources.
         progress: called with a line now and then.
 
     Raises:
         CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
     """
-    gpu = _checked(target, keep)
+    gpu = _checked(target)
     location, _, function = factory.rpartition(":")
     if not location or not function:
         raise CaptureError(
@@ -86,7 +83,7 @@ def record_for_target(
         if not path.is_file():
             raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
         location = str(path)
-    request = Request(gpu, f"{location}:{function}", compile, backward, keep)
+    request = Request(gpu, f"{location}:{function}", compile, backward)
     return passes.run(replace(_planned(request, timeout_s, progress), title=title or function))
 
 
@@ -98,19 +95,18 @@ def record(
     backward: bool = False,
     title: str | None = None,
     kwargs: Mapping[str, Any] | None = None,
-    keep: tuple[str, ...] = (),
     timeout_s: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> Recording:
     """Plan a model that exists in this process; see `record_for_target`. The model itself is left alone."""
-    gpu = _checked(target, keep)
+    gpu = _checked(target)
     model = getattr(model, "_orig_mod", model)  # an already compiled module
-    request = Request(gpu, (model, tuple(inputs), dict(kwargs or {})), compile, backward, keep)
+    request = Request(gpu, (model, tuple(inputs), dict(kwargs or {})), compile, backward)
     name = str(getattr(model, "__qualname__", None) or type(model).__name__)
     return passes.run(replace(_planned(request, timeout_s, progress), title=title or name))
 
 
-def _checked(target: str, keep: tuple[str, ...]) -> gpus.Gpu:
+def _checked(target: str) -> gpus.Gpu:
     """Return the GPU of a request that can be answered here. Raises CaptureError."""
     if os.environ.get(INSIDE):
         raise CaptureError("a plan for another GPU is being made by this very process; it cannot make another one.")
@@ -121,12 +117,10 @@ def _checked(target: str, keep: tuple[str, ...]) -> gpus.Gpu:
     if not gpu.target:
         possible = ", ".join(name for name in gpus.names() if gpus.load(name).target)
         raise CaptureError(f"{gpu.name} is known by its rates only, for rooflines. Plans can be made for {possible}.")
-    if unknown := sorted(set(keep) - {"ptx", "sass"}):
-        raise CaptureError(f"there is no {unknown[0]!r} to keep; there are ptx and sass.")
     if sys.platform != "linux":
         raise CaptureError(
-            f"planning for another GPU needs Triton's compiler, which has no {sys.platform} wheel: do it on Linux and "
-            "open the recording here."
+            f"planning for another GPU needs Triton, which has no {sys.platform} wheel: do it on Linux and open the "
+            "recording here."
         )
     for package in ("torch", "triton"):
         if importlib.util.find_spec(package) is None:

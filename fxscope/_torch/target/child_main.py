@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from fxscope.errors import CaptureError
-from fxscope.model import encoded, replace
+from fxscope.model import Assumption, encoded, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from fxscope._torch.target.child import Request
+    from fxscope._torch.target.simulate import Plan
     from fxscope.gpus import Gpu
-    from fxscope.model import Recording
+    from fxscope.model import Environment, Recording
 
     Send = Callable[[tuple[str, Any]], None]
 
@@ -49,7 +50,7 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
     from fxscope._torch import running
     from fxscope._torch.environment import environment
     from fxscope._torch.inductor import InductorCapture
-    from fxscope._torch.target import report, simulate
+    from fxscope._torch.target import simulate
 
     torch._dynamo.reset()
     gpu = request.gpu
@@ -80,12 +81,53 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
                 f"nothing was compiled: torch.compile captured no graph: {capture.why_no_graph}. "
                 "`fxscope run` without --target shows what it does."
             )
-        recording = report.recording_of(facts, here, gpu, made)
-        recording = report.with_resources(recording, gpu, made, keep=request.keep)
+        recording = recording_of(facts, here, made)
     say("done")
     if torch.version.cuda is None:
-        recording = replace(recording, assumptions=(*recording.assumptions, *report.early_decompositions(recording)))
+        recording = replace(recording, assumptions=(*recording.assumptions, *early_decompositions(recording)))
     return recording
+
+
+def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
+    """The recording of a plan."""
+    return replace(
+        facts,
+        environment=replace(here, target=plan.gpu.name),
+        compiles=tuple(
+            replace(
+                item,
+                runs=plan.runs.get(item.compile_id),
+                cudagraphs=plan.cudagraphs,
+                cudagraph_skip=plan.cudagraph_skips.get(item.compile_id),
+            )
+            for item in facts.compiles
+        ),
+        assumptions=tuple(
+            Assumption(subject=subject, assumed=assumed, because=because)
+            for subject, assumed, because in plan.assumptions
+        ),
+        choices=tuple(replace(choice, calls=calls_of(node, facts)) for node, choice in plan.choices),
+    )
+
+
+def calls_of(node: str, facts: Recording) -> tuple[str, ...]:
+    """The ids of the calls that a post-grad node ran in, where one graph has a node of that name."""
+    holding = [
+        graph.id for graph in facts.graphs if graph.stage == "post_grad" and node in {n.name for n in graph.nodes}
+    ]
+    return tuple(call.id for call in facts.calls if call.graph in holding and node in call.nodes) if node else ()
+
+
+def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:
+    """An assumption where a CUDA build would hand a function to Inductor whole: it has a kernel of its own there."""
+    targets = [node.target for graph in recording.graphs if graph.stage == "pre_grad" for node in graph.nodes]
+    assumed = Assumption(
+        subject="early decomposition",
+        assumed="rms_norm is decomposed before Inductor sees it",
+        because="this is a CPU build of torch, without CUDA's _fused_rms_norm; a CUDA build names the kernel after that op, "
+        "and may order its arithmetic differently",
+    )
+    return (assumed,) if any("rms_norm" in target for target in targets) else ()
 
 
 def _call_factory(factory: str, gpu: Gpu) -> tuple[Any, str | None]:
