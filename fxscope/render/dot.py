@@ -15,10 +15,11 @@ import graphviz
 
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.errors import RenderError
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.passes.fusion import rank
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
+from fxscope.render.scene import LONGEST, SMALL_KINDS, Scene
 from fxscope.text import kernel_name, microseconds, shorten
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from fxscope.model import Decision, Graph, KernelCall, Node, Recording
+    from fxscope.render.scene import Group
 
 # `newrank`: ranks are found for the whole graph, so that an edge never goes upwards.
 PLACING = {"nodesep": "0.22", "ranksep": "0.36", "newrank": "true", "compound": "true"}
@@ -79,40 +81,32 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
 
 
 def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
-    index = index_of(recording)
-    calls = index.calls_of_graph.get(graph.id, [])
-    nodes = {node.name: node for node in graph.nodes}
-    home: dict[str, KernelCall] = {}
-    for call in calls:
-        for name in (*call.nodes, *call.folded):
-            if name in nodes:
-                home.setdefault(name, call)
-    for number, call in enumerate(calls):
-        members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
-        if len(members) > 1 or not call.is_extern:
-            with subgraph(out, f"cluster_{identifier(graph, str(number))}") as cluster:
-                cluster.attr(**cluster_attributes(call, nodes))
-                for name in members:
-                    draw_node(cluster, graph, nodes[name])
-        else:
-            for name in members:
-                draw_node(out, graph, nodes[name], call)
+    index, scene = index_of(recording), Scene(recording, graph)
     runs = index.runs_of_node[graph.id] if graph.stage == "eager" else {}
-    for node in graph.nodes:
-        if node.name not in home:
-            draw_node(out, graph, node, timed=node.name in runs)
-    red = red_edges(recording, graph, nodes)
-    for node in graph.nodes:
-        for name in dict.fromkeys(node.inputs):
-            same_kernel = home.get(name) is not None and home.get(name) is home.get(node.name)
-            attributes = edge_label(nodes.get(name), node, same_kernel=same_kernel)
+    framed = {number: group for number, group in enumerate(scene.groups) if group.kind == "call"}
+    inside = grouped(
+        range(len(graph.nodes)), lambda position: scene.home[position] if scene.home[position] in framed else -1
+    )
+    for number, group in framed.items():
+        with subgraph(out, f"cluster_{identifier(graph, str(group.ref))}") as cluster:
+            cluster.attr(**cluster_attributes(group, recording.calls[group.ref]))
+            for position in inside[number]:
+                draw_node(cluster, scene, position)
+    for position in inside.get(-1, ()):
+        draw_node(out, scene, position, timed=graph.nodes[position].name in runs)
+    red = red_edges(recording, graph, scene)
+    for position, node in enumerate(graph.nodes):
+        for given in scene.inputs[position]:
+            name = graph.nodes[given].name
+            same_kernel = scene.call_of[given] == scene.call_of[position] >= 0
+            attributes = edge_label(graph.nodes[given], node, same_kernel=same_kernel)
             if (name, node.name) in red:
                 cost, reason = red[name, node.name]
                 attributes |= {"color": theme.COST, "fontcolor": theme.COST, "penwidth": "2.4"}
                 attributes |= dict.fromkeys(("tooltip", "edgetooltip", "labeltooltip"), reason)
                 attributes["label"] = attributes.get("label", "") + (f"\\l {cost}\\l" if cost else "")
             out.edge(identifier(graph, name), identifier(graph, node.name), **attributes)
-        if node.parent in nodes:
+        if node.parent in scene.index:
             out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted", arrowhead="vee")
     colour = theme.KINDS["kernel"].stroke
     for name, kernels in runs.items():
@@ -125,56 +119,43 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     if graph.stage == "eager":  # what the program called itself: below each other, in order
         with subgraph(out, f"order_{identifier(graph, '')}") as same:
             same.attr(rank="same")
-            called = (identifier(graph, node.name) for node in graph.nodes if node.parent not in nodes)
+            called = (identifier(graph, node.name) for node in graph.nodes if node.parent not in scene.index)
             for above, below in itertools.pairwise(called):
                 same.edge(above, below, style="invis")
 
 
-def draw_node(
-    out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall | None = None, *, timed: bool = False
-) -> None:
+def draw_node(out: graphviz.Digraph, scene: Scene, position: int, *, timed: bool = False) -> None:
     """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
-    style = theme.KINDS[node.kind]
-    small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
+    node, call = scene.graph.nodes[position], scene.alone.get(scene.call_of[position])
+    words, style = scene.words(position), theme.KINDS[node.kind]
+    lines = [words.title, shorten(call.handle, LONGEST), words.meta] if call is not None else [words.title]
     border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
-    lines = [labels.node_title(node, graph), *(call_lines(call) if call is not None else ())]
     out.node(
-        identifier(graph, node.name),
-        label="\\n".join(plain(line, LABEL) for line in lines),
+        identifier(scene.graph, node.name),
+        label="\\n".join(plain(line) for line in lines if line),
         fillcolor=theme.PAPER if node.nature == "composite" else style.fill,
         color=style.stroke,
         style=f"filled,rounded,{border}",
         penwidth="1.8" if call is not None or timed else "1.1",
         tooltip=plain(tooltip(node)),
-        **(SMALL if small else USUAL),
+        **(SMALL if node.kind in SMALL_KINDS or node.nature == "view" else USUAL),
         **({"peripheries": "2"} if call is not None and call.is_extern else {}),
     )
 
 
-def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
-    """A kernel's name and what is known of its cost, one short line each."""
-    return list(filter(None, (shorten(call.handle, 60), labels.cost_line(call, timed=timed))))
-
-
-def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, str]:
+def cluster_attributes(group: Group, call: KernelCall) -> dict[str, str]:
     """The look of the box around the ops of one kernel, titled in the reader's words."""
-    lines = [labels.kernel_title(call, nodes), *call_lines(call, timed=False)]
     stroke = theme.KINDS["kernel" if call.is_extern else "fused"].stroke
     look = {"labeljust": "l", "fontsize": "12", "fontname": theme.FONT, "color": stroke, "fontcolor": stroke}
     look |= {"style": "rounded,filled", "fillcolor": "#fffaf3" if call.is_extern else "#f3f8fe"}
-    label = "".join(f"{plain(line, LABEL)}\\l" for line in lines)
-    return {
-        "label": label,
-        **look,
-        "penwidth": "1.6",
-        "margin": "10",
-        "tooltip": plain(f"{theme.CALLS[call.type]} {call.handle}"),
-    }
+    label = "".join(f"{plain(line, LABEL)}\\l" for line in (group.title, group.sub, group.meta) if line)
+    tooltip = plain(f"{theme.CALLS[call.type]} {call.handle}")
+    return {"label": label, **look, "penwidth": "1.6", "margin": "10", "tooltip": tooltip}
 
 
-def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[str, str]:
+def edge_label(source: Node, node: Node, *, same_kernel: bool) -> dict[str, str]:
     """The label of a data edge: shape and dtype, shortened to the dtype inside one kernel."""
-    if source is None or not source.outputs:
+    if not source.outputs:
         return {}
     out = source.outputs[0]
     full = short_tensor(out.shape, out.dtype)
@@ -182,12 +163,13 @@ def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[st
     return {"label": f" {plain(label)}", "edgetooltip": plain(f"{source.name} → {node.name}: {full}")}
 
 
-def red_edges(recording: Recording, graph: Graph, nodes: dict[str, Node]) -> dict[Edge, Edge]:
+def red_edges(recording: Recording, graph: Graph, scene: Scene) -> dict[Edge, Edge]:
     """(from, to) → (cost, reason) for the edges of the most expensive unfused neighbours, through views between them.
 
     Only the first edge of a way carries the cost, so that it is read once.
     """
-    ran = {name for call in index_of(recording).calls_of_graph.get(graph.id, ()) for name in call.nodes}
+    ran = {name for call in scene.calls for name in call.nodes}
+    nodes = {node.name: node for node in graph.nodes}
     found: dict[Edge, Edge] = {}
     left = MAX_RED
     apart = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 TIMEOUT_S = 120
-WIDE_LETTER = 0.56  # of a letter of a title over its size
 MAX_NODES = 1200  # `dot` takes more than a minute for twice as many, and nobody reads the picture
 EMBEDDED = Path(__file__).with_name("embedded.py")
 # Hovering a fused op's box or a red edge should be felt; Graphviz has no way to say so itself.
@@ -32,6 +31,7 @@ STYLE = f"""<style>
   text {{ font-family: {theme.FONT}; }}
   g.node:hover > path, g.node:hover > polygon, g.cluster:hover > path {{ stroke-width: 2.5; }}
   g.edge:hover > path {{ stroke-width: 3; }}
+  g.halo > text {{ fill: {theme.PAPER}; stroke: {theme.PAPER}; stroke-width: 2.5; stroke-linejoin: round; }}
 </style>"""
 
 
@@ -113,27 +113,13 @@ def finish(svg: str, recording: Recording) -> str:
 
 
 def titles_on_top(svg: str) -> str:
-    """Draw the titles of frames last, on a ground of the frame's colour: Graphviz draws edges over them."""
+    """Draw the titles of frames last, each with a halo below it: Graphviz draws edges over them."""
     titles: list[str] = []
 
     def take(cluster: re.Match[str]) -> str:
-        texts = re.findall(r"<text .*?</text>", cluster[0], flags=re.DOTALL)
-        frame = re.search(r'<(?:path|polygon) fill="(#\w+)"[^>]* (?:d|points)="([^"]*)"', cluster[0])
-        if frame is not None:
-            right = max(float(x) for x in re.findall(r"(-?[\d.]+),", frame[2])) - 2
-            titles.extend(ground(item, frame[1], right) for item in texts)
-        titles.extend(texts)
+        titles.extend(re.findall(r"<text .*?</text>", cluster[0], flags=re.DOTALL))
         return re.sub(r"<text .*?</text>\s*", "", cluster[0], flags=re.DOTALL)
 
     svg = re.sub(r'<g id="clust\d+" class="cluster">.*?</g>\n', take, svg, flags=re.DOTALL)
-    end = svg.rfind("</g>")
-    return f'{svg[:end]}<g class="titles">{"".join(titles)}</g>\n{svg[end:]}' if titles else svg
-
-
-def ground(item: str, fill: str, right: float) -> str:
-    """Return what lies under a line of text, up to the frame's `right`, so that an edge goes behind it."""
-    x, y, size = (float(re.search(rf' {name}="(-?[\d.]+)', item)[1]) for name in ("x", "y", "font-size"))  # type: ignore[index]
-    width = len(unescape(re.sub(r"<[^>]*>", "", item))) * size * WIDE_LETTER
-    left = x - {"middle": width / 2, "end": width}.get(re.search(r'text-anchor="(\w+)"', item)[1], 0.0)  # type: ignore[index]
-    width = min(width, right - left)
-    return f'<rect x="{left:.1f}" y="{y - size:.1f}" width="{width:.1f}" height="{1.28 * size:.1f}" fill="{fill}"/>'
+    end, words = svg.rfind("</g>"), "".join(titles)
+    return f'{svg[:end]}<g class="halo" aria-hidden="true">{words}</g>{words}\n{svg[end:]}'

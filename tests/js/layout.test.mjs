@@ -13,9 +13,9 @@ const page = new Function(`${sources.join('\n')}\nreturn {${NAMES.split(' ').joi
 /** `layers` modules of four nodes in a chain: mm, and a view and two nodes in a kernel. */
 function model(layers) {
   const graph = { stage: 'post_grad', inputs: [], home: [], own: [], dim: [], width: [], height: [], nodes: { n: 0 } };
-  const groups = { n: 0, parent: [], kind: [], title: [], width: [], height: [], note: [], meta: [], share: [] };
+  const groups = { n: 0, parent: [], kind: [], title: [], width: [], height: [], sub: [], meta: [], share: [] };
   const group = (parent, kind, title) => {
-    for (const [key, value] of Object.entries({ parent, kind, title, width: 120, height: 40, note: '', meta: '' }))
+    for (const [key, value] of Object.entries({ parent, kind, title, width: 120, height: 40, sub: '', meta: '' }))
       groups[key].push(value);
     groups.share.push(null);
     groups.n += 1;

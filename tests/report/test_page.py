@@ -887,27 +887,6 @@ def test_two_recordings_stand_below_each_other_at_one_scale_and_a_range_sums_bot
     assert "1 launch of" in page.text(".sums") and page.page.locator(".sums p").count() == 1
 
 
-def test_layers_of_one_structure_are_one_box_with_what_lies_between_them():
-    graphs = payload.page([MAKE.large(600, layers=12)], None)["recordings"][0]["graphs"]
-    for graph in graphs:
-        groups = graph["groups"]
-        repeat = groups["kind"].index("repeat")
-        assert groups["title"][repeat] == "0 … 11 × 12" and groups["path"][repeat] == "layers.*"
-        assert sum(parent == repeat for parent in groups["parent"]) >= 12
-        assert all(parent < position for position, parent in enumerate(groups["parent"]))
-        inside = set()
-        for node, home in enumerate(graph["home"]):
-            while home >= 0 and home != repeat:
-                home = groups["parent"][home]
-            inside |= {node} if home == repeat else set()
-        outside = set()  # what depends on the group and is not in it
-        for node, sources in enumerate(graph["inputs"]):
-            if node in inside:
-                assert not outside & set(sources), "closed, it is its own input"
-            elif (outside | inside) & set(sources):
-                outside.add(node)
-
-
 def test_printed_each_view_is_one_page(open_page, folder):
     page = open_page("three", color_scheme="dark")
     page.page.wait_for_timeout(500)

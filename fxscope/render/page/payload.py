@@ -23,8 +23,8 @@ from fxscope.columns import column
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.index import index_of
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
-from fxscope.render import labels, legible, tables, theme
-from fxscope.render.page import overview, scene
+from fxscope.render import labels, legible, scene, tables, theme
+from fxscope.render.page import overview
 from fxscope.text import kernel_name, num_bytes, percent
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class Encoder:
 
     def graph_data(self, graph: Graph) -> dict[str, Any]:
         index = {node.name: i for i, node in enumerate(graph.nodes)}
-        drawn = scene.build(self.recording, graph, self.calls)
+        drawn = scene.Scene(self.recording, graph).columns()
         return {
             "id": graph.id,
             "stage": graph.stage,

@@ -4,8 +4,8 @@ const MAX_OPEN = 150; // boxes up to which a graph opens unfolded
 const MIN_FOLDED = 8; // below it one more level opens, if it fits unfolded
 const MAX_FOLDED = 70; // boxes that a folded graph opens with, at most
 
-/** Whether a group is an nn.Module, or numbered ones of one structure. */
-const isModule = (kind) => kind === 'module' || kind === 'repeat';
+/** Whether a group is an nn.Module. */
+const isModule = (kind) => kind === 'module';
 
 /** Boxes, open frames and edges of a graph in a state ({modules, views, closed}). */
 function visible(graph, state) {
@@ -155,9 +155,5 @@ function openingState(graph) {
     best = state;
     shown = boxes;
   }
-  // Layers of one structure stay one box, unless nothing else would be seen.
-  const alike = new Set(best.closed);
-  groups.kind.forEach((kind, g) => kind === 'repeat' && alike.add(g));
-  const one = { ...best, closed: alike };
-  return visible(graph, one).boxes.size > 2 ? one : best;
+  return best;
 }

@@ -764,7 +764,7 @@ class GraphView {
     const share = at(groups, 'share', id);
     const wide = x1 - x0 - 34;
     const title_ = shorten(groups.title[id], Math.max(6, Math.floor((wide - (known(share) ? 60 : 0)) / 7.3)));
-    const lines = ['note', 'meta'].map((key) => at(groups, key, id)).filter(Boolean);
+    const lines = frameLines(groups, id).map((key) => at(groups, key, id)).filter(Boolean);
     context.fillStyle = look.fill;
     context.fillRect(x0 + 7, y0 + 6, 19 + title_.length * 7.3, 16);
     context.textAlign = 'left';
@@ -947,8 +947,8 @@ class GraphView {
       context.stroke();
     }
     if (!text) return;
-    const title = isGroup ? shorten(graph.groups.title[g], 56) : graph.title[item.id],
-      sub = isGroup ? shorten(at(graph.groups, 'sub', g) || '', 56) : graph.sub[item.id],
+    const title = isGroup ? shorten(graph.groups.title[g], 60) : graph.title[item.id],
+      sub = isGroup ? shorten(at(graph.groups, 'sub', g) || '', 60) : graph.sub[item.id],
       meta = isGroup ? at(graph.groups, 'meta', g) || '' : graph.meta[item.id];
     const glyph = isGroup ? '▸' : PAGE.theme.kinds[kind].glyph;
     context.textBaseline = 'middle';

@@ -6,12 +6,15 @@ const MARGIN = 12; // px inside a frame
 const BETWEEN = 26; // px between rows, for what edges say
 const ROUNDS = 20; // of moving boxes towards their neighbours
 
+/** Keys of the lines below the title of an open frame: a kernel's name and its cost. */
+const frameLines = (groups, g) => (groups.kind[g] === 'call' ? ['sub', 'meta'] : ['meta']);
+
 /** Room for the title of an open frame, in px. */
 function frameHead(graph, g) {
   const { groups } = graph;
   const gauge = known(at(groups, 'share', g)) ? 70 : 0;
   const title = Math.min(groups.title[g].length, 60) * 7.4 + 44 + gauge;
-  const more = ['note', 'meta'].map((key) => (at(groups, key, g) || '').length).filter(Boolean);
+  const more = frameLines(groups, g).map((key) => (at(groups, key, g) || '').length).filter(Boolean);
   return { width: Math.max(title, ...more.map((length) => length * 6.5 + 40)), height: 29 + 15 * more.length };
 }
 

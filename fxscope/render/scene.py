@@ -1,0 +1,227 @@
+"""A graph as it is drawn: the words of each node, the kernel call it ran in, and nested groups.
+
+Groups are nn.Modules, kernel calls (each inside the innermost module that holds all of its ops) and, in an eager graph,
+ops that call others. `dot.py` prints a scene as DOT; the page folds it and places its boxes (`fold.js`, `layout.js`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fxscope.dtypes import short_tensor
+from fxscope.index import grouped, index_of
+from fxscope.render import labels
+from fxscope.text import counted, microseconds, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.model import Graph, KernelCall, Node, Recording
+
+LONGEST = 60  # characters of a line in a box
+SMALL_KINDS = frozenset({"view", "folded", "eliminated", "input"})
+_SELF = re.compile(r"^(?:L\[['\"]?self['\"]?\]|self|model)\.?")
+_INDEX = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
+
+
+class Group(NamedTuple):
+    """A frame of the picture; `kind` is "module", "call" or "op", `ref` the call's index or the op's node."""
+
+    parent: int
+    kind: str
+    title: str
+    sub: str  # of a call its handle
+    meta: str
+    ref: int
+    share: float | None
+    path: str
+
+
+class Words(NamedTuple):
+    """The lines of a box, and its size in px."""
+
+    title: str
+    sub: str
+    meta: str
+    width: int
+    height: int
+
+
+@lru_cache(maxsize=4096)
+def module_path(text: str | None) -> tuple[str, ...]:
+    """The parts of a module path: "L['self'].layers[0].attn" → layers, 0, attn."""
+    plain = _INDEX.sub(r".\1", _SELF.sub("", text or ""))
+    return tuple(part for part in plain.split(".") if part)
+
+
+class Scene:
+    """What drawings of one graph show; nodes, calls and groups are referred to by position.
+
+    Attributes:
+        inputs: the nodes that a node reads.
+        call_of: the call that a node ran in, -1 for none.
+        groups: parents before children.
+        home: the innermost group of a node, -1 for none.
+        own: the group that an eager node opens into.
+        alone: calls of one op without a frame: the op's box carries the kernel.
+    """
+
+    def __init__(self, recording: Recording, graph: Graph) -> None:
+        self.recording, self.graph = recording, graph
+        self.calls: list[KernelCall] = index_of(recording).calls_of_graph.get(graph.id, [])
+        self.index = {node.name: position for position, node in enumerate(graph.nodes)}
+        self.inputs = [
+            [self.index[name] for name in dict.fromkeys(node.inputs) if name in self.index] for node in graph.nodes
+        ]
+        self.position_of_call = {call.id: position for position, call in enumerate(recording.calls)}
+        self.call_of = self._find_calls()
+        self.groups: list[Group] = []
+        self.home: list[int] = [-1] * len(graph.nodes)
+        self.own: dict[int, int] = {}
+        self.alone: dict[int, KernelCall] = {}
+        self._find_groups()
+        self._sum_modules()
+
+    def _find_calls(self) -> list[int]:
+        call_of = [-1] * len(self.graph.nodes)
+        for call in self.calls:
+            for name in (*call.nodes, *call.folded):
+                if name in self.index and call_of[self.index[name]] < 0:
+                    call_of[self.index[name]] = self.position_of_call[call.id]
+        if not self.calls:  # an earlier graph
+            for position, node in enumerate(self.graph.nodes):
+                if len(node.calls) == 1:
+                    call_of[position] = self.position_of_call.get(node.calls[0], -1)
+        return call_of
+
+    def _find_groups(self) -> None:
+        """Fill `groups`, `home`, `own` and `alone`."""
+        paths = self._paths()
+        of_module: dict[tuple[str, ...], int] = {}
+        sources = [node.source for node in self.graph.nodes if node.source and node.source.module_type]
+        types = {module_path(source.module): source.module_type for source in sources}
+        for path in sorted({whole[:length] for whole in paths for length in range(1, len(whole) + 1)}):
+            parent, of_module[path] = of_module.get(path[:-1], -1), len(self.groups)
+            self.groups.append(Group(parent, "module", path[-1], types.get(path) or "", "", -1, None, ".".join(path)))
+        members = grouped(range(len(self.call_of)), self.call_of.__getitem__)
+        group_of_call: dict[int, int] = {}
+        nodes = {node.name: node for node in self.graph.nodes}
+        for call in self.calls:
+            position = self.position_of_call[call.id]
+            inside = members.get(position, [])
+            if len(inside) < 2 and (call.is_extern or not inside):
+                self.alone[position] = call
+                continue
+            group_of_call[position] = len(self.groups)
+            parent = of_module.get(common([paths[i] for i in inside if paths[i]]), -1)
+            title, handle = labels.kernel_title(call, nodes), shorten(call.handle, LONGEST)
+            cost, share = labels.cost_line(call, timed=False), call.roof.share if call.roof else None
+            self.groups.append(Group(parent, "call", title, handle, cost, position, share, call.id))
+        parents = {node.parent for node in self.graph.nodes}
+        for position, node in enumerate(self.graph.nodes):
+            home = group_of_call.get(self.call_of[position], of_module.get(paths[position], -1))
+            if node.parent in self.index:
+                home = self.own.get(self.index[node.parent], home)
+            self.home[position] = home
+            if node.name in parents:
+                self.own[position] = len(self.groups)
+                title, shape = labels.op_title(node.target), tensor_of(node)
+                works = (
+                    node.kind == "kernel" and node.nature != "composite"
+                )  # launches itself, whatever it calls besides
+                meta = microseconds(node.timing.typical_us) if node.timing and works else ""
+                self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
+
+    def _paths(self) -> list[tuple[str, ...]]:
+        """The module of each node; of an input, the module that all of its users are in."""
+        paths = [module_path(node.source.module if node.source else None) for node in self.graph.nodes]
+        users: dict[int, list[int]] = {}
+        for position, sources in enumerate(self.inputs):
+            for source in sources:
+                users.setdefault(source, []).append(position)
+        for position in reversed(range(len(paths))):
+            if not paths[position] and users.get(position):
+                paths[position] = common([paths[user] for user in users[position]])
+        return paths
+
+    def _sum_modules(self) -> None:
+        """Say of each module how many ops and kernels are wholly inside, and their time."""
+        ops, kernels, time = ([0] * len(self.groups) for _ in range(3))
+        timed = [0.0] * len(self.groups)
+        seen = {-1}
+        for node, call, home in zip(self.graph.nodes, self.call_of, self.home, strict=True):
+            if home >= 0:
+                ops[home] += node.op not in ("placeholder", "output", "get_attr")
+            if home >= 0 and call not in seen:
+                kernels[home] += 1
+                if timing := self.recording.calls[call].timing:
+                    time[home] += 1
+                    timed[home] += timing.typical_us
+            seen.add(call)
+        for position in reversed(range(len(self.groups))):  # parents come before what is in them
+            if (parent := self.groups[position].parent) >= 0:
+                for sums in (ops, kernels, time):
+                    sums[parent] += sums[position]
+                timed[parent] += timed[position]
+        for position, group in enumerate(self.groups):
+            if group.kind == "module":
+                parts = [group.sub, counted(ops[position], "op")]
+                parts += [counted(kernels[position], "kernel")] if kernels[position] else []
+                # Only the sum over all is a sum; a part of it would read as the whole.
+                whole = time[position] and time[position] == kernels[position]
+                meta = microseconds(timed[position]) if whole else ""
+                self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
+
+    def words(self, position: int) -> Words:
+        """Return what a node's box says."""
+        node, call = self.graph.nodes[position], self.alone.get(self.call_of[position])
+        title = shorten(labels.node_title(node, self.graph), LONGEST)
+        shape = shorten(tensor_of(node), LONGEST)
+        if node.kind in SMALL_KINDS or (node.nature == "view" and self.graph.stage != "eager"):
+            return Words(title, shape, "", round(7.0 * len(title) + 6.7 * len(shape) + 40), 24)
+        time = microseconds(node.timing.typical_us) if node.timing else ""
+        return sized(title, shape, labels.cost_line(call) if call is not None else time)
+
+    def columns(self) -> dict[str, Any]:
+        """Everything the page draws, as columns; `dim` are views and what is gone: small, hidden when views are folded."""
+        nodes = self.graph.nodes
+        words = [self.words(position) for position in range(len(nodes))]
+        groups = [(*group, *group_words(group)[3:]) for group in self.groups]
+        return {
+            "inputs": self.inputs,
+            "call": self.call_of,
+            "home": self.home,
+            "own": list(self.own.items()),
+            "dim": [int(node.kind in ("view", "folded", "eliminated") or node.nature == "view") for node in nodes],
+            **{key: [one[place] for one in words] for place, key in enumerate(Words._fields)},
+            "groups": {
+                key: [row[place] for row in groups] for place, key in enumerate((*Group._fields, "width", "height"))
+            },
+        }
+
+
+def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    same = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
+    return tuple(parts[0] for parts in same)
+
+
+def tensor_of(node: Node) -> str:
+    """The first output as FX prints it."""
+    if not node.outputs:
+        return ""
+    first, *rest = node.outputs
+    return short_tensor(first.shape, first.dtype) + (f" +{len(rest)}" if rest else "")
+
+
+def sized(title: str, sub: str, meta: str, *, beside: int = 30, least: int = 72, head: int = 26) -> Words:
+    """The lines of a box with its size: `beside` the title stand a glyph and the margins."""
+    width = max(7.6 * len(title) + beside, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
+    return Words(title, sub, meta, max(least, round(width)), head + (15 if sub else 0) + (15 if meta else 0))
+
+
+def group_words(group: Group) -> Words:
+    words = shorten(group.title, LONGEST), shorten(group.sub, LONGEST), group.meta
+    return sized(*words, beside=46, least=110, head=28)
