@@ -118,3 +118,26 @@ def test_a_replay_of_another_size_has_no_op(tmp_path: Path) -> None:
     assert {launch.op for launch in recording.launches} == {None}
     assert all(launch.cuda_graph == 7 for launch in recording.launches)
     assert "that no capture here fits" in beside_the_capture(recording)[0]
+
+
+def without_last_kernels(folder: Path, number: int) -> Path:
+    """Write SGLang's replay without the last kernels of its graph, as the ROCm profiler loses one."""
+    trace = json.loads(gzip.decompress((VENDORS / "sglang_replay.json.gz").read_bytes()))
+    events: list[dict[str, Any]] = trace["traceEvents"]
+    (launch,) = (e["args"]["correlation"] for e in events if e.get("name") == "hipGraphLaunch")
+    replay = [e for e in events if e.get("cat") == "kernel" and e["args"].get("correlation") == launch]
+    lost = sorted(replay, key=lambda event: event["ts"])[-number:]
+    trace["traceEvents"] = [event for event in events if event not in lost]
+    path = folder / f"without_{number}.json"
+    path.write_text(json.dumps(trace))
+    return path
+
+
+def test_a_replay_without_its_last_kernel_is_that_of_the_capture_with_these_names(tmp_path: Path) -> None:
+    whole = read_trace(VENDORS / "sglang_replay.json.gz", capture=VENDORS / "sglang_capture.json.gz")
+    recording = read_trace(without_last_kernels(tmp_path, 1), capture=VENDORS / "sglang_capture.json.gz")
+    ops = [launch.op for launch in whole.launches if launch.cuda_graph is not None]
+    assert [launch.op for launch in recording.launches if launch.cuda_graph is not None] == ops[:-1]
+    other = read_trace(without_last_kernels(tmp_path, 2), capture=VENDORS / "sglang_capture.json.gz")
+    assert {launch.op for launch in other.launches if launch.cuda_graph is not None} == {None}
+    assert "in 1 graph replay that no capture here fits" in str(other.problems)

@@ -123,6 +123,24 @@ class TestStrangeTraces:
         found = read([op("a", 0, 10), op("b", 100, 10)], tmp_path)
         assert [(step.index, step.name) for step in found.steps] == [(0, "whole trace")] and len(found.ops) == 2
 
+    def test_steps_of_old_traces_are_operators(self, tmp_path: Path) -> None:
+        events = [op(f"ProfilerStep#{number}", 100 * number, 90, cat="Operator") for number in (1, 2)]
+        found = read([*events, op("a", 110, 5, cat="Operator"), op("b", 210, 5, cat="Operator")], tmp_path)
+        assert [step.name for step in found.steps] == ["ProfilerStep#1", "ProfilerStep#2"]
+        assert [(item.name, item.step) for item in found.ops if not item.name.startswith("Prof")] == [
+            ("a", 0),
+            ("b", 1),
+        ]
+
+    def test_a_bare_list_of_events_is_a_trace(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.json"
+        text = json.dumps([op("a", 0, 10), op("b", 100, 10)], indent=1)
+        path.write_text(text)
+        assert [item.name for item in trace.recording(path).ops] == ["a", "b"]
+        path.write_text(text[:-20])
+        found = trace.recording(path)
+        assert [item.name for item in found.ops] == ["a"] and "cut off" in str(found.problems)
+
     def test_overlapping_kernels_and_streams_are_busy_once(self, tmp_path: Path) -> None:
         events = [
             op("a", 0, 10, external=1),
@@ -237,6 +255,7 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"hello", "is not JSON"),
         (b'{"a": 1}', "has no traceEvents"),
+        (b"[[1, 2], [3, 4]]", "has no traceEvents"),
         (b'{"traceEvents": []}', "holds no events"),
         (b"\x1f\x8b\x08broken", "is truncated or damaged|no traceEvents"),
         (None, "cannot read"),

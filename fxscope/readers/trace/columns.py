@@ -173,6 +173,8 @@ def read(
         if strict:
             raise TraceError(f"{path}: {message}. Leave --strict out to read the rest.")
         trace.problems.append(Problem(where=trace.path.name, message=message))
+    is_step = np.array([name.startswith(t.STEP) for name in trace.names], np.bool_)[trace.name]
+    category[is_step & (category == CPU_OP)] = ANNOTATION  # an op to torch 1.8 to 1.10
     nest(trace)
     part_overlaps(trace)
     link(trace)

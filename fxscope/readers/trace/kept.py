@@ -84,17 +84,19 @@ class Kept:
         if not self.on_device:
             return tuple(found)
         rows = self.launch_rows[trace.op[self.launch_rows] < 0]
-        replayed = rows[trace.graph[rows] >= 0]
+        in_graph = self.launch_rows[trace.graph[self.launch_rows] >= 0]
+        fits_none = trace.num_own < len(trace) and bool((trace.issuer[in_graph] == trace.launcher[in_graph]).all())
+        replayed = in_graph if fits_none else rows[trace.graph[rows] >= 0]
         launcher = trace.launcher[rows[trace.graph[rows] < 0]]
         calls = Counter(trace.name_of(row) for row in launcher[launcher >= 0].tolist())
         lost = int((launcher < 0).sum())
         of_all = f"of {len(self.launch_rows)} device events"
         if len(replayed):
-            graphs = counted(len(np.unique(trace.graph[replayed])), "graph")
+            replays = counted(len(np.unique(trace.launcher[replayed])), "graph replay")
             has_capture = trace.num_own < len(trace) or trace.windows
             end = " that no capture here fits: their ops are unknown"
             end = end if has_capture else ": their ops are in the trace of the capture"
-            say(f"{len(replayed)} {of_all} are replays of {graphs}{end}", "Give the capture's trace: --capture FILE.")
+            say(f"{len(replayed)} {of_all} are in {replays}{end}", "Give the capture's trace: --capture FILE.")
         if calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
             say(f"{calls.total()} {of_all} were launched outside of any op ({by}): their op is unknown")

@@ -135,6 +135,7 @@ class _RawEvent(Event):
 
 
 _HEAD = re.compile(rb'"traceEvents"\s*:\s*\[')
+_BARE_LIST = re.compile(rb'\s*\[\s*\{\s*"(ph|name|cat|pid|ts)"\s*:')
 _BASE_TIME = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})')
 _PHASE = re.compile(rb'"ph"\s*:[^}]*')  # once an event: no other begins before a brace
 _SPACE = re.compile(rb"[ \t\r\n]*")
@@ -312,10 +313,16 @@ class Reader:
         head = window.data[:4096]
         begin = unmarked(head, self.path)
         window.at = len(head) - len(begin)
+        num_lists = 0
+        if _BARE_LIST.match(begin):  # of the first Kineto; Chrome's format allows it
+            window.at = window.data.index(b"[") + 1
+            if not self._list(window, table):
+                self._damage("the file is cut off: its list of events has no end")
+            self._nothing_follows(window)
+            return
         if window.peek() != b"{":
             raise TraceError(_not_a_trace(self.path, begin))
         window.at += 1
-        num_lists = 0
         while True:
             try:
                 if not self._next_list(window, first=not num_lists):
