@@ -210,12 +210,6 @@ def is_attention(text: str) -> bool:
     return bool(_ATTENTION.search(op_name(text)))
 
 
-def is_extern(text: str) -> bool:
-    """Return whether Inductor calls ATen for the op, and it is no GEMM, convolution or attention, which have templates."""
-    is_product = is_gemm(text) or is_convolution(text) or is_attention(text)
-    return not is_product and "extern" in table().get(op_name(text), ())
-
-
 def is_collective(text: str) -> bool:
     """Return whether the op, or the call of a wrapper, communicates between ranks or waits for it."""
     return parse(text).namespace in ("c10d", "c10d_functional", "_c10d_functional", "symm_mem")

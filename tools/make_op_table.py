@@ -9,10 +9,10 @@ from typing import Any
 
 PATH = Path(__file__).resolve().parent.parent / "fxscope" / "data" / "ops.txt"
 HEAD = """# The ops of torch {torch}, from its native_functions.yaml and its registry; written by tools/make_op_table.py.
-# NAME [view] [composite] [pointwise] [explicit] [extern], each true of every overload: its result aliases an input; it
-# has no kernel but calls other ops (CompositeImplicitAutograd); it computes each element by itself; on a CPU it has the
-# kernel for all devices (CompositeExplicitAutograd), which may call other ops; Inductor neither decomposes nor generates
-# it, but calls ATen. Out variants are left out, and so are in-place ones that are no view.
+# NAME [view] [composite] [pointwise] [explicit], each true of every overload: its result aliases an input; it has no
+# kernel but calls other ops (CompositeImplicitAutograd); it computes each element by itself; on a CPU it has the kernel
+# for all devices (CompositeExplicitAutograd), which may call other ops. Out variants are left out, and so are in-place
+# ones that are no view.
 """
 
 
@@ -57,35 +57,13 @@ def registered() -> set[str]:
     return names | set(torch._ops._higher_order_ops) | {"mm_plus_mm", "bias_addmm"}
 
 
-def is_extern(name: str) -> bool:
-    """Return whether Inductor calls ATen for every overload of an op that has kernels of its own."""
-    import torch
-    from torch._inductor.decomposition import select_decomp_table
-    from torch._inductor.lowering import lowerings
-
-    packet = getattr(torch.ops.aten, name, None)
-    if not isinstance(packet, torch._ops.OpOverloadPacket):
-        return False
-    ops = [getattr(packet, overload) for overload in packet.overloads() if "out" not in overload]
-    known: list[Any] = []
-    for op in ops:
-        lower: Any = lowerings.get(op)
-        if lower is None and (op in select_decomp_table() or op.is_view):
-            return False
-        if not op._schema.is_mutable:
-            known.append(lower is None or getattr(lower, "_is_fallback_handler", False))
-    return bool(known) and all(known)
-
-
 def main() -> None:
     import yaml
 
     text = (resources.files("torchgen") / "packaged/ATen/native/native_functions.yaml").read_text()
     found = from_yaml(yaml.safe_load(text))
     for name in registered():
-        kinds = found.setdefault(name, set())
-        if not kinds & {"view", "composite", "pointwise"} and is_extern(name):
-            kinds.add("extern")
+        found.setdefault(name, set())
     kept = {
         name: kinds for name, kinds in found.items() if not name.endswith("_") or name.endswith("__") or "view" in kinds
     }

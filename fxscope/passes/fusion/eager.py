@@ -11,20 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import column, picked
 from fxscope.model import Decision, Graph, Node, Recording, replace
-from fxscope.op_names import (
-    is_attention,
-    is_collective,
-    is_convolution,
-    is_extern,
-    is_gemm,
-    keeps_shape,
-    op_name,
-    phase_of,
-    reductions,
-)
+from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
-from fxscope.passes.unfused import is_library
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,9 +122,6 @@ def flow(
     # Nobody else reads it: fused, it need not be written either.
     saved = None if size is None or read is None else (size if once else 0) + read
     on_cpu = any((item.device or "").startswith("cpu") for item in a.outputs)
-    if (no := refusal(a.target, b.target)) is not None:
-        arguments = {**found.reason_arguments, **no[1]}
-        return replace(found, reason_code=no[0], reason_arguments=arguments, saved_bytes=saved)
     return replace(found, hint_code=hint(a, b, on_cpu=on_cpu), saved_bytes=saved)
 
 
@@ -179,28 +165,6 @@ def hint(a: Node, b: Node, *, on_cpu: bool) -> str | None:
         )
         return "compile_template" if takes else None
     return "compile" if joined(first, second) else None
-
-
-def refusal(first: str, second: str) -> tuple[str, dict[str, Any]] | None:
-    """Say why no compile joins a writer and its reader; `None` where one may.
-
-    An op is opaque to a compile if a library runs it, ATen alone, or the program's own code. A GEMM's template takes
-    pointwise ops.
-    """
-    own = ["::" in op_name(name) or is_collective(name) or is_extern(name) for name in (first, second)]
-    opaque = [mine or is_library(name) for mine, name in zip(own, (first, second), strict=True)]
-    if all(opaque):
-        return "both_extern", {"kernels": (op_name(first), op_name(second))}
-    for name, mine, reads in ((first, own[0], False), (second, own[1], True)):
-        if mine:
-            return "fallback", {"kernel": op_name(name)}
-        if is_attention(name):
-            return "extern_attention", {"kernel": op_name(name)}
-        if is_convolution(name) and reads:
-            return "extern_convolution", {"kernel": op_name(name)}
-    if opaque[0] and reductions(second):
-        return "epilogue_not_pointwise", {}
-    return ("prologue_not_pointwise", {}) if opaque[1] and reductions(first) else None
 
 
 def joined(first: str, second: str) -> bool:
