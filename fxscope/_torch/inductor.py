@@ -423,7 +423,7 @@ class InductorCapture:
         order = {name: position for position, name in enumerate(names)}
         self._calls[graph_id] = tuple(output_code.named_calls(parsed, graph_id=graph_id, handles=handles, order=order))
         if direction != "backward":
-            self._compile(compile_id, assertions=parsed.assertions)
+            self._compile(compile_id)
 
     # ------------------------------------------------------------------ pieces
 

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from fxscope.analysis.why import WhyAnswer
 
 
-class InputAssertion(Item, frozen=True, kw_only=True):
-    """A size and stride that compiled code asserts of one input."""
-
-    name: str
-    shape: tuple[int | str, ...]
-    stride: tuple[int | str, ...]
-
-
 class Compile(Item, frozen=True, kw_only=True):
     """One compilation of one frame."""
 
@@ -49,7 +41,6 @@ class Compile(Item, frozen=True, kw_only=True):
     dynamic: bool | None = None
     duration_us: float | None = None
     runs: int | None = None  # of a plan: how often a step runs its graph; 0 also where no recorded step ran it
-    assertions: tuple[InputAssertion, ...] = ()
     config: dict[str, Any] = {}  # Inductor's switches that differ from their default
 
 

@@ -582,10 +582,7 @@ def _recording(collected: Collected) -> Recording:
                 collected.problems.append(Problem(where=graph_id, message=parsed.unread, remedy=parsed.remedy))
             handles = found.mappings.get("cppCodeToPost") or {}
             calls += output_code.named_calls(parsed, graph_id=graph_id, handles=handles, order=order)
-            compile_ = compiles.get(found.compile_id) or Compile(compile_id=found.compile_id)
-            if found.direction != "backward":
-                compile_ = replace(compile_, assertions=parsed.assertions)
-            compiles[found.compile_id] = compile_
+            compiles.setdefault(found.compile_id, Compile(compile_id=found.compile_id))
         elif found.code is not None:
             calls += _cpp_calls(found, graph_id, prefix, order.keys())
         if found.code is not None:

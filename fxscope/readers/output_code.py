@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import NOT_PYTHON
-from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall, replace
+from fxscope.model import BufferAccess, CodeLines, KernelCall, replace
 from fxscope.op_names import split_joined, table
 from fxscope.passes.flops import total
 from fxscope.passes.footprint import strided
@@ -83,7 +83,6 @@ class OutputCode:
 
     kernels: dict[str, Kernel]
     calls: tuple[Call, ...]
-    assertions: tuple[InputAssertion, ...]
     memory: dict[str, str]  # buffer → the first one in the memory that it reuses
     unread: str | None = None  # why there are no calls, where the text is no wrapper in Python
     remedy: str | None = None
@@ -108,14 +107,8 @@ _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
-# What a wrapper calls that launches nothing of the graph.
-_NO_KERNEL = re.compile(
-    r"^(reinterpret_tensor|empty_strided\w*|assert_\w+|alloc_from_pool|get_raw_stream|print|len|int|float|bool|range|"
-    r"torch\.(cuda|xpu|mps|empty|device|_C|as_strided|_check)\b.*|torch\.ops\.inductor\.(_alloc_from_pool|_reinterpret_tensor)"
-    r"|run_intermediate_hooks|maybe_profile|.*\.(clear|item|append|size|stride|numel|data_ptr|record_event|wait_event|"
-    r"wait_stream|synchronize|zero_grad)|start_graph|end_graph|inductor_ops\.(_reinterpret_tensor|_alloc_from_pool)|"
-    r"record_function|contextlib\..*|V\..*|empty_strided_p2p|.*_RecordFunctionFast|_record_function\w*)$"
-)
+# What looks like an op's fallback and launches nothing.
+_NO_KERNEL = re.compile(r"(?:torch\.ops\.inductor|inductor_ops)\.(?:_alloc_from_pool|_reinterpret_tensor)$")
 _HEURISTICS: dict[str, CallType] = {
     "pointwise": "triton_pointwise",
     "reduction": "triton_reduction",
@@ -138,7 +131,6 @@ def parse(text: str) -> OutputCode:
     """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why."""
     kernels: dict[str, Kernel] = {}
     calls: list[Call] = []
-    assertions: list[InputAssertion] = []
     memory: dict[str, str] = {}
     unread = remedy = None
     try:
@@ -152,16 +144,14 @@ def parse(text: str) -> OutputCode:
         lines = text.splitlines()
         kernels = {kernel.name: kernel for kernel in _kernels(tree, lines)}
         walk = _Walk(tree, lines, kernels)
-        calls, assertions, memory = walk.calls, walk.assertions, walk.memory
+        calls, memory = walk.calls, walk.memory
         if not walk.has_entry:
             unread = "the output code has no function `call`: no kernel calls"
             remedy = "it is empty, damaged, or from a torch that writes another form"
     if unread and _CPP_WRAPPER.search(text):
         unread = "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls"
         remedy = "compile with a wrapper in Python: TORCHINDUCTOR_CPP_WRAPPER=0, or torch._inductor.config.cpp_wrapper = False"
-    return OutputCode(
-        kernels=kernels, calls=tuple(calls), assertions=tuple(assertions), memory=memory, unread=unread, remedy=remedy
-    )
+    return OutputCode(kernels=kernels, calls=tuple(calls), memory=memory, unread=unread, remedy=remedy)
 
 
 def _ops_in_name(call: Call) -> tuple[str, ...]:
@@ -290,7 +280,7 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
             type=kernel_type,
             lines=(statement.lineno, statement.end_lineno or statement.lineno),
             source=source,
-            arguments=_cpp_arguments(call, source) if is_cpp else arguments,
+            arguments=_cpp_arguments(source) if is_cpp else arguments,
             origins=tuple(found[1] for line in comment if (found := _FRAGMENT.match(line))),
             meta=meta,
             from_node={
@@ -327,26 +317,10 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
     return tuple(argument.arg for argument in chosen.args.args), kernel_type, meta
 
 
-def _cpp_arguments(call: ast.Call, source: str) -> tuple[str, ...]:
-    """The names of a C++ kernel's arguments: those of its signature, else by direction (`const float*` is read)."""
-    first = call.args[0] if call.args else None
-    if not isinstance(first, ast.List):
-        return ()
+def _cpp_arguments(source: str) -> tuple[str, ...]:
+    """The names of a C++ kernel's arguments."""
     signature = re.search(r"\bkernel\(([^)]*)\)", source)
-    names = re.findall(r"(\w+)\s*(?:,|$)", signature[1]) if signature else []
-    if len(names) == len(first.elts):
-        return tuple(names)
-    names = []
-    for position, item in enumerate(first.elts):
-        text = item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
-        names.append(
-            f"in_ptr{position}"
-            if text.startswith("const ") and "*" in text
-            else f"out_ptr{position}"
-            if "*" in text
-            else f"scalar{position}"
-        )
-    return tuple(names)
+    return tuple(re.findall(r"(\w+)\s*(?:,|$)", signature[1])) if signature else ()
 
 
 def _between(text: str) -> bool:
@@ -378,7 +352,6 @@ class _Walk:
         self.functions: dict[str, ast.FunctionDef] = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
         self.partitions = _partitions(tree)
         self.calls: list[Call] = []
-        self.assertions: list[InputAssertion] = []
         self.layout: dict[str, BufferAccess] = {}
         self.alias: dict[str, str] = {}
         self.memory: dict[str, str] = {}  # … and followed to the first
@@ -466,20 +439,18 @@ class _Walk:
         self.layout[results[0]] = BufferAccess(buffer=results[0], shape=shape, stride=stride, dtype=dtype)
 
     def assertion(self, args: list[ast.expr]) -> None:
-        """Keep what is asserted of inputs; the asserts after an extern call are torch's own checks.
+        """Keep the size and stride that are asserted of an input, or by torch's own check of an extern call's result.
 
         torch 2.12 asserts an input just before its first use; since 2.13 `'input'` is then the fourth argument.
         """
-        marked = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
-        of_input = marked or (bool(args) and isinstance(args[0], ast.Name) and args[0].id in self.inputs)
         if len(args) < 3 or not isinstance(args[0], ast.Name):
             return
-        name, shape, stride = args[0].id, _sizes(args[1]), _sizes(args[2])
-        access = BufferAccess(buffer=name, shape=shape, stride=stride)
+        name = args[0].id
+        marked = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
+        access = BufferAccess(buffer=name, shape=_sizes(args[1]), stride=_sizes(args[2]))
         if self.calls:
             self.results[name] = access
-        if (of_input or not self.calls) and shape is not None and stride is not None:
-            self.assertions.append(InputAssertion(name=name, shape=shape, stride=stride))
+        if marked or name in self.inputs or not self.calls:
             self.layout[name] = access
 
     def subroutine(self, function: str) -> str | None:
