@@ -1,15 +1,17 @@
 """Names of ops, and what a name alone implies: the only place that parses an op's name.
 
 `native_functions.yaml` says of each ATen op whether its result aliases an input and whether it has a kernel of its own;
-`tools/make_op_table.py` writes that into `data/ops.txt`. The sets below are what the yaml cannot say.
+`tools/make_op_table.py` writes that into `data/ops.txt`. `data/op_sets.json` is what the yaml cannot say: sets of ops, the
+operands of a GEMM that are its matrices, and the other ops as which an extern kernel of Inductor's shows in a trace.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,92 +28,31 @@ _PREFIX = re.compile(
 )
 _OP = re.compile(r"(?P<space>\w+)(?:::|\.)(?P<name>\w+)(?:\.(?P<overload>\w+))?")
 
+_DATA: dict[str, Any] = json.loads((resources.files("fxscope") / "data" / "op_sets.json").read_text(encoding="utf-8"))
+_SETS = {name: frozenset(" ".join(words).split()) for name, words in _DATA["sets"].items()}
+
 # The matrices among an op's operands, each [..., rows, columns].
-GEMMS = {
-    "mm": (0, 1),
-    "bmm": (0, 1),
-    "matmul": (0, 1),
-    "mv": (0, 1),
-    "_scaled_mm": (0, 1),
-    "_int_mm": (0, 1),
-    "_grouped_mm": (0, 1),
-    "addmm": (1, 2),
-    "bias_addmm": (1, 2),
-    "_addmm_activation": (1, 2),
-    "baddbmm": (1, 2),
-    "addmv": (1, 2),
-}
-# GEMMs whose weight is [columns, inner], as a Linear stores it.
-LINEARS = frozenset("linear _linear_pointwise linear_pointwise _mkl_linear mkl_linear".split())
+GEMMS: dict[str, tuple[int, int]] = {name: (left, right) for name, (left, right) in _DATA["gemms"].items()}
+LINEARS = _SETS["linear"]  # GEMMs whose weight is [columns, inner], as a Linear stores it
+# Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
+_MORE_VIEWS = _SETS["view"]
+MAY_COPY = _SETS["may_copy"]  # new metadata or a copy, depending on strides, dtype or device
+RESIZES = _SETS["resize"]  # views that only rename sizes, the elements in their order
+TRANSPOSES = _SETS["transpose"]  # views that only permute
+CASTS = _SETS["cast"]
+# Ops that a user writes to copy or fill; a lookup by index or a scan, whose loops compute no value either, is not.
+MOVES = _SETS["move"]
+CONSTANTS = _SETS["constant"]  # values known when code is generated: they become constants of the kernels that use them
+_HOST = _SETS["host"]  # storage is made or bookkeeping done; nothing is launched
+# They have a kernel entry of their own, and all it does is call other ops (CompositeExplicitAutograd).
+_MORE_COMPOSITES = _SETS["composite"]
+# Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
+_MORE_KEEP_SHAPE = _SETS["keeps_shape"]
 _GRAPH_NUMBER = re.compile(r"^graph_\d+_(?=cpp_|kernel)|(?<=^Torch-Compiled Region): \S+")
 _MULTIPLIES = re.compile(
     r"conv|attention|mm$|mv$|matmul|linear|linalg|dot$|outer$|bilinear|cdist|rnn|lstm|gru|transformer|cholesky|solve|fft"
 )
 _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
-
-# Functions that take many instructions an element, and how many such each op evaluates.
-_TRANSCENDENTALS: dict[str, int] = dict.fromkeys(
-    """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh sigmoid silu
-    mish softplus elu selu celu pow logit lgamma digamma softmax _softmax _log_softmax log_softmax logsumexp
-    silu_backward sigmoid_backward tanh_backward prepare_softmax_online""".split(),
-    1,
-)
-_ERFS = frozenset("erf erfc erfinv gelu gelu_backward".split())
-# Passes over the reduced dimension. The yaml does not say which ops reduce.
-_REDUCTIONS: dict[str, int] = {
-    **dict.fromkeys(
-        """sum mean amax amin max min prod any all argmax argmin norm linalg_vector_norm cumsum nansum logsumexp
-    _log_softmax_backward_data _softmax_backward_data sum_to_size rms_norm _fused_rms_norm""".split(),
-        1,
-    ),
-    **dict.fromkeys("""softmax _softmax log_softmax _log_softmax prepare_softmax_online""".split(), 2),
-    **dict.fromkeys(
-        """var_mean var std native_layer_norm layer_norm native_group_norm group_norm native_layer_norm_backward
-    native_batch_norm batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional cudnn_batch_norm
-    miopen_batch_norm native_batch_norm_backward cudnn_batch_norm_backward miopen_batch_norm_backward""".split(),
-        1,
-    ),
-}
-
-# Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
-_MORE_VIEWS = frozenset(
-    """_unsafe_view unsafe_split unsafe_chunk lift data T H view_of broadcast_in_dim collapse_view split_dim
-    _reinterpret_tensor broadcast_tensors""".split()
-)
-# New metadata or a copy, depending on strides, dtype or device.
-MAY_COPY = frozenset(
-    """reshape contiguous to flatten ravel reshape_as type_as type cpu cuda float half coalesce pin_memory
-    _autocast_to_full_precision _autocast_to_reduced_precision""".split()
-)
-# Views that only rename sizes, the elements in their order; those that only permute; casts.
-RESIZES = frozenset("view reshape _unsafe_view alias detach squeeze unsqueeze flatten unflatten".split())
-TRANSPOSES = frozenset("permute t transpose numpy_T mT".split())
-CASTS = frozenset("convert_element_type _to_copy".split())
-# Storage is made or bookkeeping done; nothing is launched.
-_HOST = frozenset(
-    """empty empty_like empty_strided new_empty new_empty_strided empty_permuted empty_quantized resize_ resize_as_
-    size stride sym_size sym_stride sym_numel sym_storage_offset numel dim is_floating_point is_complex item
-    _local_scalar_dense result_type can_cast record_stream _has_compatible_shallow_copy_type is_same_size
-    storage_offset is_contiguous output_nr _version requires_grad_ retain_grad is_leaf promote_types set_data
-    sym_constrain_range sym_constrain_range_for_size _assert_scalar device dtype _nested_tensor_size is_pinned
-    _backward backward is_conj is_neg is_inference is_signed retains_grad get_device cudnn_is_acceptable
-    _fused_sdp_choice _use_cudnn_ctc_loss _use_miopen_ctc_loss _debug_has_internal_overlap _has_same_storage_numel
-    _is_zerotensor is_coalesced is_set_to element_size sparse_dim dense_dim _nnpack_available""".split()
-)
-# They have a kernel entry of their own, and all it does is call other ops (CompositeExplicitAutograd).
-_MORE_COMPOSITES = frozenset(
-    """convolution _convolution zeros ones full zeros_like ones_like full_like rand randn randint new_zeros new_ones
-    new_full multi_head_attention_forward interpolate""".split()
-)
-# Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
-_MORE_KEEP_SHAPE = frozenset("_softmax _log_softmax cumsum where masked_fill hardswish threshold_backward".split())
-# An extern kernel of Inductor's → the other ops as which it shows in a trace.
-_SHOWN_AS = {
-    "bias_addmm": ("addmm",),
-    "_mm_plus_mm": ("mm", "addmm"),
-    "convolution": ("cudnn_convolution", "mkldnn_convolution"),
-    "randint": ("random_",),
-}
 
 
 class OpName(NamedTuple):
@@ -195,7 +136,7 @@ def is_generated(name: str) -> bool:
 def runs_as(kernel: str, op: str) -> bool:
     """Return whether an extern kernel, as a wrapper calls it, can be this op of a graph or a trace."""
     wanted, shown = op_name(kernel), op_name(op)
-    return shown.lstrip("_") == wanted.lstrip("_") or shown in _SHOWN_AS.get(wanted, ())
+    return shown.lstrip("_") == wanted.lstrip("_") or shown in _DATA["shown_as"].get(wanted, ())
 
 
 def is_gemm(text: str) -> bool:
@@ -222,17 +163,18 @@ def may_multiply(text: str) -> bool:
 
 def transcendentals(text: str) -> int:
     """Return how many exp, erf, tanh, … the op evaluates for each element."""
-    return _TRANSCENDENTALS.get(out_of_place(text), 0)
+    return int(out_of_place(text) in _SETS["transcendental"])
 
 
 def erfs(text: str) -> int:
     """Return how many error functions the op evaluates for each element; gelu counts as its exact form."""
-    return int(out_of_place(text) in _ERFS)
+    return int(out_of_place(text) in _SETS["error_function"])
 
 
 def reductions(text: str) -> int:
     """Return how many times the op reduces its operand; 0 for what works element by element."""
-    return _REDUCTIONS.get(out_of_place(text), 0)
+    name = out_of_place(text)
+    return int(name in _SETS["reduction"]) + 2 * (name in _SETS["double_reduction"])
 
 
 @lru_cache(maxsize=1)

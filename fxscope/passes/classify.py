@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING
 from fxscope.columns import column
 from fxscope.index import by_each, grouped, index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
-from fxscope.op_names import MAY_COPY, expected_nature, op_name, out_of_place
-from fxscope.passes.purposes import MOVES
+from fxscope.op_names import CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
 from fxscope.passes.slices import written_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-# Values known when code is generated: they become constants of the kernels that use them.
-_CONSTANTS = frozenset(
-    "full scalar_tensor iota arange ones zeros empty full_like lift_fresh_copy _tensor_constant".split()
-)
 
 RETURNS = "what the graph returns: it launches nothing"
 
@@ -95,7 +89,7 @@ def _compiled_node(
         kind, reason = "host", "computed on the CPU when the wrapper runs"
     elif node.name not in used and not written_by(node):
         kind, reason = "eliminated", "nothing uses its result, and no call ran it"
-    elif op_name(node.target) in _CONSTANTS:
+    elif op_name(node.target) in CONSTANTS:
         kind, reason = "folded", "its value is known at compile time: a constant in the kernels that use it"
     elif known and expected != "kernel" and node.aliases is None:
         kind, reason = "view", "no call ran it, so it launched nothing"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
 from fxscope.model import KernelCall, Purpose, Recording, Schedule, replace
-from fxscope.op_names import is_attention, is_collective, op_name, ops_of, out_of_place
+from fxscope.op_names import MOVES, is_attention, is_collective, op_name, ops_of, out_of_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 
 Found = tuple[Purpose | None, dict[str, Any]]
 
-# Ops that a user writes to copy or fill; a lookup by index or a scan, whose loops compute no value either, is not.
-MOVES = frozenset(
-    """cat concat stack clone copy _to_copy contiguous constant_pad_nd pad flip roll repeat tile expand reshape permute t
-    transpose slice select narrow slice_scatter select_scatter diagonal_scatter as_strided_scatter full full_like zeros
-    zeros_like ones ones_like new_full new_zeros new_ones fill zero""".split()
-)
 REINPLACE = "decompose_auto_functionalized"  # the pass that clones what a custom op would overwrite
 
 

@@ -1,12 +1,14 @@
 """Inductor's words for "no" as codes, with the switch of `torch._inductor.config` that would change the answer.
 
-The words of each code are in `fxscope/english.py`. Reasons: torch/_inductor/scheduler.py (`_can_fuse`,
-`can_fuse_vertical`), choices.py, codegen/simd.py.
+The rules are in `data/fusion_reasons.json`, the words of each code in `fxscope/english.py`. Reasons:
+torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, codegen/simd.py.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from importlib import resources
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,82 +45,15 @@ class Rule(NamedTuple):
     config: str | None = None
 
 
-_SPACES = r" ?(?P<spaces>.*)$"
-RAW_REASONS: tuple[Rule, ...] = (
-    Rule(r"exceeds max fusion", "too_many_nodes", "raise", "max_fusion_size"),
-    Rule(r"score_fusion_memory_threshold", "too_few_shared_bytes", "lower", "score_fusion_memory_threshold"),
-    Rule(r"Nodes are too far away", "too_far_apart"),
-    Rule(r"Fusion will increase peak memory", "raises_peak_memory"),
-    Rule(r"fusion_prevent_too_many_reads_and_writes", "too_many_buffers", "raise", "max_fusion_unique_io_buffers"),
-    Rule(r"fusing the two would make a cycle|will create cycle", "cycle"),
-    Rule(r"memory deps did not match", "other_elements", "enable", "loop_ordering_after_fusion"),
-    Rule(r"intermediate nodes between node1 & node2", "needs_between"),
-    Rule(r"numel/rnumel mismatch \(reduce\)" + _SPACES, "reduction_spaces_differ", "enable", "triton.nested_reduction"),
-    Rule(r"numel/rnumel mismatch \(non-reduce\)" + _SPACES, "spaces_differ", "enable", "combo_kernels"),
-    Rule(r"numel/rnumel mismatch prologue mismatch" + _SPACES, "prologue_spaces_differ"),
-    Rule(r"nodes numel/rnumel incompatibility", "pointwise_not_covering", "enable", "loop_reindexing_after_fusion"),
-    Rule(r"nodes numel incompatibility", "elements_differ"),
-    Rule(r"tiling mismatch ?(?P<tilings>.*)$", "tilings_differ", "disable", "triton.tiling_prevents_pointwise_fusion"),
-    Rule(r"invalid tiling for reduction", "tiling_not_reducible", "disable", "triton.tiling_prevents_reduction_fusion"),
-    Rule(r"invalid loop order and tiling for native matmul", "native_matmul"),
-    Rule(r"Split scan cannot fuse with reductions", "split_scan"),
-    Rule(r"device mismatch \((?P<a>.*) vs (?P<b>.*)\)", "devices_differ"),
-    Rule(r"node1 must go before node2", "wrong_order"),
-    Rule(r"fusion for buffer explicit disabled", "disabled"),
-    Rule(r"grouped node must not be fused", "grouped"),
-    Rule(r"node1 is (?:extern or )?nop|node2 is extern or nop", "launches_nothing_or_extern"),
-    Rule(r"node1 is extern but not a triton kernel", "extern"),
-    Rule(
-        r"triton kernel doesn't support epilogue fusion",
-        "user_triton_epilogue",
-        "enable",
-        "epilogue_fusion_user_defined_triton_kernel",
-    ),
-    Rule(
-        r"epilogue reads from buffers other than the mutated output|node1 and node2 uses different buf layouts|"
-        r"node1 is extern but node2|epilogue is not a unary read of the output buffer|"
-        r"epilogue's read and write indices differ",
-        "user_triton_epilogue_refused",
-    ),
-    Rule(r"strict (?:reduction|sum) ordering", "prescribed_order"),
-    Rule(r"incompatible reduction contracts", "contracts_differ"),
-    Rule(r"a consumer depends on another producer sub-node", "foreach_dependency"),
-    Rule(
-        r"(?:nested reduction append|sub-parent epilogue) planning failed|invalid sub-parent epilogue fusion|"
-        r"nested reduction append producer placement mismatch|consumer is not wholly in the sub-parent epilogue|"
-        r"staged fusion dependency proof failed|staged reduction plan would be lost",
-        "no_stage_plan",
-    ),
-    Rule(r"prologue fusion turned off", "prologues_off", "enable", "prologue_fusion"),
-    Rule(r"prologue fusion only supported for TritonTemplates", "prologue_needs_template"),
-    Rule(r"prologue fusion only supported for pointwise nodes", "prologue_not_pointwise"),
-    Rule(
-        r"template has no allowed prologue inputs|prologue fusion not implemented for kernel for these inputs",
-        "prologue_not_allowed",
-    ),
-    Rule(r"template prologue can only fuse functional pointwise nodes", "prologue_mutates"),
-    Rule(r"template prologue can only fuse nodes with a single use", "prologue_used_elsewhere"),
-    Rule(r"prologue fusion will not increase amount of bytes read", "prologue_reads_more"),
-    Rule(r"prologue fusion will not increase attempt to fuse in padding", "prologue_padding"),
-    Rule(r"prologue fusion that must be upcast to fp32", "prologue_upcast"),
-    Rule(r"template epilogue not satisfied", "epilogue_not_pointwise", "enable", "epilogue_fusion"),
-    Rule(r"multi-output template epilogue", "multi_output_epilogue"),
-    Rule(r"register spilling of the (?P<kernel>.*)", "would_spill", "disable", "benchmark_fusion"),
-    Rule(r"foreach", "foreach_lists_differ"),
-)
+def _rules(kind: str) -> tuple[Rule, ...]:
+    text = (resources.files("fxscope") / "data" / "fusion_reasons.json").read_text(encoding="utf-8")
+    return tuple(Rule(*row) for row in json.loads(text)[kind])
 
-# What `decide_fusion_fail_reason` says of a common buffer without common data.
-CAUSES: tuple[Rule, ...] = (
-    Rule(r"different numel: (?P<a>.*?) v\.s\. (?P<b>.*?)(?:['\"]|$)", "loops_differ_in_number"),
-    # `expand_dimension_for_pointwise_nodes` is not a hint: it needs equally many loops on both sides.
-    Rule(r"broadcast", "broadcast"),
-    Rule(r"different offset: (?P<a>.*?) v\.s\. (?P<b>.*?)(?:['\"]|$)", "offsets_differ", "enable", "combo_kernels"),
-    Rule(r"Mismatch loop orders: .*", "loop_orders_differ", "enable", "loop_ordering_after_fusion"),
-    Rule(r"indirect", "indirect"),
-    Rule(r"not MemoryDep", "whole_buffer"),
-    Rule(r"Unknown reason: (?P<words>.*?)\. Layout", "indices_differ"),
-    Rule(r"Unknown reason: (?P<words>.*)", "indices_differ"),
-)
+
+RAW_REASONS = _rules("raw")
+# What `decide_fusion_fail_reason` says of a common buffer without common data. `expand_dimension_for_pointwise_nodes` is not
+# a hint for a broadcast: it needs equally many loops on both sides.
+CAUSES = _rules("causes")
 WANTED = {"enable": True, "disable": False}  # hint → the value that it wants
 
 
