@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.english import failure_text
 from fxscope.errors import FOREIGN, TraceError
+from fxscope.kernel_names import decode
 from fxscope.model import (
     Compile,
     Direction,
@@ -631,7 +632,7 @@ def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: Collecti
         nodes = tuple(name for name in nodes if name in known)
         kind: CallType = "extern" if kernel.startswith("aoti_torch_") else "cpp"
         if kernel.startswith("triton_"):
-            kind = _TRITON.get(kernel.split("_")[1], "triton_other")
+            kind = output_code.TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
         result.append(
             KernelCall(
                 id=f"{prefix}:{len(result)}",
@@ -647,14 +648,6 @@ def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: Collecti
     return result
 
 
-_TRITON: dict[str, CallType] = {
-    "poi": "triton_pointwise",
-    "red": "triton_reduction",
-    "per": "triton_persistent_reduction",
-    "tem": "triton_template",
-    "for": "triton_foreach",
-    "spl": "triton_scan",
-}
 _CPP_CALL = re.compile(
     r"\s*(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\("
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fxscope.dtypes import long_dtype
 from fxscope.errors import NOT_PYTHON
 from fxscope.model import BufferAccess, CodeLines, KernelCall, replace
 from fxscope.op_names import split_joined, table
@@ -46,7 +47,7 @@ class Kernel:
     def signature(self) -> dict[str, str]:
         """The dtypes of a Triton kernel's pointers: in_ptr0 → "bfloat16"."""
         found: list[tuple[str, str]] = re.findall(r"'(\w+)': '\*(\w+)'", self.meta.get("triton_meta", ""))
-        return {name: _TRITON_DTYPES.get(dtype, dtype) for name, dtype in found}
+        return {name: "bool" if dtype == "i1" else long_dtype(dtype.replace("fp", "f")) for name, dtype in found}
 
     @property
     def profiled_as(self) -> str | None:
@@ -88,18 +89,6 @@ class OutputCode:
     remedy: str | None = None
 
 
-_TRITON_DTYPES = {
-    "bf16": "bfloat16",
-    "fp16": "float16",
-    "fp32": "float32",
-    "fp64": "float64",
-    "i1": "bool",
-    "u8": "uint8",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-}
 _HANDLE = re.compile(r"#\s*\[Provenance debug handles\]\s*(\S.*)$")
 _SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](?:,\s*Original ATen:\s*\[(.*?)\])?")
 _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
@@ -109,7 +98,7 @@ _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What looks like an op's fallback and launches nothing.
 _NO_KERNEL = re.compile(r"(?:torch\.ops\.inductor|inductor_ops)\.(?:_alloc_from_pool|_reinterpret_tensor)$")
-_HEURISTICS: dict[str, CallType] = {
+TRITON_KINDS: dict[str, CallType] = {
     "pointwise": "triton_pointwise",
     "reduction": "triton_reduction",
     "persistent_reduction": "triton_persistent_reduction",
@@ -309,7 +298,7 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
     for decorator in chosen.decorator_list:
         found = re.search(r"triton_heuristics\.(\w+)", ast.unparse(decorator))
         if found:
-            kernel_type = _HEURISTICS.get(found[1], "triton_other")
+            kernel_type = TRITON_KINDS.get(found[1], "triton_other")
             if isinstance(decorator, ast.Call):
                 meta = {word.arg: ast.unparse(word.value) for word in decorator.keywords if word.arg}
     if kernel_type == "user_triton" or not name.startswith(("triton_", "multi_kernel")):
