@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from fxscope._torch.nodes import target_name
-from fxscope.model import NearMiss, Rewrite
+from fxscope.model import NO_OP, NearMiss, Rewrite, closeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -42,9 +42,6 @@ _STAGES: dict[str, Stage] = {
 def _ops(graph: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Node → its op, and the names of what it takes."""
     return {node.name: (target_name(node), tuple(item.name for item in node.all_input_nodes)) for node in graph.nodes}
-
-
-_MADE = {"placeholder": "a graph input", "get_attr": "a constant"}  # by no op
 
 
 class _Pass:
@@ -150,35 +147,32 @@ class Rewrites:
         # Those on the way to the check that failed are there, too: all but the last of them have matched.
         count = sum(hasattr(item, "fns") for item in context.pattern_to_node) - (not result)
         best = tries.get(pattern)
-        if best is not None and best.rank >= (count, True):
+        if best is not None and closeness(best.matched, best.arguments) >= (count, True):
             return  # cannot be better: most tries end here, and words cost
-        why = None if result else _why(result)
-        # A candidate whose operand is another op came closer than one whose operand no op makes.
-        rank = (count, why is None or why[1].get("op") not in _MADE.values())
-        if best is None or best.rank < rank:
-            tries[pattern] = _Try(rank, node.name, why)
+        code, arguments = (None, {}) if result else _why(result)
+        if best is None or closeness(best.matched, best.arguments) < closeness(count, arguments):
+            tries[pattern] = _Try(count, node.name, code, arguments)
 
     def _keep_closest(self, matcher: Any, tries: dict[Any, _Try]) -> None:
         names = {entry.pattern: _name_of(entry) for entries in matcher.patterns.values() for entry in entries}
         subsystem, by = getattr(matcher, "subsystem", None), getattr(matcher, "pass_name", None)
         graph = self._graph_of(_STAGES.get(subsystem or ""))
-        for pattern, ((matched, is_op), node, why) in tries.items():
+        for pattern, (matched, node, code, arguments) in tries.items():
             if (name := names.get(pattern)) is None:
                 continue
-            code, arguments = why or ("check", {})
             total = len(_calls_in(pattern, set()))
             found = NearMiss(
                 graph=graph,
                 by=by or "pattern_matcher",
                 pattern=name,
                 node=node,
-                matched=min(matched, total) if why else total,
+                matched=min(matched, total) if code else total,
                 total=total,
-                code=code,
+                code=code or "check",
                 arguments=arguments,
             )
             known = self._near.get((graph, name))
-            if known is None or known.matched < matched or (known.matched == matched and is_op):
+            if known is None or known.rank <= found.rank:
                 self._near[graph, name] = found
 
     def _changed(self, here: _Pass, pattern: str | None, removed: Iterable[str], added: Iterable[str]) -> None:
@@ -206,11 +200,12 @@ class Rewrites:
 
 
 class _Try(NamedTuple):
-    """How far a pattern came: (its ops that matched, whether an op is where the check failed), where, what failed."""
+    """How far a pattern came: its ops that matched, where, and which check failed (`None`: none that torch tells)."""
 
-    rank: tuple[int, bool]
+    matched: int
     node: str
-    why: tuple[Any, dict[str, Any]] | None
+    code: Any
+    arguments: dict[str, Any]
 
 
 def _name_of(entry: Any) -> str | None:
@@ -224,7 +219,7 @@ def _why(failed: Any) -> tuple[str, dict[str, Any]]:
         failed = failed.args[-1]
     kind = failed.format_string.partition(":")[0].split(" ")[0]
     node = next((item for item in failed.args if isinstance(item, torch.fx.Node)), None)
-    place = {"node": node.name, "op": _MADE.get(node.op) or target_name(node)} if node is not None else {}
+    place = {"node": node.name, "op": NO_OP.get(node.op) or target_name(node)} if node is not None else {}
     if kind == "function_mismatch":
         wanted = getattr(failed.args[-1], "fns", ()) if failed.args else ()
         found = {} if place else {"op": repr(failed.args[0])[:80] if failed.args else ""}

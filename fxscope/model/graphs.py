@@ -8,6 +8,8 @@ from fxscope.model.base import Direction, Evidence, Item, Kind, Nature, Relation
 from fxscope.model.calls import Roof
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from networkx import DiGraph
 
 
@@ -106,3 +108,16 @@ class NearMiss(Item, frozen=True, kw_only=True):
     total: int
     code: Literal["op", "users", "value", "check", "other"]
     arguments: dict[str, Any] = {}
+
+    @property
+    def rank(self) -> tuple[float, int, bool]:
+        """How close it came: the share of the pattern that matched, then `closeness`."""
+        return self.matched / max(self.total, 1), *closeness(self.matched, self.arguments)
+
+
+NO_OP = {"placeholder": "a graph input", "get_attr": "a constant"}  # nodes that no op makes, in words
+
+
+def closeness(matched: int, arguments: Mapping[str, Any]) -> tuple[int, bool]:
+    """How close a candidate came to a pattern: the ops that matched, then whether the check failed at an op."""
+    return matched, arguments.get("op") not in NO_OP.values()
