@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fxscope.english import near_miss_text, rewrite_text
 from fxscope.errors import PassError
 from fxscope.index import grouped, index_of
-from fxscope.model import Item
 from fxscope.op_names import expected_nature, is_called, op_name
 from fxscope.text import counted, listed
 
@@ -19,32 +18,6 @@ if TYPE_CHECKING:
     from fxscope.model import Recording, Rewrite
 
 MAX_CHANGES = 6  # lines of one answer
-
-
-class RewriteRow(Item, frozen=True, kw_only=True):
-    """The changes that one pass or pattern made."""
-
-    stage: str | None
-    name: str  # of the pattern, else of the pass
-    count: int
-    removed: int  # nodes
-    added: int
-
-
-def rewrite_rows(recording: Recording) -> tuple[RewriteRow, ...]:
-    """Recording → what each pass or pattern changed, in the order of the first change."""
-    return tuple(
-        RewriteRow(
-            stage=stage,
-            name=name,
-            count=len(same),
-            removed=sum(len(item.removed) for item in same),
-            added=sum(len(item.added) for item in same),
-        )
-        for (stage, name), same in grouped(
-            recording.rewrites, lambda item: (item.stage, item.pattern or item.by)
-        ).items()
-    )
 
 
 def life(recording: Recording, name: str) -> list[str]:
@@ -94,7 +67,7 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
     if used:
         return "\n".join(line for item in used[:MAX_CHANGES] for line in before_and_after(item))
     missed = [item for item in recording.near_misses if is_meant(item.graph, item.pattern)]
-    missed.sort(key=lambda item: (item.matched / max(item.total, 1), item.matched), reverse=True)
+    missed.sort(key=lambda item: item.rank, reverse=True)
     if not missed:
         known = sorted({item.pattern for item in recording.near_misses})
         near = get_close_matches(pattern, known, n=3, cutoff=0.4) or known

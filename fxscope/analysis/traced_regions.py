@@ -29,6 +29,13 @@ def regions_of(recording: Recording) -> dict[str, list[str]]:
     return {} if recording.calls else kept(recording, "traced regions", _regions)
 
 
+def is_compiled(recording: Recording) -> bool:
+    """Return whether a recorded or planned step runs compiled code."""
+    compiled = index_of(recording).compiled
+    runs = {item.compile_id: item.runs for item in recording.compiles}
+    return any(runs.get(item) != 0 for item in compiled) or bool(regions_of(recording))
+
+
 def _regions(recording: Recording) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     if not any(_REGION.match(name) or _CALL.match(name) for name in set(column(recording.ops, "name"))):

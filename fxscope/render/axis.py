@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fxscope.analysis.groups import KernelGroup
-    from fxscope.analysis.report import MissedRow, Report
+    from fxscope.analysis.missed import MissedRow
+    from fxscope.analysis.report import Report
     from fxscope.model import Kind, Recording
 
 LEFT, RIGHT = 124, 1256  # of the axis, in px

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fxscope import english
-from fxscope.analysis.report import first_rows, others, quoted, report
+from fxscope.analysis.advice import quoted
+from fxscope.analysis.report import first_rows, others, report
 from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.text import UNKNOWN, aligned, counted, listed, microseconds, num_bytes, percent, roof_share, shorten
@@ -13,11 +14,11 @@ from fxscope.text import UNKNOWN, aligned, counted, listed, microseconds, num_by
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from fxscope.analysis.advice import Advice
     from fxscope.analysis.groups import KernelGroup
     from fxscope.analysis.numerics import Difference, NumericsReport
     from fxscope.analysis.purposes import PurposeRow
-    from fxscope.analysis.report import Advice, CompileRow, GraphMemory, KernelRow, Report
-    from fxscope.analysis.rewrites import RewriteRow
+    from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report
     from fxscope.analysis.serving import Serving
     from fxscope.model import Recording
 
@@ -94,7 +95,6 @@ def _lines(
         serving(made.serving, width, everything=everything) if made.serving else [],
         missed(made, width, everything=everything, limit=max_missed),
         numerics(made.numerics, width, everything=everything) if made.numerics else [],
-        rewrites(made.rewrites, width) if everything else [],
         graph_memory(made.graph_memory, width) if everything else [],
         compiles("Graph breaks", made.breaks, width, everything=everything),
         compiles("Recompiles", made.recompiles, width, everything=everything),
@@ -328,16 +328,6 @@ def _mark(numbers: Sequence[int | None], place: int) -> str:
     if len(same) < 2:
         return " "
     return "┐" if place == same[0] else "┘" if place == same[-1] else "│"
-
-
-def rewrites(rows: Sequence[RewriteRow], width: int) -> list[str]:
-    """Return what each pass or pattern changed."""
-    cells = [
-        [english.GRAPHS.get(row.stage, ""), row.name, f"×{row.count}", f"-{row.removed}", f"+{row.added}"]
-        for row in rows
-    ]
-    found = [cut(f"  {line}", width) for line in aligned(cells, left={0, 1})] if rows else []
-    return ["Passes, nodes removed and added", *found] if rows else []
 
 
 def numerics(found: NumericsReport, width: int, *, everything: bool) -> list[str]:

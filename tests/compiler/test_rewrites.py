@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import fxscope
-from fxscope.analysis.rewrites import life, pattern_story, rewrite_rows
+from fxscope.analysis.rewrites import life, pattern_story
 from fxscope.analysis.why import why
 from fxscope.cli import main
 from fxscope.errors import PassError
@@ -107,7 +107,7 @@ def recorded(program, inputs, target):
 def test_the_patterns_that_fired_and_no_others_are_told(name: str) -> None:
     program, inputs, target, there, absent = PROGRAMS[name]
     recording = recorded(program, inputs, target)
-    found = {row.name for row in rewrite_rows(recording)}
+    found = {item.pattern or item.by for item in recording.rewrites}
     assert all(any(item.startswith(wanted) for item in found) for wanted in there), found
     assert not any(unwanted in item for unwanted in absent for item in found), found
     for item in recording.rewrites:  # what a pass took away is not in the graph that was lowered

@@ -1,0 +1,191 @@
+"""What to try first, by what it can gain at most, and the commands that go on from a report."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from statistics import median
+from typing import TYPE_CHECKING
+
+from fxscope.analysis.traced_regions import is_compiled
+from fxscope.index import index_of
+from fxscope.model import WHOLE, Item
+from fxscope.text import counted, kernel_name, microseconds, num_bytes, of_roof, percent
+
+if TYPE_CHECKING:
+    from fxscope.analysis.report import Report, StepRow
+    from fxscope.model import Recording
+
+NO_GAIN = "record_fusion_log"  # a hint that saves no time
+BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
+MIN_SHARE = 0.02  # of a step: what gains less is no advice
+MAX_NAMES = 50  # characters of the names in a command
+LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
+HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
+
+
+class Advice(Item, frozen=True, kw_only=True):
+    """Something to try, and what it can gain at most per step."""
+
+    text: str
+    why: str
+    gain_us: float | None = None
+
+
+def advise(recording: Recording, made: Report) -> list[Advice]:
+    """Return what to try, by what it can gain at most; nothing that cannot be done here."""
+    step = made.step
+    idle = _idle_advice(recording, made)
+    failed, is_eager = _failure_advice(made), bool(recording.launches) and not is_compiled(recording)
+    first = (failed or _eager_advice(made, idle)) if is_eager else []
+    found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
+    library = next(
+        (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN)), None
+    )
+    if library is not None:
+        total = next((item.time_us for item in made.brackets if item.number == library.bracket), library.time_us)
+        found.append(
+            Advice(
+                text=f"{library.producer} → {library.consumer} ×{library.count}: {(library.hint or '').rstrip('.')}",
+                why=f"~{microseconds(library.time_us)} (estimate)",
+                gain_us=total or library.time_us,
+            )
+        )
+    least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
+    kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
+    return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))] or _no_advice(recording, made)
+
+
+def _no_advice(recording: Recording, made: Report) -> list[Advice]:
+    """Say why there is nothing to try: no kernel was observed, or the largest one leaves little to gain."""
+    if not recording.launches and recording.step_times is not None:
+        problem = f": {made.problems[0]}" if made.problems else ""
+        return [Advice(text="Record again", why=f"no kernel was observed{problem}")]
+    top = next((row for row in made.kernels if row.share), None)
+    if top is None or made.step.wall_us is None:
+        return []
+    roof = f" at {of_roof(top.roof, 'its roof')}" if top.roof is not None else ""
+    what = "kernels' time" if made.step.on_cpu else "device time"
+    return [Advice(text="Nothing stands out", why=f"{top.label} takes {percent(top.share)} of the {what}{roof}")]
+
+
+def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
+    """Advise CUDA graphs where the device waits for the CPU, unless most of the idle time is too long for launches."""
+    step = made.step
+    if step.bound != "cpu" or not step.idle_us or step.on_cpu:
+        return []
+    whole = [item.name for item in recording.steps] == [WHOLE]
+    idle = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if whole else 'each step'}"
+    long_us, after = _long_idle(recording, step)
+    replayed = (made.cuda_graphs.share or 0.0) >= 0.5 or (made.cuda_graphs.state == "on" and is_compiled(recording))
+    if long_us > step.idle_us / 2:
+        label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
+        text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
+        why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms, the longest there"
+    elif replayed:
+        text, why = "Look at what the CPU does between replays", idle
+    elif made.breaks and is_compiled(recording):
+        return []
+    elif (eager := _eager_share(recording, made)) > 0.5:
+        text = "Compile the ops that run eagerly"
+        why = f"{idle}, and {percent(eager)} of the launches are theirs"
+    else:
+        text = (
+            'mode="reduce-overhead" (CUDA graphs)'
+            if is_compiled(recording)
+            else 'torch.compile(mode="reduce-overhead")'
+        )
+        why = f"{idle} while the CPU makes {counted(round(step.launch_calls), 'launch', 'launches')}"
+    return [Advice(text=text, why=why, gain_us=step.idle_us)]
+
+
+def _eager_share(recording: Recording, made: Report) -> float:
+    """Return the share of launches beside compiled calls; 0 where no calls are known, as in a bare trace."""
+    total = sum(row.launches for row in made.kernels)
+    return sum(row.launches for row in made.kernels if not row.calls) / total if recording.calls and total else 0.0
+
+
+def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
+    """Return the idle time in long gaps of the median step in µs, and the kernel after the longest of them.
+
+    Gaps of profiled steps are put to the scale of the steps that nobody watched.
+    """
+    index = index_of(recording)
+    if recording.summary is None or not index.steps:
+        return 0.0, None
+    scale = step.wall_us / median(index.wall_us) if step.wall_us and index.wall_us else 1.0
+    long = {number: [] for number in index.steps}
+    for gap in recording.summary.gaps:
+        if gap.step in long and gap.duration_ns * scale >= LONG_IDLE_NS:
+            long[gap.step].append(gap)
+    gaps = sorted(long.values(), key=lambda same: sum(gap.duration_ns for gap in same))[len(long) // 2]
+    longest = max(gaps, key=lambda gap: gap.duration_ns, default=None)
+    return sum(gap.duration_ns for gap in gaps) * scale / 1e3, longest.after if longest else None
+
+
+def _eager_advice(made: Report, idle: list[Advice]) -> list[Advice]:
+    """`torch.compile`, for what it can fuse or replay; everything else comes after it."""
+    if idle:
+        return idle
+    rows = [row for row in made.missed if row.hint_code in BY_COMPILING]
+    if not rows:
+        return []
+    traffic = sum(row.bytes or 0.0 for row in rows)
+    why = f"{counted(sum(row.count for row in rows), 'pair')} of ops that it can fuse"
+    why += f", {num_bytes(traffic)} of memory traffic" if traffic else ""
+    return [Advice(text="torch.compile", why=why, gain_us=sum(row.time_us or 0.0 for row in rows) or None)]
+
+
+def _optimizer_advice(made: Report) -> list[Advice]:
+    rows = [row for row in made.kernels if row.phase == "optimizer" and "fused" not in row.label.lower()]
+    if not rows or not made.step.device_us:
+        return []
+    time_us, launches = sum(row.time_us or 0.0 for row in rows), sum(row.launches for row in rows)
+    name = rows[0].label.partition(" ")[0]
+    return [
+        Advice(
+            text=f"{name}(fused=True), or compile the optimizer step"
+            if name in HAVE_FUSED
+            else "Compile the optimizer step",
+            why=f"{microseconds(time_us)} in {launches:,.0f} launches",
+            gain_us=time_us,
+        )
+    ]
+
+
+def _compile_advice(made: Report) -> list[Advice]:
+    """Graph breaks and recompiles to remove."""
+    found: list[Advice] = []
+    for row in made.breaks[:1]:
+        found.append(Advice(text=f"Remove the graph break at {row.where}", why=row.reason))
+    failed = {row.where for row in made.failures[:1]}
+    for row in [row for row in made.recompiles if row.where not in failed][:1]:
+        cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
+        found.append(Advice(text=f"Stop the recompiles of {row.where}", why=f"{row.reason}; ×{row.count}{cost}"))
+    return found
+
+
+def _failure_advice(made: Report) -> list[Advice]:
+    """Advice for the first compile that made no graph: to stop recompiles that reached the limit, else torch's hint."""
+    for row in made.failures[:1]:
+        guard = next((item.reason for item in made.recompiles if item.where == row.where), None)
+        text = f"Stop the recompiles of {row.where}" if guard else f"Let torch.compile compile {row.where}"
+        after = guard or " ".join(row.hints[:1])
+        return [Advice(text=text, why=f"it runs eagerly: {row.reason}{'. ' if after else ''}{after}")]
+    return []
+
+
+def quoted(name: str) -> str:
+    """A name for a shell."""
+    return name if re.fullmatch(r"[\w.,:/@·…-]+", name) else shlex.quote(name)
+
+
+def next_commands(recording: Recording, made: Report) -> list[str]:
+    """Commands that go on from here; RECORDING stands for the input."""
+    found: list[str] = []
+    pairs = [" ".join(map(quoted, row.names)) for row in made.missed if row.names and row.is_possible]
+    if short := [pair for pair in pairs if len(pair) < MAX_NAMES]:
+        found.append(f"fxscope why RECORDING {short[0]}")
+    found.append("fxscope view RECORDING --all")
+    found.append("fxscope view RECORDING -o page.html")
+    return found

@@ -1,0 +1,196 @@
+"""Missed fusions as rows: equal pairs are one row, pairs that exclude each other stand in a bracket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.analysis.groups import Phase, ends_of, groups, pattern
+from fxscope.english import reason_text
+from fxscope.index import index_of
+from fxscope.model import Item, replace
+from fxscope.passes.predicted import pair_runs
+from fxscope.passes.unfused import is_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fxscope.model import Decision, Recording
+
+IMPOSSIBLE = ("fallback", "extern_attention", "extern_convolution", "epilogue_not_pointwise", "prologue_not_pointwise")
+
+
+class MissedRow(Item, frozen=True, kw_only=True):
+    """Equal pairs that were not fused."""
+
+    id: str
+    producer: str
+    consumer: str
+    module: str | None = None
+    names: tuple[str, ...] = ()  # for `fxscope why`
+    count: int = 1
+    time_us: float | None = None  # that one kernel would save per step; None where no model predicts it
+    is_least: bool = False  # time_us is a lower bound; else an expectation
+    bytes: float | None = None  # per step
+    reason_code: str = ""
+    reason: str = ""
+    hint_code: str | None = None
+    hint: str | None = None
+    decisions: tuple[int, ...] = ()  # positions in `Recording.decisions`
+    bracket: int | None = None  # rows of one bracket exclude each other
+
+    @property
+    def is_possible(self) -> bool:
+        """Return whether a pair could be fused: not of two library kernels; with a hint, or a reason that allows it.
+
+        Eager pairs need a hint: without one, no known rule fuses them.
+        """
+        undecided = self.reason_code in (*IMPOSSIBLE, "eager") and self.hint_code is None
+        return self.reason_code != "both_extern" and not undecided
+
+
+class Bracket(Item, frozen=True, kw_only=True):
+    """Missed fusions of which a kernel can join only one, and what they save together."""
+
+    number: int
+    time_us: float | None
+    bytes: float | None = None
+
+
+def short_reason(decision: Decision) -> str:
+    """The reason in a few words, for a row of a table: without its notes."""
+    words = reason_text(decision.reason_code, decision.reason_arguments, (), decision.config)
+    return words.partition(";")[0].strip()
+
+
+def common_reason(decisions: Iterable[Decision]) -> str:
+    """The reason of several decisions of one code; without the details where these differ."""
+    words = list(dict.fromkeys(map(short_reason, decisions)))
+    return words[0] if len(words) == 1 else words[0].partition(":")[0]
+
+
+def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
+    """Return the pairs that were not fused, most time saved first, equal ones as one row; and which exclude each other."""
+    ends = ends_of(recording)
+    times: dict[tuple[str, str | None], float] = {}
+    for group in groups(recording):
+        times[group.label, group.phase] = times.get((group.label, group.phase), 0.0) + (group.time_us or 0.0)
+    found: dict[object, list[tuple[int, Decision, float]]] = {}
+    for position, decision in enumerate(recording.decisions):
+        if decision.verdict != "fused" and decision.saved_bytes != 0:
+            a, b = ends(decision)
+            runs = pair_runs(recording, decision)
+            if runs == 0:
+                continue
+            old = short_reason(decision) if decision.reason_code == "recorded" else ""
+            key = (a.label, a.phase, b.label, b.phase, decision.reason_code, old, decision.hint_code)
+            found.setdefault(key, []).append((position, decision, runs))
+    rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]] = []
+    for same in found.values():
+        first = same[0][1]
+        a, b = ends(first)
+        time_us, is_least = saved_us(recording, same)
+        spent = [times.get(side) for side in {(a.label, a.phase), (b.label, b.phase)}]
+        if time_us is not None and all(spent):
+            time_us = min(time_us, sum(time or 0.0 for time in spent))
+        modules = [module for _, decision, _ in same for end in ends(decision) for module in end.modules]
+        sizes = [None if item.saved_bytes is None else item.saved_bytes * runs for _, item, runs in same]
+        row = MissedRow(
+            id=f"{a.label}→{b.label}/{first.reason_code}",
+            producer=_with_phase(a.label, a.phase if a.phase != b.phase else None),
+            consumer=_with_phase(b.label, b.phase),
+            module=pattern(modules),
+            names=(a.label, b.label) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
+            count=max(1, round(sum(min(1.0, runs) for _, _, runs in same))),
+            time_us=time_us,
+            is_least=is_least,
+            bytes=None if None in sizes else sum(size for size in sizes if size is not None),
+            reason_code=first.reason_code,
+            reason=common_reason(decision for _, decision, _ in same),
+            hint_code=first.hint_code,
+            hint=first.hint,
+            decisions=tuple(position for position, _, _ in same),
+        )
+        rows.append((row, same))
+    rows.sort(key=lambda item: (-(item[0].time_us or 0.0), -(item[0].bytes or 0.0)))
+    return _bracketed(recording, rows)
+
+
+def _with_phase(label: str, phase: Phase | None) -> str:
+    return f"{label} (backward)" if phase == "backward" and "backward" not in label else label
+
+
+def joins_library(recording: Recording, decision: Decision) -> bool:
+    """Return whether one side is a library kernel: such a pair excludes others of the same kernel."""
+    index = index_of(recording)
+    for end in decision.ends:
+        call = index.calls.get(end.call or "")
+        nodes = index.nodes.get(end.graph, {})
+        if call is not None and not call.is_generated:
+            return True
+        if call is None and any(is_library(nodes[name].target) for name in end.nodes if name in nodes):
+            return True
+    return False
+
+
+def _sides(decision: Decision) -> set[object]:
+    return {end.call or (end.graph, end.nodes) for end in decision.ends}
+
+
+def saved_us(recording: Recording, pairs: Iterable[tuple[int, Decision, float]]) -> tuple[float | None, bool]:
+    """Return what fusing pairs saves per step in µs, and whether that is a lower bound.
+
+    A kernel joins one library kernel only: such pairs count in order of their price until their kernels are taken.
+    """
+    every = list(pairs)
+    expected = all(decision.expected_us is not None for _, decision, _ in every)
+    priced = [
+        (runs * time, decision)
+        for _, decision, runs in every
+        if (time := decision.expected_us if expected else decision.saved_us) is not None
+    ]
+    if not priced or (not expected and len(priced) < len(every)):
+        return None, False
+    total, taken = 0.0, set[object]()
+    for time, decision in sorted(priced, key=lambda pair: -pair[0]):
+        if joins_library(recording, decision):
+            if _sides(decision) & taken:
+                continue
+            taken |= _sides(decision)
+        total += time
+    return total, not expected
+
+
+def _bracketed(
+    recording: Recording, rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]]
+) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
+    """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
+    from networkx import Graph, connected_components
+
+    home: dict[object, int] = {}
+    sharing: Graph[int] = Graph()
+    sharing.add_nodes_from(range(len(rows)))
+    for place, (_, pairs) in enumerate(rows):
+        for _, decision, _ in pairs:
+            sides = _sides(decision) if joins_library(recording, decision) else ()
+            sharing.add_edges_from((place, home.setdefault(side, place)) for side in sides)
+    members = list(map(sorted, connected_components(sharing)))
+    together: list[float | None] = []
+    for same in members:
+        pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
+        known = [time for item in same if (time := rows[item][0].time_us) is not None]
+        total = saved_us(recording, pairs)[0]
+        together.append(min(total, sum(known)) if total is not None and known else total)
+    out: list[MissedRow] = []
+    brackets: list[Bracket] = []
+    # The rows of a bracket can save more together than a row before them alone.
+    order = [
+        (-(time or rows[same[0]][0].time_us or 0.0), place)
+        for place, (same, time) in enumerate(zip(members, together, strict=True))
+    ]
+    for _, place in sorted(order):
+        same = members[place]
+        number = len(brackets) + 1 if len(same) > 1 else None
+        out += [replace(rows[item][0], bracket=number) for item in same]
+        if number is not None:
+            brackets.append(Bracket(number=number, time_us=together[place]))
+    return tuple(out), tuple(brackets)
