@@ -13,7 +13,7 @@ from fxscope.index import index_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fxscope.analysis.findings import Outcome
+    from fxscope.analysis.findings import CheckReport
     from fxscope.model import Recording
 
 MAX_LINES = 40  # of the plan in a message
@@ -46,9 +46,8 @@ class Recorded:
         for name, other in (others or {}).items():
             recordings[name] = other.recording if isinstance(other, Recorded) else other
         report = check(recordings, {"expect": [{"in": "recorded", **expectations}]}, where="the assertion")
-        failed = [outcome for outcome in report.outcomes if outcome.status != "met"]
-        if failed:
-            raise AssertionError("\n\n".join(self._message(outcome) for outcome in failed))
+        if not report.passed:
+            raise AssertionError(self._message(report))
 
     def assert_fused(self, *names: str) -> None:
         """Assert that these ops run in one kernel together, wherever the rarest of them occurs."""
@@ -108,14 +107,15 @@ class Recorded:
                 f"the plan is not the reviewed one ({path}). If it is better, run with --fxscope-update.\n\n{diff}"
             )
 
-    def _message(self, outcome: Outcome) -> str:
-        from fxscope.render.findings import outcome_lines
+    def _message(self, report: CheckReport) -> str:
+        from fxscope.model import replace
+        from fxscope.render.findings import check_text
 
-        lines = outcome_lines(outcome)
-        lines += [f"  because: {outcome.reason}"] if outcome.reason else []
+        failed = tuple(outcome for outcome in report.outcomes if outcome.status != "met")
         shown = plan(self.recording).splitlines()
         rest = [f"… {len(shown) - MAX_LINES} more lines"] if len(shown) > MAX_LINES else []
-        return "\n".join([*lines, "", *(f"  {line}" for line in [*shown[:MAX_LINES], *rest])])
+        lines = (f"  {line}" for line in [*shown[:MAX_LINES], *rest])
+        return "\n".join([check_text(replace(report, outcomes=failed), width=120), *lines])
 
 
 def plan(recording: Recording) -> str:

@@ -13,16 +13,7 @@ from fxscope.render.markdown import block
 from fxscope.text import listed, microseconds, num_bytes
 
 if TYPE_CHECKING:
-    from fxscope.analysis.findings import (
-        Change,
-        CheckReport,
-        DecisionChange,
-        KernelMatch,
-        KernelUse,
-        OpChange,
-        Outcome,
-        Status,
-    )
+    from fxscope.analysis.findings import Change, CheckReport, DecisionChange, KernelMatch, KernelUse, OpChange, Status
 
 folded = partial(grid.folded, first="    ", rest="    ")
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
@@ -134,8 +125,3 @@ def op_change_words(change: OpChange) -> tuple[str, str]:
     times = [microseconds(us) for us in (change.a_cpu_us, change.b_cpu_us) if us is not None]
     often = " → ".join(number(count, "count") for count in (change.a, change.b))
     return often, f"{' → '.join(times)} of CPU" if times else ""
-
-
-def outcome_lines(outcome: Outcome) -> list[str]:
-    """One outcome as short lines, for failure messages."""
-    return [f"{MARKS[outcome.status]} {outcome.claim}", f"  expected {outcome.expected}", f"  found {outcome.found}"]
