@@ -160,7 +160,7 @@ def test_every_reason_of_the_installed_torch_has_a_code():
     unknown = [
         words for words in said_by_inductor() if translate(words.replace("%s", "7"), None, {}).code == "torch_says"
     ]
-    assert not unknown, "new reasons: add them to RAW_REASONS and to english.py"
+    assert not unknown, "new reasons: add them to RAW_REASONS and to english.json"
 
 
 ON, OFF = {"loop_ordering_after_fusion": True}, {"loop_ordering_after_fusion": False}
