@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis.groups import numberless, span
@@ -203,18 +202,6 @@ class Strip:
                 place = Extent(found[-1][1].x, place.right - found.pop()[1].x)
             found.append((lines, place))
         return [item for item in found if item[0]]
-
-    def views(self) -> dict[str, int]:
-        """Group → views of one of its places: the ops without a kernel that its nodes read."""
-        home = {node: group for group in self.report.groups for node in group.nodes}
-        users = index_of(self.recording).users
-        found: Counter[str] = Counter()
-        for key, node in index_of(self.recording).by_key.items():
-            read_by = ((key[0], user.name) for user in users.get(key, ())) if node.kind == "view" else ()
-            group = next((home[user] for user in read_by if user in home), None)
-            if group is not None:
-                found[group.id] += 1
-        return {group.id: round(found[group.id] / group.count) for group in self.report.groups if found[group.id]}
 
     def kind_of(self, group: KernelGroup) -> Kind:
         """Fused (Inductor wrote it), a library's kernel, or a memset or copy."""

@@ -127,8 +127,8 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
 def draw_node(out: graphviz.Digraph, scene: Scene, position: int, *, timed: bool = False) -> None:
     """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
     node, call = scene.graph.nodes[position], scene.alone.get(scene.call_of[position])
-    words, style = scene.words(position), theme.KINDS[node.kind]
-    lines = [words.title, shorten(call.handle, LONGEST), words.meta] if call is not None else [words.title]
+    (title, _, cost), style = scene.words(position), theme.KINDS[node.kind]
+    lines = [title, shorten(call.handle, LONGEST), cost] if call is not None else [title]
     border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
     out.node(
         identifier(scene.graph, node.name),

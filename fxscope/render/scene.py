@@ -40,16 +40,6 @@ class Group(NamedTuple):
     path: str
 
 
-class Words(NamedTuple):
-    """The lines of a box, and its size in px."""
-
-    title: str
-    sub: str
-    meta: str
-    width: int
-    height: int
-
-
 @lru_cache(maxsize=4096)
 def module_path(text: str | None) -> tuple[str, ...]:
     """The parts of a module path: "L['self'].layers[0].attn" → layers, 0, attn."""
@@ -175,31 +165,27 @@ class Scene:
                 meta = microseconds(timed[position]) if whole else ""
                 self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
 
-    def words(self, position: int) -> Words:
-        """Return what a node's box says."""
+    def words(self, position: int) -> tuple[str, str, str]:
+        """The lines of a node's box: its title, its tensor, what it costs."""
         node, call = self.graph.nodes[position], self.alone.get(self.call_of[position])
-        title = shorten(labels.node_title(node, self.graph), LONGEST)
-        shape = shorten(tensor_of(node), LONGEST)
+        title, shape = shorten(labels.node_title(node, self.graph), LONGEST), shorten(tensor_of(node), LONGEST)
         if node.kind in SMALL_KINDS or (node.nature == "view" and self.graph.stage != "eager"):
-            return Words(title, shape, "", round(7.0 * len(title) + 6.7 * len(shape) + 40), 24)
+            return title, shape, ""
         time = microseconds(node.timing.typical_us) if node.timing else ""
-        return sized(title, shape, labels.cost_line(call) if call is not None else time)
+        return title, shape, labels.cost_line(call) if call is not None else time
 
     def columns(self) -> dict[str, Any]:
         """Everything the page draws, as columns; `dim` are views and what is gone: small, hidden when views are folded."""
         nodes = self.graph.nodes
         words = [self.words(position) for position in range(len(nodes))]
-        groups = [(*group, *group_words(group)[3:]) for group in self.groups]
         return {
             "inputs": self.inputs,
             "call": self.call_of,
             "home": self.home,
             "own": list(self.own.items()),
             "dim": [int(node.kind in ("view", "folded", "eliminated") or node.nature == "view") for node in nodes],
-            **{key: [one[place] for one in words] for place, key in enumerate(Words._fields)},
-            "groups": {
-                key: [row[place] for row in groups] for place, key in enumerate((*Group._fields, "width", "height"))
-            },
+            **{key: [lines[place] for lines in words] for place, key in enumerate(("title", "sub", "meta"))},
+            "groups": {key: [group[place] for group in self.groups] for place, key in enumerate(Group._fields)},
         }
 
 
@@ -214,14 +200,3 @@ def tensor_of(node: Node) -> str:
         return ""
     first, *rest = node.outputs
     return short_tensor(first.shape, first.dtype) + (f" +{len(rest)}" if rest else "")
-
-
-def sized(title: str, sub: str, meta: str, *, beside: int = 30, least: int = 72, head: int = 26) -> Words:
-    """The lines of a box with its size: `beside` the title stand a glyph and the margins."""
-    width = max(7.6 * len(title) + beside, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
-    return Words(title, sub, meta, max(least, round(width)), head + (15 if sub else 0) + (15 if meta else 0))
-
-
-def group_words(group: Group) -> Words:
-    words = shorten(group.title, LONGEST), shorten(group.sub, LONGEST), group.meta
-    return sized(*words, beside=46, least=110, head=28)

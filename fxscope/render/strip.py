@@ -139,7 +139,6 @@ def css(colours: Mapping[str, str]) -> str:
         f".fx-cut{{fill:none;stroke:{colours['cost']};stroke-width:2.5}}",
         f".fx-line{{stroke:{colours['edge']}}}",
         f".fx-zoom{{fill:{colours['input-fill']}}}",
-        f".fx-dots{{stroke:{colours['view-stroke']};stroke-width:3.6;stroke-linecap:round}}",
     ]
     for kind in ("fused", "kernel", "input", "host", "view", "folded"):
         fill, stroke = colours[f"{kind}-fill"], colours[f"{kind}-stroke"]
@@ -392,8 +391,7 @@ class Drawing:
             self.out.append(box(self.strip.rest_place, y, height, "view", words, tip, "rest"))
 
     def ops(self, height: float) -> None:
-        """The ops of each group, and a dot for each view."""
-        views = self.strip.views()
+        """The ops of each group."""
         for group in self.strip.order:
             place = self.strip.places[group.id]
             times = f" ×{group.count}" if group.count > 1 else ""
@@ -401,12 +399,6 @@ class Drawing:
             words = fitted(group.label + times if fits(group.label + times, place.width) else group.label, place.width)
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y + 4, height - 6, kind, words, tip, "op", ref=ref_of(group)))
-            number = views.get(group.id, 0)
-            shown = range(min(number, max(1, int(place.width / 6))))
-            dots = "".join(f"M{px(place.x + 3 + 6 * k)} {px(self.y + 1.5)}h.01" for k in shown)
-            if dots:
-                tip = f"{counted(number, 'view')}: 0 µs"
-                self.out.append(f'<path class="fx-dots" d="{dots}"><title>{tip}</title></path>')
         self.rest(self.y + 4, height - 6, says=False)
 
     def kernels(self, height: float) -> None:

@@ -12,10 +12,10 @@ const page = new Function(`${sources.join('\n')}\nreturn {${NAMES.split(' ').joi
 
 /** `layers` modules of four nodes in a chain: mm, and a view and two nodes in a kernel. */
 function model(layers) {
-  const graph = { stage: 'post_grad', inputs: [], home: [], own: [], dim: [], width: [], height: [], nodes: { n: 0 } };
-  const groups = { n: 0, parent: [], kind: [], title: [], width: [], height: [], sub: [], meta: [], share: [] };
+  const graph = { stage: 'post_grad', inputs: [], home: [], own: [], dim: [], nodes: { n: 0 } };
+  const groups = { n: 0, parent: [], kind: [], title: [], sub: [], meta: [], share: [] };
   const group = (parent, kind, title) => {
-    for (const [key, value] of Object.entries({ parent, kind, title, width: 120, height: 40, sub: '', meta: '' }))
+    for (const [key, value] of Object.entries({ parent, kind, title, sub: '', meta: '' }))
       groups[key].push(value);
     groups.share.push(null);
     groups.n += 1;
@@ -30,8 +30,6 @@ function model(layers) {
       graph.inputs.push(i ? [i - 1] : []);
       graph.home.push(home);
       graph.dim.push(step === 1 ? 1 : 0);
-      graph.width.push(100);
-      graph.height.push(40);
     }
   }
   graph.nodes = {

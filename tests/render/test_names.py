@@ -79,16 +79,6 @@ def test_the_page_and_why_say_the_same_of_every_pair(capture):
         assert len({(pair.reason_code, pair.hint_code) for pair in pairs}) == 1
 
 
-def test_two_gemms_before_one_kernel_save_it_once(recording):
-    """Either GEMM can take the pointwise kernel as its epilogue, not both; kernels that Inductor writes all join."""
-    row = next(row for row in report(recording).missed if row.consumer == "gelu·mul")
-    each = [recording.decisions[i].expected_us for i in row.decisions]
-    assert len(each) == 2 and row.bracket == 1 and row.time_us == max(each)
-    written = tuple(replace(call, type="triton_pointwise") for call in recording.calls)
-    row = next(row for row in report(replace(recording, calls=written)).missed if row.count == 2)
-    assert row.bracket is None and row.time_us == pytest.approx(sum(each))
-
-
 def test_a_cpp_kernel_has_no_number_of_its_process_in_any_view():
     """A trace names the event `graph_0_cpp_fused_gelu_0`; the call that ran, and the diff, have the name without the graph."""
     raw, short = "graph_0_cpp_fused_gelu_0", "cpp_fused_gelu_0"

@@ -62,11 +62,6 @@ def test_the_picture_stands_alone_and_has_a_title() -> None:
     assert "<script" not in text
 
 
-def test_the_reason_of_a_gap_is_its_tooltip() -> None:
-    text = svg.render(build.mlp_compiled())
-    assert "not fused: extern kernel: cuBLAS GEMM, opaque to the scheduler" in text
-
-
 def places(text: str) -> dict[str, list[tuple[float, float]]]:
     """Return where each text stands."""
     found: dict[str, list[tuple[float, float]]] = {}

@@ -7,6 +7,20 @@ const MAX_FOLDED = 70; // boxes that a folded graph opens with, at most
 /** Whether a group is an nn.Module. */
 const isModule = (kind) => kind === 'module';
 
+/** Width and height of a box in px: beside its title are a glyph and the margins. */
+function sizeOf(graph, box) {
+  const [from, i] = box >= 0 ? [graph, box] : [graph.groups, -1 - box];
+  const [title, sub, meta] = ['title', 'sub', 'meta'].map((key) => Math.min(60, (at(from, key, i) || '').length));
+  if (box >= 0) {
+    const small = ['view', 'folded', 'eliminated', 'input'].includes(graph.nodes.kind[i]);
+    if (small || (at(graph.nodes, 'nature', i) === 'view' && graph.stage !== 'eager'))
+      return [Math.round(7 * title + 6.7 * sub + 40), 24];
+  }
+  const [beside, least, head] = box >= 0 ? [30, 72, 26] : [46, 110, 28];
+  const width = Math.round(Math.max(7.6 * title + beside, 6.7 * sub + 24, 6.7 * meta + 24));
+  return [Math.max(least, width), head + (sub ? 15 : 0) + (meta ? 15 : 0)];
+}
+
 /** Boxes, open frames and edges of a graph in a state ({modules, views, closed}). */
 function visible(graph, state) {
   const groups = graph.groups;
@@ -40,8 +54,7 @@ function visible(graph, state) {
     const first = graph.nodes.kind[i] === 'input' ? Infinity : i; // weights are listed before all that runs
     if (boxes.has(box)) boxes.get(box).first = Math.min(boxes.get(box).first, first);
     else {
-      const g = -1 - box;
-      const [w, h] = box >= 0 ? [graph.width[box], graph.height[box]] : [groups.width[g], groups.height[g]];
+      const [w, h] = sizeOf(graph, box);
       boxes.set(box, { id: box, first, group: inner[i], w, h });
     }
   }
