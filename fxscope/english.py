@@ -29,6 +29,8 @@ EXTRA = _WORDS["EXTRA"]  # purposes of kernels that compute nothing new, as a re
 PURPOSES = _WORDS["PURPOSES"]  # why a kernel exists: purpose, with its cause where there are several
 NUMERICS = _WORDS["NUMERICS"]  # cause of a difference between eager and compiled values, or why they were not compared
 NEAR_MISSES = _WORDS["NEAR_MISSES"]  # where a pattern's closest candidate fails
+DISPATCH = _WORDS["DISPATCH"]  # what is registered at the key that does the work → what that makes of the op
+INDUCTOR = _WORDS["INDUCTOR"]  # what Inductor makes of an op
 CUDAGRAPH_HINTS = _WORDS["CUDAGRAPH_HINTS"]  # a part of torch's reason for not using CUDA graphs → what to change
 
 VERDICTS: dict[str | None, str] = {

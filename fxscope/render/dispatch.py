@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
 """The dispatcher's treatment of an op: as a table, a tree, and in prose."""
 
 from __future__ import annotations
@@ -8,6 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+from fxscope.english import DISPATCH, INDUCTOR
 from fxscope.render import grid
 from fxscope.text import aligned, listed
 
@@ -15,24 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fxscope.dispatch_model import Called, Dispatch
-
-INDUCTOR = {
-    "decomposition": "decomposes it before lowering",
-    "fallback": "has no code for it by choice: it calls the ATen kernel (a fallback)",
-    "decomposition or lowering": "decomposes it where its decomposition takes the case, and lowers it to its own IR or template otherwise",
-    "lowering": "lowers it to its own IR or template",
-    "composite": "never sees it: it is composed of other ops, and those are what the graph holds",
-    "implicit fallback": "has neither decomposition nor lowering: it makes a fallback to the ATen kernel on the way",
-}
-
-
-# What is registered at the key that does the work → what that makes of the op.
-KINDS = {
-    "math kernel": "{name} is CompositeImplicit for {device} tensors: it has no kernel of its own, only code that calls other ops ({where}), reached at {key}.",
-    "default backend kernel": "{name} is CompositeExplicit: one kernel serves every backend ({where}), and calls other ops below autograd.",
-    "backend fallback": "{name} has no kernel for {device} tensors: {key} falls back to {where}.",
-    "kernel": "{name} has a kernel of its own for {device} tensors, at {key} ({where}).",
-}
 
 
 def render(dispatch: Dispatch, *, form: str = "all", width: int = 80) -> str:
@@ -63,7 +45,7 @@ def _kernel(dispatch: Dispatch) -> list[str]:
     last = next((key for key in dispatch.keys if key.state == "calls"), None)
     passed = [key for key in dispatch.keys if key.state == "calls, then goes on"]
     if last is not None:
-        sentence = KINDS.get(last.registration.kind, KINDS["kernel"])
+        sentence = DISPATCH.get(last.registration.kind, DISPATCH["kernel"])
         found.append(sentence.format(name=name, device=device, key=last.key, where=last.registration.where))
     elif passed:
         found.append(f"{name}: which kernel runs for {device} tensors this build of torch cannot tell.")

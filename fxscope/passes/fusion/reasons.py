@@ -1,6 +1,6 @@
 """Inductor's words for "no" as codes, with the switch of `torch._inductor.config` that would change the answer.
 
-The rules are in `data/fusion_reasons.json`, the words of each code in `fxscope/english.py`. Reasons:
+The rules are in `data/fusion_reasons.json`, the words of each code in `data/english.json`. Reasons:
 torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, codegen/simd.py.
 """
 
