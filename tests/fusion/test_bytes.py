@@ -1,4 +1,7 @@
-"""The bytes of calls, held against the addresses that their kernels touch: each Triton kernel's text runs on indices."""
+"""The bytes of calls, held against the addresses that their kernels touch.
+
+`touched.json.xz` has them of each Triton kernel of the captures and of some of the zoo: its text ran on arrays of indices.
+"""
 
 from __future__ import annotations
 
@@ -9,66 +12,32 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.dtypes import ITEM_BYTES
-from fxscope.model import MemoryDep, Recording, replace
+from fxscope.model import MemoryDep, Recording
 from fxscope.passes.footprint import addresses, footprint, overlap
 from fxscope.readers import output_code, triton_accesses
 from tests import captures
-from tests.fusion.triton_addresses import audit, touched
 
-CAPTURES = [name for name, folder in captures.CAPTURES.items() if (folder / "inductor").is_dir()]
+DATA = Path(__file__).parents[1] / "data"
+TOUCHED = json.loads(lzma.decompress((DATA / "touched.json.xz").read_bytes()))
 
 
-@pytest.mark.parametrize("name", CAPTURES)
+@pytest.mark.parametrize("name", TOUCHED["captures"])
 def test_the_bytes_of_a_call_are_the_addresses_that_it_touches(name: str) -> None:
-    rows, uncounted = audit(captures.read(name))
-    assert [row for row in rows if row.touched is not None and row.said != row.touched] == []
-    assert set(uncounted.values()) <= {"xnumel is not known", "arg_Q is not known"}  # a size; a template
-
-
-def test_a_wrong_count_is_found() -> None:
-    recording = captures.read("plans/softmax/real")
-    assert [row.said == row.touched for row in audit(recording)[0]] == [True, True]
-    calls = tuple(
-        replace(call, reads=tuple(replace(access, bytes=(access.bytes or 0) * 2) for access in call.reads or ()))
-        for call in recording.calls
-    )
-    assert [row.said == row.touched for row in audit(replace(recording, calls=calls))[0]] == [False, True]
-
-
-PADDED = """
-@triton.jit
-def padded(in_ptr0, in_ptr1, in_out_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
-    xnumel = 40
-    xoffset = tl.program_id(0) * XBLOCK
-    xindex = xoffset + tl.arange(0, XBLOCK)[:]
-    xmask = xindex < xnumel
-    x0 = (xindex % 10)
-    x1 = xindex // 10
-    x2 = xindex
-    tmp0 = x0
-    tmp1 = tl.full([1], 1, tl.int64)
-    tmp2 = tmp0 >= tmp1
-    tmp3 = tl.full([1], 9, tl.int64)
-    tmp4 = tmp0 < tmp3
-    tmp5 = tmp2 & tmp4
-    tmp6 = tl.load(in_ptr0 + ((-1) + x0 + 8*x1), tmp5 & xmask, other=0.0)
-    tmp7 = tl.load(in_ptr1 + (triton_helpers.minimum(x0.to(tl.float32) * 0.5, 3).to(tl.int32)), xmask)
-    tl.store(in_out_ptr0 + (x2), tmp6 + tmp7, xmask)
-    tmp8 = tl.load(in_out_ptr0 + (x2), xmask)
-    tl.store(out_ptr0 + (tmp8.to(tl.int32)), tmp6, xmask)
-"""
-
-
-def test_masks_and_computed_indices_count() -> None:
-    found = touched(PADDED, {})
-    reads, writes = (
-        {name: None if flags is None else int(flags.sum()) for name, flags in side.items()}
-        for side in (found.reads, found.writes)
-    )
-    # What it wrote itself is no read; where an address was loaded, nothing is known.
-    assert reads == {"in_ptr0": 32, "in_ptr1": 4, "in_out_ptr0": 0}
-    assert writes == {"in_out_ptr0": 40, "out_ptr0": None}
+    recording = captures.read(name)
+    memory: dict[str, str] = {}  # buffer → the first one in its memory, by graph
+    for source in recording.sources:
+        if source.id.endswith(":output_code"):
+            graph = source.id.removesuffix("output_code")
+            memory |= {graph + key: first for key, first in output_code.parse(source.text).memory.items()}
+    calls = {call.id: call for call in recording.calls}
+    for call_id, sides in TOUCHED["captures"][name].items():
+        for side, touched in sides.items():
+            said = dict.fromkeys(touched, 0)
+            for access in getattr(calls[call_id], side) or ():
+                buffer = memory.get(f"{call_id.rpartition(':')[0]}:{access.buffer}", access.buffer)
+                if buffer in said:
+                    said[buffer] += access.bytes or 0
+            assert said == touched, (call_id, side)
 
 
 def test_what_is_written_again_is_not_read() -> None:
@@ -147,8 +116,6 @@ def planned(folder: Path, factory: str) -> Recording:
 @pytest.mark.slow
 def test_what_a_kernel_stores_it_does_not_read_and_what_is_written_in_part_is_read_whole(tmp_path: Path) -> None:
     recording = planned(tmp_path, "build_other")
-    rows, uncounted = audit(recording)
-    assert uncounted == {} and [row for row in rows if row.said != row.touched] == []
     scaled, square = 2 * 16 * 64 * 64 * 4, 16 * 16 * 4
     written = {access.buffer for call in recording.calls for access in call.writes or () if access.bytes == scaled}
     assert written and not any(access.buffer in written for call in recording.calls for access in call.reads or ())
@@ -167,8 +134,6 @@ def test_what_is_looked_up_depends_on_what_its_place_depends_on(tmp_path: Path) 
 @pytest.mark.slow
 def test_what_a_kernel_keeps_for_itself_and_slices_that_overlap(tmp_path: Path) -> None:
     recording = planned(tmp_path, "build")
-    rows, uncounted = audit(recording)
-    assert uncounted == {} and [row for row in rows if row.said != row.touched] == []
     sliced, normal = sorted(recording.calls, key=lambda call: call.bytes_read or 0)
     assert sliced.bytes_read == 64 * 80 * 4
     assert [(access.dtype, access.bytes) for access in normal.writes or ()] == [
@@ -216,26 +181,20 @@ def test_rows_that_are_looked_up_and_written() -> None:
     assert sizes["tables", "reads"] == [10 * 64 * 4] * fill_apart + [20 * 64 * 4]
 
 
-@pytest.mark.parametrize("name", ["llama", "convnext", "shufflenet", "mixtral"])
+@pytest.mark.parametrize("name", TOUCHED["zoo"])
 def test_what_a_kernels_code_proves_is_what_it_touches(name: str) -> None:
     """Without a scheduler's count: broadcasts, digits of an index, channels last, sums over rows; no concatenations."""
-    folder = Path(__file__).parents[1] / "data" / "zoo" / "h200"
-    codes = json.loads(lzma.decompress((folder / f"{name}.json.xz").read_bytes()))["codes"]
-    proven = 0
+    codes = json.loads(lzma.decompress((DATA / "zoo" / "h200" / f"{name}.json.xz").read_bytes()))["codes"]
+    proven: set[tuple[str, str]] = set()
     for code in map(output_code.parse, codes.values() if isinstance(codes, dict) else codes):
-        for call in {call.kernel: call for call in code.calls if call.kernel in code.kernels}.values():
-            kernel = code.kernels[call.kernel]
-            said = triton_accesses.touched(call, kernel) if call.type in output_code.LOOPS else {}
-            if not any(said.values()):
-                continue
-            given = zip(kernel.arguments, call.arguments, strict=False)
-            found = touched(kernel.source, {key: int(value) for key, value in given if value.isdigit()})
-            for (pointer, loaded), size in said.items():
-                flags = (found.reads if loaded else found.writes)[pointer]
-                if size is not None and flags is not None and not (loaded and pointer.startswith("out_ptr")):
-                    assert size == int(flags.sum()) * ITEM_BYTES[kernel.signature[pointer]], (call.kernel, pointer)
-                    proven += 1
-    assert proven > 20
+        for call in (call for call in code.calls if call.kernel in TOUCHED["zoo"][name]):
+            touched = TOUCHED["zoo"][name][call.kernel]
+            for (pointer, loaded), size in triton_accesses.touched(call, code.kernels[call.kernel]).items():
+                place = f"{pointer} {'read' if loaded else 'written'}"
+                if size is not None and place in touched:
+                    assert size == touched[place], (call.kernel, place)
+                    proven.add((call.kernel, place))
+    assert len(proven) > 20
 
 
 @pytest.mark.parametrize(
