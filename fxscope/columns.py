@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -208,35 +208,3 @@ def picked(items: Sequence[T], positions: list[int], fields: Sequence[str] = ())
         fields: what of the items is looked at, all by default; the others may have their defaults.
     """
     return items.at(positions, fields) if isinstance(items, Items) else [items[position] for position in positions]
-
-
-def by_id(items: Sequence[Any]) -> Mapping[int, Any]:
-    """Id → item; of `Items` each is made when it is looked up."""
-    return ById(items) if isinstance(items, Items) else {item.id: item for item in items}
-
-
-class ById(Mapping[int, Any]):
-    """Items by their ids."""
-
-    def __init__(self, items: Items[Any]) -> None:
-        self._items = items
-        self._position = {item_id: position for position, item_id in enumerate(items.column("id"))}
-        self._made: dict[int, Any] = {}
-
-    def __getitem__(self, item_id: int) -> Any:
-        found = self._made.get(item_id)
-        if found is None:
-            if len(self._made) >= BLOCK:
-                self._made.clear()
-            # One is often asked for several times on end.
-            found = self._made[item_id] = self._items[self._position[item_id]]
-        return found
-
-    def __contains__(self, item_id: object) -> bool:
-        return item_id in self._position
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._position)
-
-    def __len__(self) -> int:
-        return len(self._position)

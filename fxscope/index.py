@@ -13,7 +13,7 @@ from itertools import count
 from statistics import median, median_low
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fxscope.columns import by_id, column
+from fxscope.columns import column
 from fxscope.op_names import is_dispatched
 
 if TYPE_CHECKING:
@@ -99,10 +99,6 @@ class Index:
         return by_each(self._calls, lambda call: [(call.graph, name) for name in call.folded])
 
     @cached_property
-    def ops(self) -> Mapping[int, Op]:
-        return by_id(self._ops)
-
-    @cached_property
     def dispatched(self) -> dict[int, int]:
         """Step → how many ops were dispatched in it."""
         found = Counter(zip(*(column(self._ops, field) for field in ("step", "category", "name")), strict=True))
@@ -112,8 +108,13 @@ class Index:
                 steps[step] += number
         return dict(steps)
 
+    @cached_property
+    def _op_rows(self) -> dict[int, int]:
+        return {op_id: row for row, op_id in enumerate(column(self._ops, "id"))}
+
     def op_of(self, launch: Launch) -> Op | None:
-        return self.ops.get(launch.op_id) if launch.op_id is not None else None
+        row = None if launch.op_id is None else self._op_rows.get(launch.op_id)
+        return None if row is None else self._ops[row]
 
     @cached_property
     def launches_of_call(self) -> dict[str, list[Launch]]:

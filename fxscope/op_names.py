@@ -33,6 +33,10 @@ _SETS = {name: frozenset(" ".join(words).split()) for name, words in _DATA["sets
 
 # The matrices among an op's operands, each [..., rows, columns].
 GEMMS: dict[str, tuple[int, int]] = {name: (left, right) for name, (left, right) in _DATA["gemms"].items()}
+# Convolutions of an input and a weight → the places of stride, padding and dilation; attentions → the place of `is_causal`,
+# forward and backward (native_functions.yaml, torch 2.13).
+CONVOLUTIONS: dict[str, tuple[int, ...]] = {name: tuple(places) for name, places in _DATA["convolutions"].items()}
+IS_CAUSAL: dict[str, tuple[int, int]] = _DATA["is_causal"]
 LINEARS = _SETS["linear"]  # GEMMs whose weight is [columns, inner], as a Linear stores it
 # Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
 _MORE_VIEWS = _SETS["view"]

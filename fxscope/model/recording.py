@@ -29,8 +29,7 @@ class Compile(Item, frozen=True, kw_only=True):
     compile_id: str
     source: Source | None = None
     guards: tuple[str, ...] = ()
-    recompile_reason: str | None = None  # the guard that failed, as Dynamo says it
-    recompile_reasons: tuple[str, ...] = ()  # one for each earlier compile of the frame, where Dynamo lists them
+    recompile_reason: str | None = None  # the guards that failed, as Dynamo says it
     break_reason: str | None = None  # why the graph ended here
     break_source: Source | None = None
     cache: Literal["miss", "hit", "bypassed"] | None = None

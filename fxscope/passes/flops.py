@@ -14,7 +14,7 @@ from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.kernel_names import decode
 from fxscope.kernel_names.cpp import split
 from fxscope.model import TensorMeta
-from fxscope.op_names import GEMMS, is_attention, is_convolution, op_name
+from fxscope.op_names import CONVOLUTIONS, GEMMS, IS_CAUSAL, is_attention, is_convolution, op_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,25 +23,10 @@ if TYPE_CHECKING:
 
 PRODUCTS = ("gemm", "gemv", "convolution", "attention")  # roles of kernels
 Operands = list[TensorMeta | str]  # in the schema's order; what is no tensor as it was printed
-# Convolutions of an input and a weight → the places of stride, padding and dilation (native_functions.yaml, torch 2.13).
-_CONVOLUTIONS = {
-    **dict.fromkeys(("convolution", "_convolution", "convolution_overrideable"), (3, 4, 5)),
-    **dict.fromkeys(("mkldnn_convolution", "miopen_convolution", "_convolution_pointwise"), (4, 3, 5)),
-    **dict.fromkeys(("_conv_depthwise2d", "conv_depthwise3d", "slow_conv_dilated2d", "slow_conv_dilated3d"), (4, 5, 6)),
-    "cudnn_convolution": (3, 2, 4),
-}
 _ATTENTION = re.compile(
     r"_scaled_dot_product_(?P<variant>(?:flash|efficient|cudnn|fused)_attention(?:_overrideable|_for_cpu)*)"
     r"(?P<backward>_backward)?"
 )
-# The place of `is_causal`, forward and backward (native_functions.yaml, torch 2.13).
-_IS_CAUSAL = {
-    "flash_attention": (4, 11),
-    "flash_attention_for_cpu": (4, 7),
-    "efficient_attention": (6, 11),
-    "cudnn_attention": (6, 14),
-    "fused_attention_overrideable": (5, 13),
-}
 _TENSOR = re.compile(r"([a-z]\w*)\[([^\]]*)\](?: strides \(([^)]*)\).*)?")
 
 
@@ -88,7 +73,7 @@ def may_be_causal(text: str, arguments: Sequence[object] | None) -> bool:
         return False
     if not arguments:
         return True
-    places = _IS_CAUSAL.get(found["variant"])
+    places = IS_CAUSAL.get(found["variant"])
     if places is None:
         return True
     by_place = arguments[places[bool(found["backward"])] :][:1]
@@ -127,7 +112,7 @@ def first_operand(text: str) -> int | None:
     attention = _ATTENTION.fullmatch(name)
     if attention is not None:
         return 1 if attention["backward"] else 0
-    return 0 if name in _CONVOLUTIONS or name == "convolution_backward" else None
+    return 0 if name in CONVOLUTIONS or name == "convolution_backward" else None
 
 
 def dtype_of(node: Node, by_name: Mapping[str, Node]) -> str | None:
@@ -193,7 +178,7 @@ def _count(name: str, items: Operands, result: tuple[int | str, ...], causal: bo
         return _product(left, right, grouped=name == "_grouped_mm")
     if name == "convolution_backward":
         return _convolution_backward(items)
-    if name in _CONVOLUTIONS:
+    if name in CONVOLUTIONS:
         return _convolution(name, items, result)
     attention = _ATTENTION.fullmatch(name)
     return _attention(items, backward=bool(attention and attention["backward"]), causal=causal)
@@ -218,7 +203,7 @@ def _convolution(name: str, items: Operands, result: tuple[int | str, ...]) -> i
     shape, weight = _shapes(items, 0, 1)
     if len(shape) != len(weight) or len(shape) < 3:
         return None
-    places = _CONVOLUTIONS[name]
+    places = CONVOLUTIONS[name]
     if places == (3, 4, 5) and items[6] == "True":  # transposed
         space = shape[2:]
     else:

@@ -413,7 +413,7 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
     if name == "recompile_reasons":
         reasons = _json(payload)
         texts = tuple(map(str, reasons)) if isinstance(reasons, list) else (payload.strip(),)
-        return {"recompile_reason": "; ".join(texts) or None, "recompile_reasons": texts}
+        return {"recompile_reason": "; ".join(texts) or None}
     if name == "dynamo_cpp_guards_str":
         return {"guards": tuple(found[1].strip() for found in _GUARD.finditer(payload))}
     if name == "dynamo_error":

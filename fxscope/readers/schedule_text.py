@@ -27,6 +27,7 @@ from fxscope.model import (
 )
 from fxscope.passes.flops import numbers
 from fxscope.passes.footprint import footprint
+from fxscope.passes.schedules import merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -347,32 +348,25 @@ def numel(iteration: str) -> int | None:
 
 def accesses(uses: Iterable[Use], layouts: Mapping[str, TensorMeta]) -> tuple[BufferAccess, ...]:
     """One access per buffer: as many bytes as the loops may touch, at most the buffer's."""
-    found = grouped(uses, lambda use: use.buffer)
-    result: list[BufferAccess] = []
-    for name, items in sorted(found.items()):
-        layout = layouts.get(name)
-        deps = dict.fromkeys(use.dep for use in items)
-        result.append(
-            BufferAccess(
-                buffer=name,
-                bytes=num_bytes(layout, items) if layout is not None else None,
-                shape=layout.shape if layout is not None else None,
-                stride=layout.stride if layout is not None else None,
-                dtype=layout.dtype if layout is not None else None,
-                deps=() if None in deps else tuple(dep for dep in deps if dep is not None),
-            )
-        )
-    return tuple(result)
+    found = merge([tuple(access_of(use, layouts.get(use.buffer)) for use in uses)], {})
+    return tuple(sorted(found, key=lambda access: access.buffer))
 
 
-def num_bytes(layout: TensorMeta, uses: Iterable[Use]) -> int | None:
-    """The bytes that loops touch of a buffer at most; a dependency without a place takes all of it."""
+def access_of(use: Use, layout: TensorMeta | None) -> BufferAccess:
+    """The access of one dependency; one without a place takes all of the buffer."""
+    deps = () if use.dep is None else (use.dep,)
+    if layout is None:
+        return BufferAccess(buffer=use.buffer, deps=deps)
     item, whole = ITEM_BYTES.get(layout.dtype or ""), numbers(*layout.shape)
-    if item is None or whole is None:
-        return None
-    deps = [use.dep for use in uses]
-    known = [dep for dep in deps if dep is not None]
-    return item * (whole if len(known) < len(deps) else footprint(known, whole))
+    count = footprint(deps, whole) if deps else whole
+    return BufferAccess(
+        buffer=use.buffer,
+        bytes=None if item is None or whole is None or count is None else item * count,
+        shape=layout.shape,
+        stride=layout.stride,
+        dtype=layout.dtype,
+        deps=deps,
+    )
 
 
 def users_of(block: Block) -> dict[str, set[str]]:

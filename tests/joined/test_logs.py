@@ -55,9 +55,9 @@ def test_a_failed_compile_says_what_failed() -> None:
 
 def test_recompiles_list_every_guard_that_failed() -> None:
     compiles = {item.compile_id: item for item in read_trace(LOGS / "recompiles.log.gz").compiles}
-    assert compiles["0/2"].recompile_reasons == (
-        "0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4",
-        "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 4",
+    assert compiles["0/2"].recompile_reason == (
+        "0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4; "
+        "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 4"
     )
 
 
