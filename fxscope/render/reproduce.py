@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from fxscope.errors import RenderError
@@ -17,38 +18,7 @@ if TYPE_CHECKING:
 # What a wrapper makes memory and views with: such a statement is taken over, any other result is replaced by a tensor.
 MAKERS = ("empty_strided", "reinterpret_tensor", "alloc_from_pool", "get_raw_stream", "as_strided")
 IMPORTS = "from torch._dynamo.testing import rand_strided\nfrom torch.utils.benchmark import Timer"
-CODE = '''"""{title}
-
-{facts}
-"""
-
-{preamble}
-
-{kernels}
-async_compile.wait(globals())
-
-
-def fill(tensor):
-    """Random numbers; zeros where they are indices."""
-    return tensor.normal_() if tensor.dtype.is_floating_point else tensor.zero_()
-
-
-{inputs}
-
-
-def run():
-    {call}
-
-
-if __name__ == "__main__":
-    took = Timer("run()", globals=globals()).blocked_autorange(min_run_time=0.5).median * 1e6
-    moved, bound = {moved}, {bound}
-    print(f"{name}: {{took:.2f}} µs")
-    if moved is not None:
-        print(f"{{moved:,}} bytes, {{moved / took / 1e3:.1f}} GB/s")
-    if bound is not None:
-        print(f"bound {{bound:.2f}} µs, {{bound / took:.0%}} of it reached")
-'''
+CODE = (resources.files("fxscope") / "data" / "reproduce.txt").read_text(encoding="utf-8")  # with places for `format`
 
 
 def render(recording: Recording, call: KernelCall) -> str:

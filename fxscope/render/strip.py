@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from fxscope.analysis.report import Report
     from fxscope.model import Kind, Recording
 
+# Colours are variables there, which a page sets.
+LOOK = (resources.files("fxscope") / "data" / "strip.css").read_text(encoding="utf-8")
 WIDTH, HEIGHT = 1280, 720
 SIZE = 19.5  # of the smallest text: 9 points where the picture is 800 pixels wide
 FONT = f"Liberation Sans,{theme.FONT}"  # the first is where the two others are not: on Linux
@@ -83,8 +86,8 @@ def render(
 def frame(parts: Sequence[str], title: str, height: float, dark: bool | None, *, in_page: bool = False) -> str:
     """Return the drawing as one SVG of a height; a page has the colours itself."""
     body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}"/>' + "\n".join(parts)
-    night = css(theme.colours(dark=True))
-    day = css(theme.colours()) + (f"@media (prefers-color-scheme:dark){{{night}}}" if dark is None else "")
+    night = css(dark=True)
+    day = css() + (f"@media (prefers-color-scheme:dark){{{night}}}" if dark is None else "")
     drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" '
         f'font-family="{FONT}" font-size="{SIZE}" role="img" aria-label="{escape(title)}" class="fx-strip">\n'
@@ -127,23 +130,10 @@ def rasterised(svg: str, width: int = 1600) -> bytes:
     return bytes(drawn)
 
 
-def css(colours: Mapping[str, str]) -> str:
-    """The look of a strip in the theme's colours."""
-    rules = [
-        f".fx-paper{{fill:{colours['paper']}}}",
-        f"text{{fill:{colours['text']}}}",
-        f"text.muted{{fill:{colours['muted']}}}",
-        f"text.cost{{fill:{colours['cost']}}}",
-        f".fx-mark{{fill:{colours['cost']}}}",
-        f"text.on{{fill:{colours['paper']}}}",
-        f".fx-cut{{fill:none;stroke:{colours['cost']};stroke-width:2.5}}",
-        f".fx-line{{stroke:{colours['edge']}}}",
-        f".fx-zoom{{fill:{colours['input-fill']}}}",
-    ]
-    for kind in ("fused", "kernel", "input", "host", "view", "folded"):
-        fill, stroke = colours[f"{kind}-fill"], colours[f"{kind}-stroke"]
-        rules += [f".k-{kind}{{fill:{fill};stroke:{stroke}}}", f".l-{kind}{{fill:{stroke}}}"]
-    return "".join(f".fx-strip {rule}" for rule in rules)
+def css(*, dark: bool = False) -> str:
+    """The look of a strip, without variables."""
+    colours = theme.colours(dark=dark)
+    return re.sub(r"var\(--([\w-]+)\)", lambda found: colours[found[1]], LOOK)
 
 
 def px(value: float) -> str:

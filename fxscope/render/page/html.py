@@ -92,6 +92,5 @@ def palette() -> str:
         f":root{{color-scheme:light;{block(light)}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{block(dark)}}}}}\n"
         f":root[data-theme=dark]{{color-scheme:dark;{block(dark)}}}\n"
-        f"@media print{{:root{{color-scheme:light;{block(light)}}}}}\n"
-        + strip.css({name: f"var(--{name})" for name in light})
+        f"@media print{{:root{{color-scheme:light;{block(light)}}}}}\n" + strip.LOOK
     )

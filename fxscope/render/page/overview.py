@@ -9,16 +9,17 @@ import msgspec
 from fxscope.analysis.report import others, report
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.findings import change_words_of, decision_title, match_line, number, op_change_words
-from fxscope.text import microseconds, sentence
+from fxscope.text import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
-    from fxscope.analysis.report import CompileRow, Report
+    from fxscope.analysis.report import Report
     from fxscope.model import Recording
 
 MAX_ROWS = 8
+MAX_GAPS = 5
 COMPILE = ("compile_id", "cache", "dynamic", "cudagraphs", "duration_us")
 
 
@@ -28,6 +29,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
     for recording in recordings:
         made = report(recording)
         rows = missed(made)
+        gaps = recording.summary.gaps if recording.summary else ()
         out.append(
             {
                 "what": what(recording, made),
@@ -47,9 +49,9 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                     {**{key: getattr(c, key) for key in COMPILE}, "guards": c.guards[:200], "num_guards": len(c.guards)}
                     for c in recording.compiles
                 ],
-                "breaks": [compile_row(row) for row in made.breaks],
-                "recompiles": [compile_row(row) for row in made.recompiles],
-                "gaps": gaps(recording),
+                "breaks": msgspec.to_builtins(made.breaks),
+                "recompiles": msgspec.to_builtins(made.recompiles),
+                "gaps": msgspec.to_builtins(sorted(gaps, key=lambda gap: -gap.duration_ns)[:MAX_GAPS]),
             }
         )
     return out
@@ -112,20 +114,6 @@ def what(recording: Recording, made: Report) -> str:
         return f"A plan for {target}: what Inductor would write for it. Nothing was run."
     ran = [made.contents, made.device] if recording.launches or recording.ops else ["nothing was run"]
     return sentence(" · ".join(part for part in ran if part) or "a trace alone: kernels and times, no graph")
-
-
-def compile_row(row: CompileRow) -> dict[str, Any]:
-    """A graph break or a recompile: place, count, cost, reason."""
-    cost = f", {microseconds(row.cost_us)}" if row.cost_us is not None else ""
-    return {"where": row.where, "often": f"×{row.count}{cost}", "reason": row.reason, "hints": row.hints[:2]}
-
-
-def gaps(recording: Recording) -> list[list[Any]]:
-    """The longest times in which the device had nothing to do."""
-    found = sorted(recording.summary.gaps if recording.summary else (), key=lambda g: -g.duration_ns)[:8]
-    return [
-        [g.duration_ns / 1e3, g.before or "start of the step", g.after or "end of the step", g.during] for g in found
-    ]
 
 
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:

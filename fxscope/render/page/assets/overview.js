@@ -1,21 +1,8 @@
 // The first page: the strip with at most three numbers, kernels, missed fusions, and what is not known.
 
 /** Choose what a part of the first page stands for, and show it in the graph. */
-function openRef(ref, recording = chosen.recording) {
-  if (!ref) return;
-  const r = PAGE.all[recording];
-  const [type, key] = ref;
-  if (type === 'module') {
-    const order = [r.default, ...r.graphs.keys()].filter((g) => g >= 0);
-    for (const g of order) {
-      const { groups } = r.graphs[g];
-      const found = (groups.kind || []).findIndex((kind, i) => kind === 'module' && groups.path[i] === key);
-      if (found >= 0) {
-        choose('group', [g, found], { recording, from: 'overview' });
-        break;
-      }
-    }
-  } else choose(type, key, { recording, from: 'overview' });
+function openRef(ref) {
+  choose(...ref, { from: 'overview' });
   show('graph');
 }
 /** The element that a part of the strip stands for: "call:0/0:3", "node:GRAPH/NAME", "kernel:NAME", "line:FILE:17". */
@@ -289,9 +276,9 @@ class Overview {
         /:\d+$/.test(row.where)
           ? el('button', { type: 'button', class: 'pair mono', onclick: () => open(row.where) }, row.where)
           : el('b', {}, row.where),
-        ` ${row.often}`,
+        ` ×${row.count}${known(row.cost_us) ? `, ${microseconds(row.cost_us)}` : ''}`,
         el('p', {}, row.reason),
-        row.hints.map((hint) => el('p', { class: 'hint' }, `Try: ${hint}`)),
+        row.hints.slice(0, 2).map((hint) => el('p', { class: 'hint' }, `Try: ${hint}`)),
       );
     return el('section', { class: 'breaks' }, el('h2', {}, title), el('ol', { class: 'missed' }, rows.map(entry)));
   }
@@ -348,17 +335,15 @@ class Overview {
       el(
         'ul',
         { class: 'notes' },
-        o.gaps
-          .slice(0, 5)
-          .map(([us, before, after, during]) =>
-            el(
-              'li',
-              {},
-              el('b', {}, microseconds(us)),
-              before || after ? ` between ${name(before, 'the start')} and ${name(after, 'the end')}` : '',
-              during ? el('span', { class: 'muted' }, ` · the CPU was in ${during}`) : null,
-            ),
+        o.gaps.map((gap) =>
+          el(
+            'li',
+            {},
+            el('b', {}, microseconds(gap.duration_ns / 1e3)),
+            ` between ${name(gap.before, 'start of the step')} and ${name(gap.after, 'end of the step')}`,
+            gap.during ? el('span', { class: 'muted' }, ` · the CPU was in ${gap.during}`) : null,
           ),
+        ),
       ),
     );
   }
