@@ -69,19 +69,104 @@ def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
     assert [use.registers for use in collapsed.a] == [32, 40] and collapsed.b[0].registers == 31
 
 
-def unit(position: int, kernel: str, ops: tuple[str, ...], line: str) -> Unit:
-    return Unit(position, kernel, "kernel", None, (), None, (), None, ops, frozenset(ops), (), (), (line,))
+def step(kernels: str) -> list[Unit]:
+    """The kernels of a step, with ";" between them: name, ops, @LINE, %MODULE, <CALLER, !f or !b for a known direction."""
+    found: list[Unit] = []
+    for position, words in enumerate(map(str.split, kernels.split(";"))):
+        named = {sign: tuple(word[1:] for word in words if word[0] == sign) for sign in "@%<!"}
+        ops = tuple(word for word in words[1:] if word[0] not in named)
+        chain = (*named["<"], words[0]) if named["<"] else ()
+        lines = tuple(f"m.py:{line}" for line in named["@"])
+        backward = named["!"] == ("b",) if named["!"] else None
+        facts = (None, (), None, (), None, ops, frozenset(ops), chain, named["%"], lines, backward)
+        found.append(Unit(position, words[0], "kernel", *facts))
+    return found
 
 
-def test_a_fused_kernel_stands_against_all_that_it_replaces() -> None:
-    eager = [unit(0, "gelu_kernel", ("gelu",), "model.py:9"), unit(1, "mul_kernel", ("mul",), "model.py:10")]
-    other = unit(2, "sum_kernel", ("sum",), "model.py:12")
-    fused = [unit(0, "triton_poi_fused_gelu_mul_0", ("gelu", "mul"), "model.py:10")]
-    (group,) = align(eager, fused)
-    assert group == (eager, fused, "op")
-    assert [(len(a), len(b)) for a, b, _ in align([*eager, other], fused)] == [(2, 1), (1, 0)]
-    (group,) = align(fused, eager)
-    assert group == (fused, eager, "op")
+def pairs_of(a: Sequence[Unit], b: Sequence[Unit], *, how: bool = False) -> list[str]:
+    """ "0,1-2": the positions of the kernels of A and B that belong together."""
+    sides = (
+        ([",".join(str(unit.position) for unit in side) for side in group[:2]], group.how) for group in align(a, b)
+    )
+    return ["-".join(side) + (f" {by}" if how and by else "") for side, by in sides]
+
+
+# A title; the kernels of A; those of B; which belong together, and by what.
+ALIGNED = """
+a fused kernel and all that it replaces
+gelu_kernel gelu @9; mul_kernel mul @10; sum_kernel sum @12
+triton_gelu_mul gelu mul @10
+0,1-0 op; 2-
+
+layers by their modules, where both sides know them
+mm_kernel mm @9 %l.0; mm_kernel mm @9 %l.1; mm_kernel mm @9 %l.2; mm_kernel mm @9 %l.3
+nvjet_mm mm @9 %l.1; nvjet_mm mm @9 %l.2; nvjet_mm mm @9 %l.3
+0-; 1-0 source; 2-1 source; 3-2 source
+
+work that a compiler moved past a kernel that stayed
+mm mm %up; pow_kernel pow %norm; mul_kernel mul %norm; mm mm %down
+mm mm %up; mm mm %down; triton_pow_mul pow mul %norm
+0-0 name; 1,2-2 module; 3-1 name
+
+a sum of another module in the same kernel, and not that of a third
+pow_kernel pow %norm; sum_kernel sum %norm; mm mm %up; sum_kernel sum %up; mm mm %down; sum_kernel sum %down
+triton_pow_sum pow sum %norm %up; mm mm %up; mm mm %down
+0,1,3-0 op; 2-1 name; 4-2 name; 5-
+
+work of one line that a kernel gathers from all over a step, as the routing of experts
+norm norm @1; eq eq @2; mul mul @2; idx idx @3; mm mm @5; mul mul @3; eq eq @2; mul mul @2; idx idx @3; mm mm @5; mul mul @3
+triton_0 mean mul @1; triton_1 eq mul @2; triton_2 idx @3; mm mm @5; triton_mul mul @3; mm mm @5; triton_mul mul @3
+0-0 source; 1,2,6,7-1 source; 3,8-2 source; 4-3 name; 5-4 source; 9-5 name; 10-6 source
+
+a copy with the kernel that clones, dropout with that of its line
+_softmax _softmax @21; rand bernoulli_ @22 <aten::dropout; mul mul @22 <aten::dropout; copy_ copy_ @23 <aten::clone; bmm bmm @23
+fused_0 _softmax @21; random_ inductor_seeds <aten::randint; fused_1 _softmax native_dropout clone @21 @22 @23; bmm bmm @23
+0-0 source; -1; 1,2,3-2 op; 4-3 name
+
+a layout copy takes no product of its line; attention and what it replaces
+mm mm @12; _sdpa _sdpa; copy_1 clone @23; addmm addmm @23
+mm mm @12; bmm bmm @13; softmax_0 _softmax clone @23; bmm bmm @23; copy_3 clone @23; addmm addmm @23
+0-0 name; 1-1,2,3 order; 2-4 source; 3-5 name
+
+a backward that was split: a sum shared with one kernel, that sum and all else with another
+gelu_0 sum gelu @30 @23; mm mm @12; softmax_1 softmax_backward sum div clone @13 @21 @23; addmm addmm @11
+gelu_5 gelu @30; mm mm @12; clone_2 clone @23; addmm addmm @11; softmax_3 dropout_backward softmax_backward sum div @13 @21 @23
+0-0 op; 1-1 name; 2-2,4 op; 3-3 name
+
+products that run in another order, by their modules
+mm mm @12 %v; mm mm @12 %v; mm mm @12 %k; mm mm @12 %k; mm mm @12 %q; mm mm @12 %q
+mm mm @12 %k; mm mm @12 %k; mm mm @12 %v; mm mm @12 %v; mm mm @12 %q; mm mm @12 %q
+0-2 name; 1-3 name; 2-0 shapes; 3-1 shapes; 4-4 name; 5-5 name
+
+products of modules that the other side does not know
+mm mm @12 %old.v; mm mm @12 %old.k
+mm mm @12 %new.v; mm mm @12 %new.k
+0-0 name; 1-1 name
+
+what is new, behind what runs before it
+arange arange @1; softmax softmax @2; copy copy @3; bmm bmm @4
+arange arange @11; sub sub @12; clamp clamp @13; softmax softmax @14; copy copy @15; bmm bmm @16
+0-0 name; -1; -2; 1-3 name; 2-4 name; 3-5 name
+
+equal names, without a direction on one side
+gemm mm @1; gemm mm @1
+gemm mm @1 !f; gemm mm @1 !b
+0-0 name; 1-1 name
+
+equal names, with a direction on both
+gemm mm @1 !f
+gemm mm @1 !f; gemm mm @1 !b
+0-0 name; -1
+"""
+
+
+@pytest.mark.parametrize("case", ALIGNED.strip().split("\n\n"), ids=lambda case: case.partition("\n")[0])
+def test_which_kernels_belong_together(case: str) -> None:
+    a, b, expected = case.splitlines()[1:]
+    one, two = step(a), step(b)
+    assert "; ".join(pairs_of(one, two, how=True)) == expected
+    mirrored = ["-".join(reversed(pair.split("-"))) for pair in pairs_of(two, one)]
+    assert sorted(mirrored) == sorted(pairs_of(one, two))
 
 
 def test_layers_are_paired_in_order_whatever_their_kernels_are_called() -> None:
@@ -89,11 +174,11 @@ def test_layers_are_paired_in_order_whatever_their_kernels_are_called() -> None:
 
     def layers(*kernels: tuple[str, tuple[str, ...]], times: int, line: str | None = None) -> list[Unit]:
         rows = list(kernels) * times
-        return [unit(place, *kernel, line or f"{kernel[0]}.py:1") for place, kernel in enumerate(rows)]
+        return step("; ".join(f"{name} {' '.join(ops)} @{line or name}" for name, ops in rows))
 
     gelu, mul, mm = ("gelu_kernel", ("gelu",)), ("mul_kernel", ("mul",)), ("mm_kernel", ("mm",))
     fused, other = ("triton_gelu_mul", ("gelu", "mul")), ("nvjet_mm", ("mm",))
-    for line in (None, "model.py:9"):
+    for line in (None, "9"):
         for one, two in (
             (layers(gelu, mul, times=4, line=line), layers(fused, times=4, line=line)),
             (layers(mul, gelu, mul, times=4, line=line), layers(fused, times=4, line=line)),
@@ -109,172 +194,6 @@ def test_layers_are_paired_in_order_whatever_their_kernels_are_called() -> None:
     # A product is not several products: what one side has more of is gone, or new.
     found = align(layers(mm, times=5), layers(other, times=3))
     assert [(len(a), len(b)) for a, b, _ in found] == [(1, 1)] * 3 + [(1, 0)] * 2
-
-
-def test_layers_are_paired_by_their_modules_where_both_sides_know_them() -> None:
-    def layers(kernel: str, numbers: range) -> list[Unit]:
-        return [
-            unit(place, kernel, ("mm",), "model.py:9")._replace(modules=(f"layers.{number}.mlp",))
-            for place, number in enumerate(numbers)
-        ]
-
-    found = align(layers("mm_kernel", range(5)), layers("nvjet_mm", range(1, 5)))
-    assert [[[u.modules[0] for u in side] for side in group[:2]] for group in found] == [
-        [["layers.0.mlp"], []],
-        *([[f"layers.{number}.mlp"]] * 2 for number in range(1, 5)),
-    ]
-
-
-def test_work_that_a_compiler_moved_past_a_kernel_that_stayed_is_not_gone() -> None:
-    """The modules tell what a fused kernel runs, wherever it stands."""
-
-    def row(*kernels: tuple[str, tuple[str, ...], tuple[str, ...]]) -> list[Unit]:
-        return [unit(at, name, ops, "")._replace(sources=(), modules=of) for at, (name, ops, of) in enumerate(kernels)]
-
-    mm, again = ("mm", ("mm",), ("up",)), ("mm", ("mm",), ("down",))
-    pow_, mul = ("pow_kernel", ("pow",), ("norm",)), ("mul_kernel", ("mul",), ("norm",))
-    eager = row(mm, pow_, mul, again)
-    fused = row(mm, again, ("triton_pow_mul", ("pow", "mul"), ("norm",)))
-    assert align(eager, fused) == [
-        ([eager[0]], [fused[0]], "name"),
-        (eager[1:3], [fused[2]], "module"),
-        ([eager[3]], [fused[1]], "name"),
-    ]
-    # A sum of another module in the same kernel, although the kernel runs sums of the norm too; not that of a third.
-    sums = [("sum_kernel", ("sum",), (of,)) for of in ("norm", "up", "down")]
-    eager = row(pow_, sums[0], mm, sums[1], again, sums[2])
-    fused = row(("triton_pow_sum", ("pow", "sum"), ("norm", "up")), mm, again)
-    found = align(eager, fused)
-    assert [([x.position for x in a], [y.position for y in b]) for a, b, _ in found] == [
-        ([0, 1, 3], [0]),
-        ([2], [1]),
-        ([4], [2]),
-        ([5], []),
-    ]
-
-
-def test_work_of_one_line_that_a_kernel_gathers_from_all_over_a_step_is_its_own() -> None:
-    """As the routing of several experts: what stood behind another GEMM is not gone, nor of its line's other kernel."""
-
-    def row(*kernels: tuple[str, tuple[str, ...], tuple[int, ...]]) -> list[Unit]:
-        found = [unit(at, name, ops, "") for at, (name, ops, _) in enumerate(kernels)]
-        return [
-            x._replace(sources=tuple(f"m.py:{n}" for n in of)) for x, (_, _, of) in zip(found, kernels, strict=True)
-        ]
-
-    norm, mm = ("norm", ("rms_norm",), (1,)), ("mm", ("mm",), (5,))
-    eq, mul = ("eq", ("eq",), (2,)), ("mul", ("mul",), (2,))
-    index, scale = ("index", ("index",), (3,)), ("mul", ("mul",), (3,))
-    eager = row(norm, eq, mul, index, mm, scale, eq, mul, index, mm, scale)
-    fused = row(
-        ("triton_mean_mul", ("mean", "mul"), (1,)),
-        ("triton_eq_mul", ("eq", "mul"), (2,)),
-        ("triton_index", ("index",), (3,)),
-        mm,
-        ("triton_mul", ("mul",), (3,)),
-        mm,
-        ("triton_mul", ("mul",), (3,)),
-    )
-    found = [([x.position for x in a], [y.position for y in b]) for a, b, _ in align(eager, fused)]
-    assert found[:4] == [([0], [0]), ([1, 2, 6, 7], [1]), ([3, 8], [2]), ([4], [3])]
-    assert ([9], [5]) in found and not any(not a or not b for a, b in found)
-
-
-def test_a_copy_stays_with_the_kernel_that_clones_and_dropout_with_that_of_its_line() -> None:
-    """Attention with dropout: its kernel ends the softmax, too, and so stood beside the softmax's, its own work "gone"."""
-
-    def ran(position: int, kernel: str, line: str, *callers: str) -> Unit:
-        return unit(position, kernel, (kernel.removeprefix("aten::"),), line)._replace(chain=(*callers, kernel))
-
-    eager = [
-        ran(0, "aten::_softmax", "a.py:21", "aten::softmax"),
-        ran(1, "aten::bernoulli_", "a.py:22", "aten::dropout"),
-        ran(2, "aten::mul", "a.py:22", "aten::dropout"),
-        ran(3, "aten::copy_", "a.py:23", "aten::clone"),
-        ran(4, "aten::bmm", "a.py:23", "aten::matmul"),
-    ]
-    compiled = [
-        unit(0, "fused_softmax_0", ("_softmax",), "a.py:21"),
-        ran(1, "aten::random_", "", "aten::randint")._replace(ops=("inductor_seeds",), sources=()),
-        unit(2, "fused_1", ("_softmax", "native_dropout", "clone"), "a.py:21")._replace(
-            sources=("a.py:21", "a.py:22", "a.py:23")
-        ),
-        ran(3, "aten::bmm", "a.py:23", "aten::matmul"),
-    ]
-    pairs = [([x.position for x in xs], [y.position for y in ys]) for xs, ys, _ in align(eager, compiled)]
-    assert pairs == [([0], [0]), ([], [1]), ([1, 2, 3], [2]), ([4], [3])]
-
-
-def test_a_layout_copy_takes_no_product_of_its_line_and_attention_stands_against_what_it_replaces() -> None:
-    """Attention as one call of a library, against its parts: the copy of its result is of the same line as the last ones."""
-    fused = [
-        unit(0, "aten::mm", ("mm",), "a.py:12"),
-        unit(1, "aten::_sdpa", ("_sdpa",), "")._replace(sources=()),
-        unit(2, "copy_1", ("clone",), "a.py:23"),
-        unit(3, "aten::addmm", ("addmm",), "a.py:23"),
-    ]
-    parts = [
-        unit(0, "aten::mm", ("mm",), "a.py:12"),
-        unit(1, "aten::bmm", ("bmm",), "a.py:13"),
-        unit(2, "softmax_0", ("_softmax", "clone"), "a.py:23"),
-        unit(3, "aten::bmm", ("bmm",), "a.py:23"),
-        unit(4, "copy_3", ("clone",), "a.py:23"),
-        unit(5, "aten::addmm", ("addmm",), "a.py:23"),
-    ]
-    pairs = [([x.position for x in xs], [y.position for y in ys], how) for xs, ys, how in align(fused, parts)]
-    assert pairs == [([0], [0], "name"), ([1], [1, 2, 3], "order"), ([2], [4], "source"), ([3], [5], "name")]
-
-
-def test_what_more_ties_to_one_kernel_than_to_all_others_is_that_kernels() -> None:
-    """A backward that was split: its second kernel shares a sum with one kernel, and that sum and all else with another."""
-
-    def ran(position: int, kernel: str, ops: str, *lines: int) -> Unit:
-        return unit(position, kernel, tuple(ops.split()), "")._replace(sources=tuple(f"a.py:{line}" for line in lines))
-
-    a = [
-        ran(0, "gelu_0", "sum gelu", 30, 23),
-        ran(1, "mm", "mm", 12),
-        ran(2, "softmax_1", "softmax_backward sum div clone", 13, 21, 23),
-        ran(3, "addmm", "addmm", 11),
-    ]
-    b = [
-        ran(0, "gelu_5", "gelu", 30),
-        ran(1, "mm", "mm", 12),
-        ran(2, "clone_2", "clone", 23),
-        ran(3, "addmm", "addmm", 11),
-        ran(4, "softmax_3", "dropout_backward softmax_backward sum div", 13, 21, 23),
-    ]
-    pairs = [([x.position for x in xs], [y.position for y in ys]) for xs, ys, _ in align(a, b)]
-    assert pairs == [([0], [0]), ([1], [1]), ([2], [2, 4]), ([3], [3])]
-
-
-def test_a_librarys_kernel_is_paired_with_that_of_its_module() -> None:
-    """A backward that runs its products in another order: all of them are called `aten::mm`."""
-
-    def products(*modules: str) -> list[Unit]:
-        return [
-            unit(at, "aten::mm", ("mm",), "a.py:12")._replace(modules=(module,)) for at, module in enumerate(modules)
-        ]
-
-    def modules(a: list[Unit], b: list[Unit]) -> list[tuple[list[str], list[str]]]:
-        return [([x.modules[0] for x in xs], [y.modules[0] for y in ys]) for xs, ys, _ in align(a, b)]
-
-    assert modules(products(*"vvkkqq"), products(*"kkvvqq")) == [([name], [name]) for name in "vvkkqq"]
-    # Where the other side does not know a module, its name is no reason to part what is alike.
-    assert modules(products("old.v", "old.k"), products("new.v", "new.k")) == [
-        (["old.v"], ["new.v"]),
-        (["old.k"], ["new.k"]),
-    ]
-
-
-def test_what_is_new_stands_behind_what_runs_before_it() -> None:
-    a = [unit(at, name, (name,), f"a.py:{at}") for at, name in enumerate(["arange", "softmax", "copy", "bmm"])]
-    b = [
-        unit(at, f"{name}", (name,), f"b.py:{at}")
-        for at, name in enumerate("arange sub clamp softmax copy bmm".split())
-    ]
-    rows = [(xs or ys)[0].kernel for xs, ys, _ in align(a, b)]
-    assert rows == ["arange", "sub", "clamp", "softmax", "copy", "bmm"]
 
 
 def test_what_runs_at_another_place_is_neither_new_nor_gone() -> None:
@@ -671,14 +590,6 @@ def test_a_training_steps_forward_is_compared_with_a_forward(a: str, b: str) -> 
     assert seen == ({False, True} if "train" in a and "train" in b else {False})
     if a == b:
         assert {match.kind for match in comparison.kernels} == {"same"} and not comparison.decisions
-
-
-def test_without_a_direction_equal_names_are_paired_all_the_same() -> None:
-    known = [unit(0, "gemm", ("mm",), "a.py:1")._replace(backward=False)]
-    known.append(unit(1, "gemm", ("mm",), "a.py:1")._replace(backward=True))
-    bare = [unit(0, "gemm", ("mm",), "a.py:1"), unit(1, "gemm", ("mm",), "a.py:1")]
-    assert [(len(a), len(b), how) for a, b, how in align(bare, known)] == [(1, 1, "name")] * 2
-    assert [(len(a), len(b)) for a, b, _ in align(known[:1], known)] == [(1, 1), (0, 1)]
 
 
 def test_names_of_calls_buffers_and_nodes_are_no_change_of_a_decision() -> None:
