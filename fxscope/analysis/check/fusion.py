@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from fnmatch import fnmatchcase
 from math import inf
 from typing import TYPE_CHECKING, get_args
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Answer, Context, NotRecorded, a_list, a_table, keys_of, met
+from fxscope.analysis.why import why
 from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import index_of
@@ -92,19 +92,11 @@ def describe(recording: Recording, place: str) -> str:
 
 
 def decisions_between(recording: Recording, a: str, b: str) -> list[Decision]:
-    """The decisions between nodes called a and nodes called b, in either order."""
-
-    @functools.cache
-    def named(name: str, graph: str) -> set[str]:
-        return {node.name for _, node in select.nodes_named(recording, name, graph=graph)}
-
-    found: list[Decision] = []
-    for decision in recording.decisions:
-        left, right = set(decision.a), set(decision.b)
-        first, second = (named(name, end.graph) for name, end in zip((a, b), decision.ends, strict=True))
-        if (left & first and right & second) or (left & second and right & first):
-            found.append(decision)
-    return found
+    """The decisions about what is called a and what is called b, as `why` answers."""
+    try:
+        return list(why(recording, a, b).decisions)
+    except select.UnknownNameError:
+        return []
 
 
 def why_not(recording: Recording, wanted: list[str]) -> str | None:
