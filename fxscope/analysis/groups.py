@@ -56,7 +56,7 @@ class KernelGroup(Item, frozen=True, kw_only=True):
     order: int = 0  # place in the step, by the first launch
     launches: float = 0  # per step
     time_us: float | None = None
-    predicted: bool = False  # time_us is a plan's
+    about: Literal["", "~", "≥ "] = ""  # what stands before the time: "~" predicted, "≥ " a lower bound
     share: float | None = None  # of the step's device time
     roof: float | None = None  # share of the nearer roof, by time; None where a place has none
     shape: str | None = None  # "float32 (32, 64) (64, 256)"
@@ -459,7 +459,13 @@ def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
             total.roofed += time_us * times if facts.roof else 0
     found = _finished(list(totals.values()), 1, None)
     timed = {call.id for call in recording.calls if call.timing}
-    return [replace(group, predicted=timed.isdisjoint(group.calls)) for group in found]
+    predicted = {call.id for call in recording.calls if call.estimated_range_us is not None}
+    return [
+        replace(group, about="~" if not predicted.isdisjoint(group.calls) else "≥ ")
+        if timed.isdisjoint(group.calls)
+        else group
+        for group in found
+    ]
 
 
 def call_us(call: KernelCall) -> float | None:

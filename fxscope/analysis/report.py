@@ -11,6 +11,7 @@ from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
+from fxscope import gpus
 from fxscope.analysis import select, traced_regions
 from fxscope.analysis.advice import Advice, advise, next_commands
 from fxscope.analysis.groups import KernelGroup, Phase, groups, pattern
@@ -51,10 +52,16 @@ class StepRow(Item, frozen=True, kw_only=True):
     ops: float = 0  # dispatched
     on_cpu: bool = False
     predicted: bool = False
+    is_lower_bound: bool = False  # device_us adds lower bounds alone
     bound: Literal["cpu", "gpu", "neither"] | None = None
     verdict: str = ""
     steps: int = 0  # that count
     left_out: int = 0  # observed steps that do not
+
+    @property
+    def about(self) -> str:
+        """What stands before a time."""
+        return "≥ " if self.is_lower_bound else "~" if self.predicted else ""
 
     @property
     def is_whole(self) -> bool:
@@ -242,19 +249,28 @@ def total_us(rows: Iterable[KernelGroup | KernelRow]) -> float | None:
     return sum(times) if times else None
 
 
+def _why_no_prediction(recording: Recording) -> str:
+    target = recording.environment.target or ""
+    if gpus.known(target) and gpus.load(target).calibration is None:
+        return f"nothing was measured on the {target}"
+    return "no call has a predicted time"
+
+
 def _planned_step(recording: Recording) -> StepRow:
     planned = recording.predicted
     device_us = planned.device_us if planned else total_us(groups(recording))
     wall = sum(planned.wall_range_us) / 2 if planned and planned.wall_range_us else None
+    is_lower_bound = device_us is not None and all(group.about == "≥ " for group in groups(recording))
     return StepRow(
         wall_us=wall,
-        basis="predicted: nothing ran",
+        basis=f"lower bound: {_why_no_prediction(recording)}" if is_lower_bound else "predicted: nothing ran",
         busy_us=device_us,
         busy_share=min(1.0, device_us / wall) if wall and device_us else None,
         idle_us=max(0.0, wall - device_us) if wall and device_us else None,
         device_us=device_us,
         launches=sum(group.launches for group in groups(recording)),
         predicted=True,
+        is_lower_bound=is_lower_bound,
         bound=planned.bound if planned else None,
         verdict={"cpu": "CPU-bound", "gpu": "GPU-bound"}.get((planned.bound if planned else None) or "", ""),
         steps=1,

@@ -5,13 +5,13 @@
 One formula per family with a few parameters: a floor that no launch beats, traffic at the rate of the L2 cache or of
 memory, arithmetic, and for what is computed as a GEMM waves of tiles over the multiprocessors, with a time for each step
 along K. `fitting.py` fits the parameters to measured calls; `docs/target.md` says how well they hold on other programs.
-A GPU that nothing was measured on takes those of the nearest that was, scaled by the two data sheets.
+A GPU that nothing was measured on has no predictions.
 """
 
 from __future__ import annotations
 
 from importlib import resources
-from math import ceil, isfinite, log
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -21,7 +21,7 @@ from fxscope import op_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from fxscope.gpus import Gpu, Rate
+    from fxscope.gpus import Gpu
     from fxscope.model import Workload
 
     Formula = Callable[[Mapping[str, float], Workload, int], float]
@@ -310,100 +310,51 @@ def measured_of(works: Sequence[Workload]) -> Measured:
 
 
 def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
-    """The prediction of one call on a GPU, or why there is none.
-
-    A GPU without a calibration, whose data sheet is known, takes that of the nearest calibrated one, scaled.
-    """
+    """The prediction of one call on a GPU that was measured, or why there is none."""
     if work is None:
         return "the generated code does not give its sizes"
-    source, scaled = _calibrated(gpu)
-    multiprocessors = source.limit("multi_processor_count") if source is not None else None
-    if source is None or source.calibration is None or not multiprocessors:
-        return f"nothing was measured on the {gpu.name}, and no data sheet says how it compares with a GPU that was"
-    fit, basis = _fit_of(source, work)
+    calibration, multiprocessors = gpu.calibration, gpu.limit("multi_processor_count")
+    if calibration is None or not multiprocessors:
+        return f"nothing was measured on the {gpu.name}"
+    fit, basis = _fit_of(gpu, work)
     if fit is None:
-        return f"no {family_of(work)} was measured on the {source.name}"
-    parameters = fit.parameters if scaled is None else scale(fit.parameters, scaled, work)
+        return f"no {family_of(work)} was measured on the {gpu.name}"
     formula = formula_of(family_of(work) if basis is None else "anything")[0]
-    us = formula(parameters, work, int((gpu if scaled else source).limit("multi_processor_count") or multiprocessors))
+    us = formula(fit.parameters, work, int(multiprocessors))
     spread = next((item for item in reversed(fit.spreads) if us >= item.above_us), None)
     if spread is None or not isfinite(us):
         return f"no {family_of(work)} of its shape was measured"
     low, high = us * spread.low, us * spread.high
     if basis is None:
         count = f"{fit.count} measured calls" if fit.count else "that of a like GPU"
-        basis = f"{family_of(work)} model of the {source.name}, {count}"
+        basis = f"{family_of(work)} model of the {gpu.name}, {count}"
         if is_outside(fit.measured, work):
             basis += ", outside what was measured"
-            low, high = low / source.calibration.outside, high * source.calibration.outside
-    if scaled is not None:  # nobody measured how well scaling holds: half as far again on either side
-        basis += f", scaled to the {gpu.name} by the data sheets"
-        low, high = low / 1.5, high * 1.5
+            low, high = low / calibration.outside, high * calibration.outside
     return Prediction(us=us, low=low, high=high, basis=basis)
 
 
 def smallest_us(gpu: Gpu) -> tuple[float, str] | None:
-    """Return what the smallest kernels take on a GPU, or on the nearest that was measured, and what that stands on."""
-    source, _ = _calibrated(gpu)
-    if source is None or source.calibration is None or "pointwise" not in source.calibration.families:
-        return None
-    return source.calibration.families["pointwise"].parameters["floor"], f"the smallest kernels of the {source.name}"
+    """Return what the smallest kernels take on a GPU that was measured, and what that stands on."""
+    pointwise_fit = gpu.calibration.families.get("pointwise") if gpu.calibration is not None else None
+    return pointwise_fit and (pointwise_fit.parameters["floor"], f"the smallest kernels of the {gpu.name}")
 
 
-def _fit_of(source: Gpu, work: Workload) -> tuple[FamilyFit | None, str | None]:
+def _fit_of(gpu: Gpu, work: Workload) -> tuple[FamilyFit | None, str | None]:
     """The fit to use, and what it stands on where nothing of the call's own family was measured."""
-    families = source.calibration.families if source.calibration is not None else {}
+    families = gpu.calibration.families if gpu.calibration is not None else {}
     own = families.get(family_of(work))
     if own is not None:
         return own, None
     name = family_of(work).removeprefix("function ").replace("_", " ")
-    return families.get("anything"), f"roofline of the {source.name}: nothing was measured of {name}"
+    return families.get("anything"), f"roofline of the {gpu.name}: nothing was measured of {name}"
 
 
 def outside_share(gpu: Gpu, timed: Iterable[tuple[Workload | None, float]]) -> float:
     """The share of the time (µs, beside each call's work) that calls take which are unlike all that was measured."""
-    source, _ = _calibrated(gpu)
     total = outside = 0.0
     for work, us in timed:
         total += us
-        fit, basis = _fit_of(source, work) if source is not None and work is not None else (None, "unknown")
+        fit, basis = _fit_of(gpu, work) if work is not None else (None, "unknown")
         outside += us * (basis is not None or (fit is not None and is_outside(fit.measured, work)))  # pyright: ignore[reportArgumentType]
     return outside / total if total else 0.0
-
-
-def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Workload) -> dict[str, float]:
-    """Return parameters for another GPU: rates of memory, cache and arithmetic by the data sheets' ratios."""
-    factors = dict.fromkeys(("l2", "dram"), ratios["bandwidth"]) | {"capacity": ratios["cache"]}
-    factors |= {"sm": ratios.get(work.dtype or "", ratios["bandwidth"])}
-    factors |= dict.fromkeys(("alu_ps", "slow_ps", "slowest_ps", "tap_ps"), 1 / ratios["vector"])
-    return {name: value * factors.get(name, 1.0) for name, value in parameters.items()}
-
-
-def _calibrated(gpu: Gpu) -> tuple[Gpu | None, dict[str, float] | None]:
-    """The GPU whose fit is used, and the ratios to scale by where it is another one."""
-    from fxscope import gpus
-
-    if gpu.calibration is not None:
-        return gpu, None
-    if gpu.vendor != "nvidia" or gpu.bandwidth() is None or not gpu.limit("multi_processor_count"):
-        return None, None
-    measured = [other for name in gpus.names() if (other := gpus.load(name)).calibration is not None]
-    if not measured:
-        return None, None
-    nearest = min(measured, key=lambda other: abs(log(other.datasheet_bandwidth / gpu.datasheet_bandwidth)))
-    sms = int(gpu.limit("multi_processor_count")) / int(nearest.limit("multi_processor_count"))
-    ratios = {
-        "bandwidth": gpu.datasheet_bandwidth / nearest.datasheet_bandwidth,
-        "cache": int(gpu.limit("L2_cache_size") or 0) / int(nearest.limit("L2_cache_size")) or 1.0,
-        "vector": _ratio(gpu.vector, nearest.vector, "float32") or sms,
-    }
-    for dtype in ("bfloat16", "float16", "float32", "tfloat32"):
-        if found := _ratio(gpu.matrix, nearest.matrix, dtype):
-            ratios[dtype] = found / sms  # of one multiprocessor
-    return nearest, ratios
-
-
-def _ratio(mine: Mapping[str, Sequence[Rate]], theirs: Mapping[str, Sequence[Rate]], dtype: str) -> float:
-    """The ratio of two GPUs' rates by their data sheets, 0 where one has none."""
-    sheets = [min(rates[dtype], key=lambda rate: rate.kind).value for rates in (mine, theirs) if rates.get(dtype)]
-    return sheets[0] / sheets[1] if len(sheets) == 2 else 0.0

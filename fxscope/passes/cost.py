@@ -150,7 +150,7 @@ def cost_of_call(
     floor, basis = (roof.floor_us, roof.basis) if roof is not None and call.type != "user_triton" else (None, None)
     if floor is None and limits is not None and (smallest := smallest_us(limits.gpu)) is not None:
         floor, basis = smallest
-    words = f"a floor: {basis}; " if floor is not None else ""
+    words = f"lower bound: {basis}; " if floor is not None else ""
     return replace(call, estimated_us=floor, estimated_basis=f"{words}no prediction: {found}")
 
 

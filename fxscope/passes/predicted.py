@@ -70,14 +70,12 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
         return None
     total = sum(call.estimated_us or 0.0 for call in on_device)
     calibration = gpu.calibration
-    if calibration is None or calibration.step is None:
-        # Of a GPU that was scaled from another, or calibrated without programs: nothing is known of sums.
+    if calibration is None or calibration.step is None:  # calibrated without programs: nothing is known of sums
         return PredictedStep(
             device_us=total,
             device_range_us=None,
             num_calls=len(on_device),
-            basis=f"the sum of the calls{', scaled by the data sheets' if calibration is None else ''}; no whole program was "
-            f"measured on the {gpu.name}",
+            basis=f"the sum of the calls; no whole program was measured on the {gpu.name}",
         )
     step = calibration.step
     wider = 1 + step.outside * outside_share(gpu, ((call.workload, call.estimated_us or 0.0) for call in on_device))

@@ -128,12 +128,13 @@ def joined(parts: Iterable[str], width: int, gap: str = "   ", indent: str = "  
 def step(made: Report, width: int) -> list[str]:
     """The length of a step, its limit, compiling, CUDA graphs and memory."""
     row = made.step
+    bound = row.about if row.is_lower_bound else ""
     out: list[list[str]] = []
     if row.wall_us is not None:
         left_out = [f"left out: {counted(row.left_out, 'step')} (compiling or incomplete)"] if row.left_out else []
         out.append([f"Step    {microseconds(row.wall_us)}", row.basis, *left_out])
     elif row.predicted:
-        out.append([f"Step    {microseconds(row.device_us)} of device time", row.basis])
+        out.append([f"Step    {bound}{microseconds(row.device_us)} of device time", row.basis])
     few, most = row.launches_range or (row.launches, row.launches)
     replayed = 0 < row.launch_calls < row.launches
     what = ("device event", "device events") if replayed else ("launch", "launches")
@@ -151,7 +152,10 @@ def step(made: Report, width: int) -> list[str]:
     elif per_step:
         known = row.device_us is not None
         out.append(
-            [f"GPU     {microseconds(row.device_us)} of device time" if known else "Device  time not known", per_step]
+            [
+                f"GPU     {bound}{microseconds(row.device_us)} of device time" if known else "Device  time not known",
+                per_step,
+            ]
         )
     if made.num_compiles and not row.predicted:
         breaks, recompiles = (sum(item.count for item in rows) for rows in (made.breaks, made.recompiles))
@@ -209,9 +213,11 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     places = max(0, min(max(len(row[1]) for row in rows), room - min(MIN_LABEL, max(len(row[0]) for row in rows)) - 2))
     labels = room - places - 2
     total = f"{microseconds(made.step.device_us)} of " if made.step.device_us is not None else ""
+    total = "" if made.step.is_lower_bound else total
     what = "CPU time" if made.step.on_cpu else "device time"
     per_step = "" if made.step.is_whole else " per step"
-    title = f"Kernels, {total}{'predicted ' if made.step.predicted else ''}{what}{per_step}"
+    how = "lower bound of the " if made.step.is_lower_bound else "predicted " if made.step.predicted else ""
+    title = f"Kernels, {total}{how}{what}{per_step}"
     if 3 not in named:
         title = "Kernels, times not known"
     out = [f"{cut(title, room + 4):<{room + 4}}{numbers[0]}"]

@@ -218,7 +218,7 @@ def figures(made: Report) -> list[tuple[str, str]]:
     """At most three numbers of a report: (value, what it is)."""
     row = made.step
     out: list[tuple[str, str]] = []
-    about = "~" if row.predicted else ""
+    about = row.about
     if row.wall_us is not None:
         out.append((about + microseconds(row.wall_us), f"step ({row.basis})"))
     if row.device_us is not None:
@@ -341,7 +341,7 @@ class Drawing:
         strip, row, y = self.strip, self.strip.report.step, self.y
         wall = row.wall_us if strip.timed else None
         busy = row.busy_us if row.busy_us is not None else row.device_us
-        about = "~" if row.predicted else ""
+        about = row.about
         if wall is None or busy is None:
             time = f"{about}{microseconds(row.device_us)} of device time"
             known = time if strip.timed else "not to scale: no time is known"
@@ -397,7 +397,7 @@ class Drawing:
             place = self.strip.places[group.id]
             own = [name for name in group.kernels if not name.startswith(MEMORY)] or group.kernels
             names = list(dict.fromkeys(kernel_name(name, 60) for name in own))
-            time = f"{'~' if group.predicted else ''}{microseconds(group.time_us)}" if group.time_us is not None else ""
+            time = f"{group.about}{microseconds(group.time_us)}" if group.time_us is not None else ""
             share = f", {percent(group.share)}" if group.share is not None else ""
             often = counted(round(group.launches), "launch", "launches")
             tip = f"{', '.join(names) or group.label}\n{time}{share} in {often}"

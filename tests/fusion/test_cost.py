@@ -334,7 +334,7 @@ def test_fused_pairs_cost_nothing():
 def test_a_plan_whose_code_is_not_known_has_the_floor_as_its_estimate():
     found = cost(Recording(environment=Environment(target="h200"), calls=(pointwise(),)))
     assert found.calls[0].estimated_us == found.calls[0].roof.floor_us
-    assert found.calls[0].estimated_basis.startswith("a floor: ")
+    assert found.calls[0].estimated_basis.startswith("lower bound: ")
     assert found.calls[0].estimated_range_us is None
     assert found.calls[0].roof.share is None
 

@@ -33,7 +33,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
         out.append(
             {
                 "what": what(recording, made),
-                "predicted": made.step.predicted,
+                "times": "Lower bound" if made.step.is_lower_bound else "Predicted" if made.step.predicted else "Time",
                 "unknown": made.unknown,
                 "figures": strip.figures(made),
                 "strip": strip.render(recording, head=False, in_page=True) if made.groups else None,

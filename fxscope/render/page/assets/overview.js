@@ -164,7 +164,7 @@ class Overview {
   kernels(o) {
     if (!o.kernels.length) return null;
     const roofs = o.kernels.some((item) => known(item.roof));
-    const heads = ['Kernel', 'Launches', o.predicted ? 'Predicted' : 'Time', 'Share'];
+    const heads = ['Kernel', 'Launches', o.times, 'Share'];
     if (roofs) heads.push('Of the roof');
     const row = (item) =>
       el(
