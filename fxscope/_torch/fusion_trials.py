@@ -1,7 +1,7 @@
 """Asks torch's scheduler, before it is gone, whether two kernels would be one with a switch set: a hint is then a fact.
 
 A trial is the scheduler's own `can_fuse` under `config.patch`, of the final groups; for a library's GEMM, of a template
-in its place; for `combo_kernels`, the partition that the backend would write. Everything it changes is restored.
+in its place. Everything it changes is restored.
 """
 
 # torch's insides are untyped: what comes from there is Any.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from itertools import combinations
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 2000  # of one graph's groups, nearest first; the hints of further pairs are not verified
 TEMPLATES = "max_autotune_gemm"
-COMBO = "combo_kernels"
 LOOPS = ("loop_ordering_after_fusion", "loop_reindexing_after_fusion")
 USERS = "epilogue_fusion_user_defined_triton_kernel"
 HUGE = 1 << 40
@@ -46,7 +44,7 @@ def tried(graph: Any, schedule: Schedule, problems: list[Problem]) -> Schedule:
     # What code generation left in the scheduler is as it was before fusion, for as long as it is asked.
     fused = {node.get_name(): group for group in groups for node in group.get_nodes()}
     with V.set_graph_handler(graph), mock.patch.dict(scheduler.name_to_fused_node, fused):
-        found = [*_pairwise(scheduler, groups, pairs, schedule), *_combos(scheduler, groups, pairs, schedule)]
+        found = list(_pairwise(scheduler, groups, pairs, schedule))
     return replace(schedule, trials=tuple(found))
 
 
@@ -80,7 +78,7 @@ def _switches(schedule: Schedule) -> dict[tuple[int, int], set[str]]:
             continue
         reason = translate(attempt.raw_reason, attempt.cause, schedule.limits)
         key = tuple(sorted((group_of.get(attempt.a[0], -1), group_of.get(attempt.b[0], -1))))
-        if reason.hint and reason.config not in (None, COMBO, "benchmark_fusion"):
+        if reason.hint and reason.config not in (None, "combo_kernels", "benchmark_fusion"):
             found.setdefault((key[0], key[1]), set()).add(reason.config or "")
     return found
 
@@ -207,55 +205,3 @@ def _as_template(scheduler: Any, extern: Any) -> Generator[Any]:
     finally:
         for buffer, before in zip(buffers, users, strict=True):
             buffer.users = before
-
-
-# ---------------------------------------------------------------------- independent kernels in one launch
-
-
-class _Partitioned(Exception):
-    """The backend's partition of a combo kernel is known; its code need not be written."""
-
-
-def _combos(
-    scheduler: Any, groups: list[Any], pairs: list[tuple[int, int]], schedule: Schedule
-) -> Iterator[FusionTrial]:
-    """A trial for each two groups that share memory: whether the backend would write them as one combo kernel."""
-    import torch._inductor.config as inductor
-    from torch._inductor.scheduler import ForeachKernelSchedulerNode
-
-    place = {id(group): position for position, group in enumerate(groups)}
-    together: set[tuple[int, int]] = set()
-    if schedule.limits.get(COMBO) is not False:
-        return
-    with inductor.patch({COMBO: True}):
-        for level in ForeachKernelSchedulerNode.group_nodes_for_combo_kernels(scheduler):
-            members = ForeachKernelSchedulerNode.combinable_nodes(level)
-            for part in _partition(scheduler, members) if len(members) > 1 else ():
-                together |= set(combinations(sorted(place[id(node)] for node in part), 2))
-    for pair in pairs:
-        yield FusionTrial(a=pair[0], b=pair[1], config=COMBO, accepted=pair in together)
-
-
-def _partition(scheduler: Any, members: list[Any]) -> list[list[Any]]:
-    """The kernels that the backend would write for these nodes as a combo kernel."""
-    import torch._inductor.config as inductor
-    from torch._inductor.codegen.triton_combo_kernel import ComboKernel
-
-    own = ComboKernel.horizontal_partition
-    found: list[list[Any]] = []
-
-    def stop(*args: Any, **kwargs: Any) -> Any:
-        found.extend(own(*args, **kwargs))
-        raise _Partitioned
-
-    backend = scheduler.get_backend(members[0].get_device())
-    combo = SimpleNamespace(
-        get_subkernel_nodes=lambda: members,
-        snodes=members,
-        use_custom_partition_algo=True,
-        enable_autotune=False,
-        per_subkernel_blocks=getattr(inductor, "combo_kernel_per_subkernel_blocks", False),
-    )
-    with mock.patch.object(ComboKernel, "horizontal_partition", staticmethod(stop)), contextlib.suppress(_Partitioned):
-        backend.codegen_combo_kernel(combo)
-    return found

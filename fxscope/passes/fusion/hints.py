@@ -54,7 +54,8 @@ class PairSide(NamedTuple):
 
 def refused(a: PairSide, b: PairSide, *, flows: bool) -> frozenset[str]:
     """The switches that change nothing for a pair that torch was not asked about."""
-    found: set[str] = {"combo_kernels"} if flows else set()  # only of kernels that do not depend on each other
+    # Of kernels of one kind that do not depend on each other (`ComboKernel.horizontal_partition`).
+    found: set[str] = {"combo_kernels"} if flows or a.reduces != b.reduces else set()
     if (a.call.device or "").startswith("cpu") or a.opaque or b.opaque:
         found |= {
             "loop_ordering_after_fusion",

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 # scalar in a large graph makes millions of decisions.
 MANY_USERS = 200
 # A switch that torch refused for a pair → others that may join it.
-OTHERWISE = {
-    "loop_ordering_after_fusion": ("loop_reindexing_after_fusion", "combo_kernels"),
-    "loop_reindexing_after_fusion": ("combo_kernels",),
-    "triton.nested_reduction": ("combo_kernels",),
-}
+OTHERWISE = {"loop_ordering_after_fusion": ("loop_reindexing_after_fusion",)}
 NEAR = 8
 
 
