@@ -308,6 +308,7 @@ class Recorder:
             self._watch = watch
             session = self._session = profiler.Session()
             watch.is_compiling = lambda: session.num_compiling + capture.num_lowering > 0
+            watch.num_compiles = lambda: capture.num_compiles
             capture.while_lowering = session.unstacked
             session.on_call = watch.called
             hooks = session.hooks

@@ -15,6 +15,7 @@ from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.index import COMPILING
 from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
+from fxscope.readers.eager_graph import COMPILED_REGIONS
 from fxscope.readers.trace.graphs import REPLAY
 from fxscope.readers.trace.reader import document
 
@@ -171,6 +172,7 @@ def _with_steps(observed: Observed, found: _Spans, **options: Any) -> list[dict[
         begins=begins,
         ends=ends,
         step_ends=sorted(found.step_ends),
+        compiles=found.compiles,
         **options,
     )
     observed.steps = steps
@@ -248,8 +250,14 @@ class _Spans:
         self._outer_of[event.get("args", {}).get("External id", -1)] = above
 
     def calls(self, tree: EventTree) -> list[tuple[float, str]]:
-        """Return when each call of an outermost module began its first op, and which module it was."""
-        return sorted((self._outer_of[op]["ts"], f"{module}") for op, module in tree.calls if op in self._outer_of)
+        """Return when each call of an outermost module began its first op, and which module it was.
+
+        A program that calls no module calls compiled functions, if anything.
+        """
+        modules = [(self._outer_of[op]["ts"], f"{module}") for op, module in tree.calls if op in self._outer_of]
+        return sorted(modules) or [
+            (event["ts"], event["name"]) for event in self.outer if event["name"].startswith(COMPILED_REGIONS)
+        ]
 
     def first_known(self, facts: dict[int, SeenOp]) -> dict[int, int]:
         """Outermost op → the first op in it that something is known of."""

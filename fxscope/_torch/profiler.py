@@ -24,7 +24,7 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, in_backward, in_main_thread, is_library_file
+from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
@@ -214,7 +214,7 @@ _IS_LEFT: Any = frozenset()  # torch's flag of a session, false, until another s
 
 
 def _leave(thread: int, profile: Any) -> None:
-    """Have a thread end its session as soon as it can: no other can, and to end one in a backward pass can crash."""
+    """Have a thread end its session as soon as it can: no other can, and it may be busy with a backward pass."""
     _left[thread] = profile
     torch.autograd.profiler._is_profiler_enabled = _IS_LEFT
     atexit.register(_end_left)
@@ -225,7 +225,7 @@ def _end_left() -> None:
     thread = threading.get_ident()
     if thread not in _left:
         return
-    if in_backward():
+    if busy_with():
         in_main_thread(_end_left)
         return
     profile = _left.pop(thread)
@@ -408,10 +408,9 @@ class Session:
             self._observing.close()
             if profile is None:
                 return
-            if self._thread != threading.get_ident() or in_backward():
-                where = (
-                    "a backward pass" if self._thread == threading.get_ident() else "another thread than it began in"
-                )
+            busy = busy_with()
+            if self._thread != threading.get_ident() or busy:
+                where = busy if self._thread == threading.get_ident() else "another thread than it began in"
                 self.hooks.problem(
                     "profiler",
                     f"the recording was ended in {where}: its ops are lost",

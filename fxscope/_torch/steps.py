@@ -40,6 +40,8 @@ STEP_ENDS = "fxscope: step ends"  # events in the trace
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
+CAPTURE = "torch.cuda.graphs:CUDAGraph.capture_begin"
+REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
 OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
 _MOST_KEPT = 1_000_000  # durations
@@ -59,6 +61,9 @@ _PREPARES = (
     ("triton/runtime/autotuner.py", "_bench"),
 )
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
+_MOST_PREPARING = (
+    16  # steps in which something is compiled that make room for others: twice Dynamo's limit of recompiles
+)
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 
 
@@ -127,6 +132,9 @@ class StepWatch:
         self._last = 0
         self._has_optimizer = False
         self.num_steps = 0
+        self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
+        self.num_compiles: Callable[[], int] = lambda: 0
+        self._num_compiled = 0  # of them, when the last step ended
         self.num_observed = 0  # of them, before the observation ended
         self.ended_at: int | None = None  # perf_counter_ns, when it did
         self.durations = Durations()  # of steps, after the observation
@@ -140,6 +148,8 @@ class StepWatch:
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._stepped))
         hooks.at_end("optimizer steps", handle.remove)
         hooks.wrap(OPTIMIZER_MADE, before=self._made)
+        hooks.wrap(CAPTURE, before=self._captures)
+        hooks.wrap(REPLAY, before=lambda graph, *_, **__: self.called(id(graph)))
         if self._thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
             _thread.start_new_thread(self._wait, ())
@@ -147,18 +157,27 @@ class StepWatch:
     def _made(self, *_: Any) -> None:
         self._has_optimizer = True
 
+    def _captures(self, *_: Any, **__: Any) -> None:
+        """Count anew: what the program repeats from now on are replays, and what ran before prepared them."""
+        if self.ended_at is None:
+            self._num_preparing = self.num_steps
+
+    def _num_wanted(self) -> int:
+        return self._most[0] + min(self._num_preparing, _MOST_PREPARING) - self.num_steps
+
     def called(self, graph: int) -> None:
-        """Say that a compiled graph is about to run."""
-        if self.ended_at is not None or self.num_steps or threading.get_ident() != self._thread:
+        """Say that a compiled graph, or a CUDA graph, is about to run."""
+        has_steps = self.num_steps > self._num_preparing
+        if self.ended_at is not None or has_steps or threading.get_ident() != self._thread:
             return
         self._calls[graph] = self._calls.get(graph, 0) + 1
-        if self._calls[graph] > self._most[1] and not in_backward():
+        if self._calls[graph] > self._most[1] and not busy_with():
             self._enough(f"{self._most[1]} calls")
 
     def _wait(self) -> None:
         """In a thread of its own: have the main thread end the observation, between two of its bytecodes."""
         left, before = self._most[2], self._clock()
-        while left > 0 or (self.num_steps < self._most[0] and left > -self._most[2] * self._extensions()):
+        while left > 0 or (self._num_wanted() > 0 and left > -self._most[2] * self._extensions()):
             if self._is_over.wait(_LOOK_S):
                 return
             now = self._clock()
@@ -180,10 +199,10 @@ class StepWatch:
         return _FIRST if self._has_optimizer else 0
 
     def _reached(self, bound: str) -> None:
-        """End the observation, but in no backward pass."""
+        """End the observation, or have it end later where that would harm the program."""
         if self.ended_at is not None or self._is_over.is_set():
             return
-        if not in_backward():
+        if not busy_with():
             self._enough(bound)
         elif self._thread == threading.main_thread().ident:
             in_main_thread(functools.partial(self._reached, bound))
@@ -202,11 +221,12 @@ class StepWatch:
         self.num_observed = self.num_steps
         self._timing.problems = hooks.problems
         hooks.at_end("times of calls", self._timing.close)
-        if self.num_steps:
+        if self.num_steps > self._num_preparing:
             return
         if self._calls:
             self._marker = max(self._calls, key=lambda graph: self._calls[graph])
             self._timing.wrap(COMPILED_CALL, before=self._called_again)
+            self._timing.wrap(REPLAY, before=self._called_again)
         elif root is not None and num_calls >= REPEATS:
             module = next((item for item in gc.get_objects() if id(item) == root), None)
             if isinstance(module, torch.nn.Module) and type(module).__call__ is torch.nn.Module.__call__:
@@ -234,7 +254,10 @@ class StepWatch:
         self.num_steps += 1
         if self.ended_at is None:
             mark(STEP_ENDS)
-            if self.num_steps >= self._most[0]:
+            if self.num_steps > 1 and self.num_compiles() > self._num_compiled:
+                self._num_preparing += 1
+            self._num_compiled = self.num_compiles()
+            if self._num_wanted() <= 0:
                 self._reached("")
         else:
             self._add_to(self.durations)
@@ -249,7 +272,7 @@ class StepWatch:
         """Return the statistics of the steps after the observation.
 
         Args:
-            num_calls: of the program's one model while it was observed; None if those are not its steps.
+            num_calls: of the program's one model or CUDA graph while it was observed; None if those are not its steps.
         """
         if self.durations.count:
             return self.durations.summary(self.num_observed + 1)
@@ -292,9 +315,17 @@ def is_preparing(thread: int) -> bool:
     return False
 
 
-def in_backward() -> bool:
-    """Return whether a backward pass runs in this thread: at its end it would put back a profiler that was ended in it."""
-    return torch._C._current_graph_task_id() >= 0
+def busy_with() -> str:
+    """Return what this thread runs in which no session may end, "" for nothing.
+
+    The end of a backward pass would put back a profiler that was ended in it. A wait for the device makes the capture of
+    a CUDA graph fail.
+    """
+    if torch._C._current_graph_task_id() >= 0:
+        return "a backward pass"
+    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        return "the capture of a CUDA graph"
+    return ""
 
 
 _soon: collections.deque[Callable[[], object]] = collections.deque()
@@ -308,13 +339,13 @@ def _call_soon(_: int | None) -> int:
 
 
 def in_main_thread(function: Callable[[], object]) -> None:
-    """Have the main thread call a function between two of its bytecodes, soon; in a backward pass, somewhat later."""
+    """Have the main thread call a function between two of its bytecodes: soon, or when it is no longer busy."""
 
     def wait() -> None:
         time.sleep(_LOOK_S)
         in_main_thread(function)
 
-    if in_backward():
+    if busy_with():
         _thread.start_new_thread(wait, ())
     else:
         _soon.append(function)
@@ -338,7 +369,7 @@ class StepPlan(NamedTuple):
     kept: tuple[Span, ...] = ()
     others: tuple[Span, ...] = ()  # warm-up, and repetitions beyond those that are kept
     start_up: Span | None = None  # what ran before the first step
-    num_calls: int | None = None  # of the program's one model, where those are its steps
+    num_calls: int | None = None  # of the program's one model or CUDA graph, where those are its steps
 
 
 def plan(
@@ -349,6 +380,7 @@ def plan(
     calls: list[tuple[float, str]],
     step_ends: list[float],
     replays: list[tuple[float, str]],
+    compiles: list[tuple[float, float]] | None = None,
     warmup: int | None = None,
     keep: int = DEFAULT_STEPS,
     skip_start: bool = False,
@@ -364,8 +396,9 @@ def plan(
         calls: when a module that no other module called first called an op, and which module it was.
         step_ends: when the optimizer returned.
         replays: when a CUDA graph was replayed, and which one it was.
+        compiles: when something was compiled, and for how long.
         warmup: steps to leave out at first; by default one, where an optimizer makes at least three.
-        keep: steps to keep of each kind (steps of the same ops are of a kind).
+        keep: steps to keep of each kind (steps of the same ops are of a kind): the last, as the first ones still warm up.
         skip_start: whether start-up is left out of a program without steps, too.
         is_cut: the observation ended before the program, perhaps within the last step, which is then not kept.
     """
@@ -374,6 +407,7 @@ def plan(
     replayed = [(start, name) for start, name in replays if start > captured]
     if len(replayed) >= REPEATS:
         edges = [*_first_of_each_round(replayed), ends]
+        num_calls = len(edges) - 1
         warmup = 1 if warmup is None else warmup
     elif len(step_ends) >= 2:
         edges = [min(calls[0][0], step_ends[0]) if calls else begins, *step_ends]
@@ -394,9 +428,10 @@ def plan(
     spans = [Span(index, start, end) for index, (start, end) in enumerate(pairwise(edges))]
     start_up = Span(-1, begins, edges[0]) if edges[0] > begins else None
     warmup = min(warmup or 0, len(spans) - 1)
-    last = len(spans) - (is_cut and len(spans) > warmup + 1)
-    kept, others = _chosen(spans[warmup:last], ops, keep)
-    return StepPlan(tuple(kept), (*spans[:warmup], *others, *spans[last:]), start_up, num_calls)
+    holds_end = num_calls is not None and len(spans) > warmup + keep  # the last call, and what ran after it
+    last = len(spans) - (holds_end or (is_cut and len(spans) > warmup + 1))
+    kept = _chosen(spans[warmup:last], ops, [start for start, _ in compiles or ()], keep)
+    return StepPlan(kept, tuple(span for span in spans if span not in kept), start_up, num_calls)
 
 
 def _last_of_one(calls: list[tuple[float, str]]) -> list[tuple[float, str]]:
@@ -413,14 +448,16 @@ def _first_of_each_round(replayed: list[tuple[float, str]]) -> list[float]:
     return [start for start, name in replayed if name == replayed[0][1]]
 
 
-def _chosen(spans: list[Span], ops: list[tuple[float, str]], keep: int) -> tuple[list[Span], list[Span]]:
-    """Split steps into the first `keep` of each kind, and the others."""
+def _chosen(spans: list[Span], ops: list[tuple[float, str]], compiles: list[float], keep: int) -> tuple[Span, ...]:
+    """Return the last `keep` steps of each kind, without those that compile; of a kind that always compiles, one."""
     starts = [start for start, _ in ops]
-    kept: list[Span] = []
-    others: list[Span] = []
-    of_a_kind: dict[tuple[str, ...], int] = {}
+    of_a_kind: dict[tuple[str, ...], list[Span]] = {}
     for span in spans:
         kind = tuple(name for _, name in ops[bisect_left(starts, span.start) : bisect_left(starts, span.end)])
-        of_a_kind[kind] = of_a_kind.get(kind, 0) + 1
-        (kept if of_a_kind[kind] <= keep and kind else others).append(span)
-    return kept, others
+        if kind:
+            of_a_kind.setdefault(kind, []).append(span)
+    chosen: list[Span] = []
+    for same in of_a_kind.values():
+        quiet = [span for span in same if not any(span.start <= start < span.end for start in compiles)]
+        chosen += quiet[-keep:] or same[-1:]
+    return tuple(sorted(chosen))

@@ -104,3 +104,32 @@ def test_what_the_compiler_tries_is_not_part_of_the_program() -> None:
     assert len(counts) >= 3 and max(counts) <= 2 * len(recording.calls)
     (tuning,) = (item for item in recording.unobserved if item.what == "tuning")
     assert tuning.count > 10
+
+
+@pytest.mark.parametrize("num_warm_up", [3, 8])
+def test_a_training_step_can_be_captured_and_its_replays_are_the_steps(num_warm_up) -> None:
+    """The bound of steps is reached within the capture, in which a wait for the device is an error, or before it."""
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 8)).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), capturable=True)
+    x, side, graph = torch.randn(16, 64, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        model(x).square().mean().backward()
+        optimizer.step()
+
+    with fxscope.record() as recorder:
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(num_warm_up):
+                step()
+        torch.cuda.current_stream().wait_stream(side)
+        with torch.cuda.graph(graph):
+            step()
+        for _ in range(200):
+            graph.replay()
+        torch.cuda.synchronize()
+    recording = recorder.recording
+    if num_warm_up == 3:
+        assert {launch.cuda_graph is not None for launch in recording.launches} == {True}
+        assert recording.step_times is not None and recording.step_times.count >= 50

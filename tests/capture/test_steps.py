@@ -107,9 +107,9 @@ CAPTURED = [
 @pytest.mark.parametrize(
     ("replays", "num_calls", "begins"),
     [
-        ("AAAA", None, [100, 110, 120, 130]),
-        ("ABABAB", None, [100, 120, 140]),  # the parts of one model
-        ("AAAB", None, [100, 110, 120, 130]),  # a graph per batch size
+        ("AAAA", 4, [100, 110, 120, 130]),
+        ("ABABAB", 3, [100, 120, 140]),  # the parts of one model
+        ("AAAB", 4, [100, 110, 120, 130]),  # a graph per batch size
         ("AA", 4, [10, 20, 30, 40]),
         ("", 4, [10, 20, 30, 40]),
     ],
@@ -175,6 +175,50 @@ def test_calls_of_one_model_after_others_are_steps() -> None:
     )
     assert [span.start for span in found.kept] == [10, 20, 30] and found.num_calls == 4
     assert found.start_up is not None and (found.start_up.start, found.start_up.end) == (0, 10)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "compiles", "kept"),
+    [
+        ("aaaaaaaa", [], [4, 5, 6]),  # the last of them, without the one that ends with the program
+        ("aaa", [], [0, 1, 2]),
+        ("abababab", [], [1, 2, 3, 4, 5, 6]),
+        ("aaaaaa", [1, 3], [0, 2, 4]),
+        ("aab", [0, 1, 2], [1, 2]),  # what a graph ran is known also where all its steps compile
+    ],
+)
+def test_the_last_steps_of_each_kind_that_compile_nothing_are_kept(kinds, compiles, kept) -> None:
+    calls = [(10.0 * number, "model") for number in range(len(kinds))]
+    ops = [(start + 1, kind) for (start, _), kind in zip(calls, kinds, strict=True)]
+    found = plan(
+        ops,
+        begins=0,
+        ends=10.0 * len(kinds),
+        calls=calls,
+        step_ends=[],
+        replays=[],
+        compiles=[(10.0 * number + 2, 1.0) for number in compiles],
+    )
+    assert [span.number for span in found.kept] == kept
+
+
+FUNCTION = """
+import torch
+
+weight = torch.randn(16, 16)
+function = torch.compile(lambda x: torch.relu(x @ weight) + 1)
+for _ in range(12):
+    function(torch.ones(4, 16))
+"""
+
+
+@pytest.mark.cpp
+def test_calls_of_a_compiled_function_are_steps(tmp_path) -> None:
+    script, path = tmp_path / "function.py", tmp_path / "function.fxscope"
+    script.write_text(FUNCTION)
+    assert cli.main(["run", "-o", str(path), str(script)]) == 0
+    found = load(path)
+    assert len(found.steps) == 3 and {launch.step for launch in found.launches} == {0, 1, 2}
 
 
 def test_preparing_a_program_is_no_part_of_the_bound() -> None:
