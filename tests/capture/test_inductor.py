@@ -97,7 +97,6 @@ def test_kernel_calls_know_what_ran_in_them(geglu) -> None:
     (code,) = [source for source in geglu.sources if source.kind == "output_code"]
     first, last = fused.code.call
     assert fused.kernel in "\n".join(code.text.splitlines()[first - 1 : last])
-    assert [len(assertion.shape) for assertion in geglu.compiles[0].assertions] == [2, 2, 2, 2]
     (schedule,) = geglu.schedules
     assert schedule.graph == post_grad.id and len(schedule.nodes) == 4
 
