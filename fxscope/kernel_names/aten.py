@@ -6,12 +6,11 @@ import re
 from typing import Any
 
 from fxscope.kernel_names import cpp, tables
+from fxscope.kernel_names.tables import pattern
 from fxscope.op_names import table
 
-_BY_NAME = re.compile(
-    r"(?:softmax_warp|masked_softmax|cunn_SoftMax|cunn_Softmax|elementwise_kernel_with_index|vectorized_elementwise_kernel|unrolled_elementwise_kernel|distribution_elementwise|multi_tensor_apply_kernel|reduce_kernel|indexing_backward_kernel|CatArrayBatchedCopy|indexSelect|elementwise_kernel|fused_dropout)"
-)
-_NOT_POINTWISE = re.compile(r"index_elementwise|scatter_gather|distribution|unfold_backward")
+_BY_NAME = pattern("at::native")
+_NOT_POINTWISE = pattern("not pointwise")
 
 
 def decode(name: str) -> dict[str, Any] | None:

@@ -11,13 +11,10 @@ import re
 from typing import Any
 
 from fxscope.kernel_names import cpp
-from fxscope.kernel_names.tables import LETTERS, direction, dtypes, is_word, of_word, pair, tables
+from fxscope.kernel_names.tables import LETTERS, direction, dtypes, is_word, of_word, pair, pattern, tables
 
 ARCHITECTURES: dict[str, str] = tables()["architectures"]
-_EPILOGUE = re.compile(
-    r"_((?:d?(?:gelu|relu|silu|swish|sigmoid|tanh))?(?:aux)?(?:bias[a-z]?|bgrad[ab]?|gelu|relu|silu|swish|sigmoid)(?:aux)?)(?:_f\d+|_bf16)?(?=_|$)",
-    re.IGNORECASE,
-)
+_EPILOGUE = pattern("epilogue")
 
 
 def decode(name: str) -> dict[str, Any] | None:
@@ -60,10 +57,7 @@ def _layout(letters: str | None, conjugated: str = "N") -> str | None:
 
 # nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_gelubias_TNT: dtypes of A (and B, if it differs), of the sum and of the
 # output; tile; depth of a step × stages; cluster; order of the tiles; epilogue; layouts of A, B and of the tile.
-_NVJET = re.compile(
-    r"^nvjet_(?:(?P<arch>sm\d+[a-z]?)_)?(?P<letters>[a-z]+)_(?:(?P<mma>mma)_)?(?P<m>\d+)x(?P<n>\d+)"
-    r"(?:x(?P<k3>\d+)_(?P<stages3>\d+))?(?:_(?P<k>\d+)x(?P<stages>\d+))?(?P<rest>.*)$"
-)
+_NVJET = pattern("nvjet")
 
 
 def _nvjet(name: str) -> dict[str, Any] | None:
@@ -129,10 +123,7 @@ def _xmma(name: str) -> dict[str, Any] | None:
 
 
 # cutlass3x_sm90_tensorop_s64x128x16gemm_f16_f16_f32_f16_f16_128x128x64_2x1x1_0_tnn_align8_…: A, B, sum, C, D.
-_CUTLASS3 = re.compile(
-    r"cutlass3x_(?P<arch>sm\d+[a-z]?)_(?P<unit>[a-z]+)_(?:[a-z0-9]*?gemm|gemm)_(?P<types>(?:[a-z0-9]+?_)+?)"
-    r"(?P<m>\d+)x(?P<n>\d+)x(?P<k>\d+)_(?P<cluster>\d+x\d+x\d+)_(?P<stages>\d+)_(?P<layout>[ntch]{2,4})(?P<rest>.*)"
-)
+_CUTLASS3 = pattern("cutlass3")
 
 
 def _cutlass3(name: str) -> dict[str, Any] | None:
@@ -157,17 +148,7 @@ def _cutlass3(name: str) -> dict[str, Any] | None:
 
 # cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x4_tn_align8: the output's type stands before the core where
 # it is not the sum's, A's type after it where it is not the sum's; the core's letter is the sum's type.
-_CORE = (
-    r"(?:(?P<out>[a-z]+\d+[a-z0-9]*)_)?(?P<sum>[sdhiczgb]+?)?(?P<shape>\d{3,6})?(?P<math>tf32|bf16|f16|fastbf16|fastf16)?"
-    r"(?P<kind>gemm|gemm_grouped|fprop|dgrad|wgrad|symm|syrk|trmm|cudnn|gemv)"
-)
-_CUTLASS2 = re.compile(
-    r"cutlass_(?:(?P<arch>\d{2,3})_)?(?P<unit>wmma_tensorop|sparse_tensorop|tensorop|simt)_"
-    + _CORE
-    + r"(?:_(?P<how>optimized|analytic|fixed_channels|few_channels|grouped|planar_complex|precomputed))?"
-    r"(?P<before>(?:_[a-z]+(?:\dx\d)?)*?)(?:_(?P<a>bf16|f16|f32|tf32|s8|u8|s4|u4|f64|cf32|cf64|e4m3|e5m2|b1))?(?P<after>(?:_[a-z]+)*?)"
-    r"_(?P<m>\d+)x(?P<n>\d+)(?:_(?P<k>\d+)x(?P<stages>\d+))?(?P<rest>[A-Za-z0-9_]*)"
-)
+_CUTLASS2 = pattern("cutlass2")
 
 
 def _cutlass2(name: str) -> dict[str, Any] | None:
@@ -195,7 +176,7 @@ def _cutlass2(name: str) -> dict[str, Any] | None:
     return result
 
 
-_OF_CUTLASS = re.compile(r"gemm::kernel::|conv::kernel::|gemm::collective|CollectiveMma|threadblock::Mma|ImplicitGemm")
+_OF_CUTLASS = pattern("cutlass template")
 
 
 def _cutlass_template(name: str) -> dict[str, Any] | None:
@@ -256,9 +237,7 @@ def _split_k_reduce(name: str) -> dict[str, Any] | None:
     return {"family": "cutlass" if "cutlass" in name else "cublas", "role": "split_k_reduce", "split_k": True}
 
 
-_OF_GEMV = re.compile(
-    r"gemv(?!er)|gemvx|(?<![a-z])(?:dot_kernel|reduce_1block_kernel)(?![a-z])|gevm|gemvn|matvec|mul_mat_vec"
-)
+_OF_GEMV = pattern("gemv")
 
 
 def _gemv(name: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The words of kernel names, `data/kernel_names.json`: rules, of which the first pattern found decides, and dtypes."""
+"""The words of kernel names, `data/kernel_names.json`: patterns, rules, of which the first found decides, and dtypes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from typing import Any
 @lru_cache(maxsize=1)
 def tables() -> dict[str, Any]:
     return json.loads(resources.files("fxscope").joinpath("data/kernel_names.json").read_text(encoding="utf-8"))
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    return re.compile("".join(tables()["patterns"][name]))
 
 
 @cache

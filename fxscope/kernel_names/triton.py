@@ -5,19 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fxscope.kernel_names.tables import direction, role, tables
+from fxscope.kernel_names.tables import direction, pattern, role, tables
 from fxscope.op_names import split_joined, table, without_graph_number
 
-_INDUCTOR = re.compile(
-    r"^triton_(?P<kind>poi|red|per|tem|for|spl|mix|unk|cooperative_red|cooperative|user|helion)_?(?:fused_?)?(?P<ops>.*)$"
-)
-_TEMPLATE = re.compile(
-    r"^triton_(?P<op>mm|bmm|addmm|baddbmm|convolution|conv2d|flex_attention|flex_decoding|mm_plus_mm|scaled_mm|grouped_mm)(?=_|\d|$)"
-)
+_INDUCTOR = pattern("inductor")
+_TEMPLATE = pattern("inductor template")
 # ATen's kernels that are compiled as they are needed: `exp_kernel_vectorized4_kernel`. Triton's can have such names too.
-_JIT = re.compile(
-    r"_vectorized\d+_kernel$|_kernel_kernel$|^(?:unary|binary|\w+_and|reduction)_\w*(?:outputs|prod)_kernel$"
-)
+_JIT = pattern("jit")
 
 
 def inductor(name: str) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from fxscope.kernel_names import cpp
-from fxscope.kernel_names.tables import direction, dtypes, family, first, of_cpp, of_word, role
+from fxscope.kernel_names.tables import direction, dtypes, family, first, of_cpp, of_word, pattern, role
 
 
 def memory(name: str) -> dict[str, Any] | None:
@@ -22,12 +22,8 @@ def memory(name: str) -> dict[str, Any] | None:
     return {"family": library, "role": "memcpy", **way}
 
 
-_NCCL = re.compile(
-    r"nccl(?:Dev)?Kernel(?:_|s?_)?(?P<rest>\w*)|(?<![A-Za-z])nccl(?P<plain>AllReduce|AllGather|ReduceScatter|Broadcast|Reduce|SendRecv)\w*Kernel"
-)
-_OTHER_COLLECTIVES = re.compile(
-    r"all_?reduce|all_?gather|reduce_?scatter|cross_device_reduce|one_shot|two_shot|multimem|nvshmem|deep_ep|alltoall|all_to_all"
-)
+_NCCL = pattern("nccl")
+_OTHER_COLLECTIVES = pattern("other collectives")
 _OPERATIONS = ("AllReduce", "AllGather", "ReduceScatter", "SendRecv", "Broadcast", "Reduce", "Generic", "AllToAll")
 
 
@@ -46,12 +42,8 @@ def collective(name: str) -> dict[str, Any] | None:
     return {"family": library, "role": "collective"}
 
 
-_CUTLASS_ATTENTION = re.compile(r"fmha_cutlass([FB])_(bf16|f16|f32)_(?:aligned|notaligned)_(\d+)x(\d+)\w*?_sm(\d+)")
-_ATTENTION = re.compile(
-    r"fmha|flashinfer::\w*(?:prefill|decode|attention)|BatchPrefill|BatchDecode|SinglePrefill|SingleDecode|paged_attention"
-    r"|multi_?head_?attention|mha_fwd|mha_bwd|masked_multihead|(?:^|[^a-z])attn_(?:fwd|bwd)\b|mla_\w*kernel|scaled_dot_product",
-    re.IGNORECASE,
-)
+_CUTLASS_ATTENTION = pattern("cutlass attention")
+_ATTENTION = pattern("attention")
 
 
 def attention(name: str) -> dict[str, Any] | None:
@@ -102,10 +94,8 @@ def _flash(name: str, function: str) -> dict[str, Any]:
     return result | {"arch": _arch(name, r"(?i)(?:FlashAttn(?:Fwd|Bwd)|arch::)Sm(\d+)|enable_sm(\d+)")}
 
 
-_RNN = re.compile(r"RNN_block|elemWiseRNNcell|RNNcell|LSTM_elementWise|GRU_elementWise|rnn_\w*persist")
-_OF_CUDNN = re.compile(
-    r"nchwTo|nhwcTo|NhwcTo|NchwTo|convertTensor_kernel|scalePackedTensor|implicit_convolve|precomputed_convolve|[dw]grad_alg\d|[dw]grad_engine"
-)
+_RNN = pattern("rnn")
+_OF_CUDNN = pattern("cudnn")
 
 
 def cudnn(name: str) -> dict[str, Any] | None:
@@ -126,9 +116,7 @@ def cudnn(name: str) -> dict[str, Any] | None:
     return result | direction("cudnn convolution", low) if does == "convolution" else result
 
 
-_MIOPEN = re.compile(
-    r"(?i)miopen|^Im2d2Col|^Col2Im2d|^gridwise_convolution|igemm_(?:fwd|bwd|wrw)|^naive_conv|^batched_transpose_\d|SubTensorOp|^transpose_N[CH]"
-)
+_MIOPEN = pattern("miopen")
 
 
 def rocm(name: str) -> dict[str, Any] | None:
