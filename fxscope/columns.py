@@ -10,7 +10,7 @@ import contextlib
 import gc
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import msgspec
 
@@ -23,49 +23,42 @@ T = TypeVar("T", bound=Item)
 BLOCK = 1024  # items that are made at a time
 
 
-class Numbers:
+class Numbers(NamedTuple):
     """A numpy array of integers; where `none` is given, that number stands for `None`."""
 
-    def __init__(self, array: Any, none: int | None = None) -> None:
-        self._array = array
-        self._none = none
+    array: Any
+    none: int | None = None
 
     def take(self, which: slice | list[int]) -> list[int | None]:
-        values = self._array[which].tolist()
-        return values if self._none is None else [None if value == self._none else value for value in values]
+        values = self.array[which].tolist()
+        return values if self.none is None else [None if value == self.none else value for value in values]
 
 
-class Chosen:
+class Chosen(NamedTuple):
     """Few values for many items: a numpy array has the position of each item's value in a table, -1 for `None`."""
 
-    def __init__(self, codes: Any, table: Any) -> None:
-        self._codes = codes
-        self._table = table
+    codes: Any
+    table: Any
 
     def take(self, which: slice | list[int]) -> list[Any]:
-        table = self._table
-        return [table[code] if code >= 0 else None for code in self._codes[which].tolist()]
+        table = self.table
+        return [table[code] if code >= 0 else None for code in self.codes[which].tolist()]
 
 
-class Given:
+class Given(NamedTuple):
     """A list with the value of each item."""
 
-    def __init__(self, values: Sequence[Any]) -> None:
-        self._values = values
+    values: Sequence[Any]
 
     def take(self, which: slice | list[int]) -> list[Any]:
-        values = self._values
+        values = self.values
         return list(values[which]) if isinstance(which, slice) else [values[position] for position in which]
 
 
-class Made:
+class Made(NamedTuple):
     """Values that a function makes of some items, given as a slice or their positions."""
 
-    def __init__(self, function: Callable[[Any], list[Any]]) -> None:
-        self._function = function
-
-    def take(self, which: slice | list[int]) -> list[Any]:
-        return self._function(which)
+    take: Callable[[Any], list[Any]]
 
 
 Column = Numbers | Chosen | Given | Made  # one field of every item; `take` has the values of some

@@ -1,5 +1,5 @@
-"""The dtypes of torch: name, the short name that FX prints (`torch.utils._dtype_abbrs`), bytes of an element; how shapes
-are printed.
+"""The dtypes of torch (`data/dtypes.txt`): name, the short name that FX prints (`torch.utils._dtype_abbrs`), bytes of an
+element; how shapes are printed.
 
 How libraries spell them in the names of their kernels is `kernel_names/tables.py`'s.
 """
@@ -7,32 +7,10 @@ How libraries spell them in the names of their kernels is `kernel_names/tables.p
 from __future__ import annotations
 
 import re
+from importlib import resources
 
-_TABLE = """
-bool b8 1
-uint8 u8 1
-uint16 u16 2
-uint32 u32 4
-uint64 u64 8
-int8 i8 1
-int16 i16 2
-int32 i32 4
-int64 i64 8
-float16 f16 2
-bfloat16 bf16 2
-float32 f32 4
-float64 f64 8
-complex32 c32 4
-complex64 c64 8
-complex128 c128 16
-float8_e4m3fn f8e4m3fn 1
-float8_e5m2 f8e5m2 1
-float8_e4m3fnuz f8e4m3fnuz 1
-float8_e5m2fnuz f8e5m2fnuz 1
-float8_e8m0fnu f8e8m0fnu 1
-float4_e2m1fn_x2 f4e2m1fnx2 1
-"""
-_ROWS = [row.split() for row in _TABLE.strip().splitlines()]
+_TABLE = (resources.files("fxscope") / "data" / "dtypes.txt").read_text(encoding="utf-8")
+_ROWS = [row.split() for row in _TABLE.splitlines()]
 ITEM_BYTES = {name: int(size) for name, _, size in _ROWS}
 _SHORT = {name: word for name, word, _ in _ROWS}
 _LONG = {word: name for name, word, _ in _ROWS}

@@ -37,6 +37,7 @@ GEMMS: dict[str, tuple[int, int]] = {name: (left, right) for name, (left, right)
 # forward and backward (native_functions.yaml, torch 2.13).
 CONVOLUTIONS: dict[str, tuple[int, ...]] = {name: tuple(places) for name, places in _DATA["convolutions"].items()}
 IS_CAUSAL: dict[str, tuple[int, int]] = _DATA["is_causal"]
+OPERATORS: dict[str, str] = _DATA["operators"]  # where `operator` has another name than Python's syntax tree
 LINEARS = _SETS["linear"]  # GEMMs whose weight is [columns, inner], as a Linear stores it
 # Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
 _MORE_VIEWS = _SETS["view"]

@@ -15,6 +15,7 @@ import textwrap
 from fxscope.dtypes import long_dtype, read_sizes
 from fxscope.errors import NOT_PYTHON
 from fxscope.model import Node, Source, TensorMeta, replace
+from fxscope.op_names import OPERATORS
 
 _PLACE = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$")
 _ASSIGN = re.compile(r'^(\s*\w+(?:: "[^"]*")? = )\S.*$')
@@ -106,29 +107,13 @@ def _node(name: str, value: ast.expr, lines: list[str], nodes: dict[str, Node], 
         target = "operator.getitem"
     elif isinstance(value, ast.BinOp | ast.UnaryOp | ast.Compare):
         kind = type(value.ops[0] if isinstance(value, ast.Compare) else value.op).__name__
-        target = f"operator.{_OPERATORS.get(kind, kind.lower())}"
+        target = f"operator.{OPERATORS.get(kind, kind.lower())}"
     elif isinstance(value, ast.Name):  # `x[0] = y;  setitem = x`
         target = "operator.setitem"
     elif target.startswith("self."):
         op = "get_attr"
     inputs = tuple(dict.fromkeys(found for n in _names(value) if (found := alias.get(n, n)) in nodes and found != name))
     return Node(name=name, op=op, target=target.removeprefix("torch.ops."), inputs=inputs, arguments=arguments)
-
-
-_OPERATORS = {  # where `operator` has another name than the syntax tree
-    "Mult": "mul",
-    "Div": "truediv",
-    "BitAnd": "and_",
-    "BitOr": "or_",
-    "BitXor": "xor",
-    "MatMult": "matmul",
-    "USub": "neg",
-    "UAdd": "pos",
-    "Not": "not_",
-    "NotEq": "ne",
-    "LtE": "le",
-    "GtE": "ge",
-}
 
 
 def _names(tree: ast.AST) -> list[str]:
