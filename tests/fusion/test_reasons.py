@@ -95,19 +95,6 @@ def test_a_rules_groups_are_what_its_words_name():
         assert named - {"buffer"} == set(re.compile(rule.pattern).groupindex), rule
 
 
-def test_a_new_reason_is_a_rule_and_its_words(monkeypatch):
-    """CONTRIBUTING.md: two files. Here: an entry of each of two tables."""
-    rule = fusion_reasons.Rule(r"moon is (?P<phase>\w+)", "moon", "enable", "combo_kernels")
-    monkeypatch.setattr(fusion_reasons, "RAW_REASONS", (rule, *RAW_REASONS))
-    monkeypatch.setitem(english.REASONS, "moon", "the moon is {phase}")
-    found = translate("the moon is full", None, {"combo_kernels": False})
-    assert english.reason_text(found.code, found.arguments) == "the moon is full"
-    assert found.config == "combo_kernels" and found.hint == "enable"
-
-
-SENTENCE = re.compile(r"\b(reason|hint|words)\b")
-
-
 def test_no_logic_reads_a_rendered_sentence():
     """Nothing tests the words of a reason or a hint: no comparison, search or prefix of one."""
     for name, tree in parsed().items():

@@ -109,7 +109,3 @@ def test_every_recorded_plan_is_read(path):
     assert len(found.nodes) == len(heads) - len(fused)
     assert len(found.groups) == len(found.nodes) - sum(line.count("SchedulerNode") - 2 for line in fused)
     assert all(node.writes or node.type == "nop" for node in found.nodes)
-
-
-def test_an_empty_text_is_no_schedule():
-    assert schedule_text.schedule("", None, graph_id="g") is None
