@@ -88,13 +88,8 @@ def start_up(recording: Recording, width: int) -> list[str]:
     compiling = "" if found.compile_us is None else f", {microseconds(found.compile_us)} of it compiling"
     words = f"{microseconds(found.duration_us)} before the first step{compiling}; {called} called"
     out = section("start-up, not part of the steps", [words], width)
-    columns: list[tables.Column] = [
-        ("op", "Op", "text", "name"),
-        ("count", "Calls", "int", "count"),
-        ("total", "Total", "us", "total_us"),
-        ("where", "Where", "text", lambda op: select.place(op.source)),
-    ]
-    return out + tables.text(tables.table("", "", columns, found.ops, found.ops), width, most=MAX_START_UP)
+    made = tables.table("start_up", found.ops, found.ops, where=lambda op: select.place(op.source))
+    return out + tables.text(made, width, most=MAX_START_UP)
 
 
 def footer(recording: Recording, width: int) -> list[str]:
