@@ -75,7 +75,7 @@ def test_the_page_and_why_say_the_same_of_every_pair(capture):
         assert all(part in block for part in parts), (price, block)
         assert ("Cost: 0 B" in block or "Cost:" not in block) if price is None else f"Cost: {parts[0]}" in block
     for row in page["overview"][0]["missed"]:
-        pairs = [read.decisions[i] for i in row["all"]]
+        pairs = [read.decisions[i] for i in row["decisions"]]
         assert len({(pair.reason_code, pair.hint_code) for pair in pairs}) == 1
 
 
@@ -99,7 +99,7 @@ def test_neighbours_whose_price_is_not_known_are_named_all_the_same():
     shown = terminal.render(read)
     assert re.search(r"mm → gelu·mul +×2 +–", shown)
     rows = overview.missed(report(read))
-    assert {(row["pair"], len(row["all"])) for row in rows} == {
+    assert {(f"{row['producer']} → {row['consumer']}", len(row["decisions"])) for row in rows} == {
         ("mm → mm", 1),
         ("mm → gelu·mul", 2),
         ("gelu·mul → mm", 1),

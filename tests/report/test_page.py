@@ -163,9 +163,9 @@ def test_sizes(pages):
 
 
 def test_no_text_below_eleven_px_and_nothing_from_outside(pages):
-    source = html.assemble("css") + html.assemble("js")
-    sizes = [float(size) for size in re.findall(r"font(?:-size)?:[^;}]*?([\d.]+)px", html.assemble("css"))]
-    sizes += [float(size) for size in re.findall(r"(?:mono|sans)\((\d[\d.]*)", html.assemble("js"))]
+    source = html.asset("report.css") + html.assemble()
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?:[^;}]*?([\d.]+)px", html.asset("report.css"))]
+    sizes += [float(size) for size in re.findall(r"(?:mono|sans)\((\d[\d.]*)", html.assemble())]
     assert sizes and min(sizes) >= 11
     assert not re.search(r"\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write", source)
     assert re.findall(r"https?://[^\s'\"]+", source) == ["http://www.w3.org/2000/svg"] * source.count(

@@ -36,7 +36,7 @@ def render(
         pairs = zip(comparison, shown[1:], strict=False)
         comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
     data = payload.encode(payload.page(shown, comparison, stage=stage))
-    script, style = assemble("js"), palette() + assemble("css")
+    script, style = assemble(), palette() + asset("report.css")
     title = " · ".join(r.title or "recording" for r in shown)
     return (
         f"{head(f'{title} · fxscope', script, style, images='blob: data:')}"
@@ -68,10 +68,8 @@ def digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def assemble(suffix: str) -> str:
-    """The page's script (one function, so that no name leaks) or its style."""
-    if suffix == "css":
-        return asset("report.css")
+def assemble() -> str:
+    """The page's script: one function, so that no name leaks."""
     parts = [asset(f"{name}.js") for name in SCRIPTS.split()]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 8
 MAX_GAPS = 5
+KERNEL = ("label", "phase", "module", "count", "launches", "time_us", "share", "roof")
+MISSED = ("producer", "consumer", "decisions", "reason", "hint", "bracket")
 COMPILE = ("compile_id", "cache", "dynamic", "cudagraphs", "duration_us")
 
 
@@ -73,38 +75,19 @@ def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
     for row in [*made.kernels[:MAX_ROWS], *([rest] if rest else [])]:
         kernel = next((name for group in row.groups for name in names[group]), None)
         ref = ["call", position[row.calls[0]]] if row.calls else ["kernel", kernel] if kernel else None
-        out.append(
-            {
-                "ops": f"{row.label} ({row.phase})" if row.phase else row.label,
-                "where": " ".join(part for part in (row.module, f"×{row.count}" if row.count > 1 else "") if part),
-                "kernel": kernel,
-                "calls": row.launches,
-                "us": row.time_us,
-                "share": row.share,
-                "roof": row.roof,
-                "ref": None if row is rest else ref,
-            }
-        )
+        fields = {field: getattr(row, field) for field in KERNEL}
+        out.append(fields | {"kernel": kernel, "ref": None if row is rest else ref})
     return out
 
 
 def missed(made: Report) -> list[dict[str, Any]]:
     """The report's missed fusions; of those that exclude each other, the first has the saving of all."""
-    seen: set[int] = set()
+    seen: set[int | None] = set()
     out: list[dict[str, Any]] = []
     for row in made.missed:
-        again = row.bracket in seen
-        seen |= {row.bracket} if row.bracket is not None else set()
-        out.append(
-            {
-                "pair": f"{row.producer} → {row.consumer}",
-                "all": row.decisions,
-                "price": None if again else axis.saving(made, row),
-                "reason": row.reason,
-                "hint": row.hint,
-                "once": row.bracket is not None,
-            }
-        )
+        price = None if row.bracket is not None and row.bracket in seen else axis.saving(made, row)
+        seen.add(row.bracket)
+        out.append({field: getattr(row, field) for field in MISSED} | {"price": price})
     return out
 
 

@@ -171,9 +171,9 @@ class Compare {
     const lists = PAGE.overview.map((o) => o.kernels);
     const rows = Math.max(...lists.map((list) => list.length));
     const use = (segment) => ({
-      kernel: segment.kernel || segment.ops,
-      time_us: segment.us,
-      ops: [segment.ops],
+      kernel: segment.kernel || segment.label,
+      time_us: segment.time_us,
+      ops: [segment.label],
       call: segment.ref && segment.ref[0] === 'call' ? segment.ref[1] : -1,
       sources: [],
       modules: [],

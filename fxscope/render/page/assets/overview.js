@@ -43,22 +43,22 @@ const EXCLUDED = 'Counted above: a kernel joins one of these pairs.';
 /** Pairs kept apart, one entry for all of the same ops and reason: the sum they cost a step, why, what to try. */
 function missedList(items) {
   const open = (item) => {
-    choose('decision', item.all[0], { from: 'overview' });
+    choose('decision', item.decisions[0], { from: 'overview' });
     if (PAGE.view === 'overview') show('graph');
   };
   const entry = (item) => {
-    const times = item.all.length > 1 ? ` ×${item.all.length}` : '';
+    const times = item.decisions.length > 1 ? ` ×${item.decisions.length}` : '';
     return el(
       'li',
       {},
       el(
         'button',
         { type: 'button', class: 'pair', onclick: () => open(item) },
-        `${item.pair}${times}`,
+        `${item.producer} → ${item.consumer}${times}`,
         item.price ? [': ', el('span', { class: 'price' }, `${item.price} per step`)] : null,
       ),
       el('p', {}, capital(item.reason)),
-      item.once ? el('p', { class: 'muted' }, item.price ? ONCE : EXCLUDED) : null,
+      known(item.bracket) ? el('p', { class: 'muted' }, item.price ? ONCE : EXCLUDED) : null,
       item.hint ? el('p', { class: 'hint' }, `Hint: ${item.hint}`) : null,
     );
   };
@@ -166,6 +166,8 @@ class Overview {
     const roofs = o.kernels.some((item) => known(item.roof));
     const heads = ['Kernel', 'Launches', o.times, 'Share'];
     if (roofs) heads.push('Of the roof');
+    const ops = (item) => (item.phase ? `${item.label} (${item.phase})` : item.label);
+    const where = (item) => [item.module, item.count > 1 ? `×${item.count}` : null].filter(Boolean).join(' ');
     const row = (item) =>
       el(
         'tr',
@@ -180,12 +182,12 @@ class Overview {
               title: item.kernel,
               onclick: item.ref ? () => openRef(item.ref) : null,
             },
-            el('b', {}, shorten(item.ops, 44)),
-            item.where ? el('span', { class: 'mono' }, shorten(item.where, 44)) : null,
+            el('b', {}, shorten(ops(item), 44)),
+            where(item) ? el('span', { class: 'mono' }, shorten(where(item), 44)) : null,
           ),
         ),
-        el('td', {}, words(item.calls, 'int')),
-        el('td', {}, microseconds(item.us)),
+        el('td', {}, words(item.launches, 'int')),
+        el('td', {}, microseconds(item.time_us)),
         el('td', {}, words(item.share, 'share')),
         roofs ? el('td', {}, known(item.roof) ? [gauge(item.roof), words(item.roof, 'roof')] : '–') : null,
       );
