@@ -15,8 +15,7 @@ function model(layers) {
   const graph = { stage: 'post_grad', inputs: [], home: [], own: [], dim: [], nodes: { n: 0 } };
   const groups = { n: 0, parent: [], kind: [], title: [], sub: [], meta: [], share: [] };
   const group = (parent, kind, title) => {
-    for (const [key, value] of Object.entries({ parent, kind, title, sub: '', meta: '' }))
-      groups[key].push(value);
+    for (const [key, value] of Object.entries({ parent, kind, title, sub: '', meta: '' })) groups[key].push(value);
     groups.share.push(null);
     groups.n += 1;
     return groups.n - 1;

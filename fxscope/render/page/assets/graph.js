@@ -764,7 +764,9 @@ class GraphView {
     const share = at(groups, 'share', id);
     const wide = x1 - x0 - 34;
     const title_ = shorten(groups.title[id], Math.max(6, Math.floor((wide - (known(share) ? 60 : 0)) / 7.3)));
-    const lines = frameLines(groups, id).map((key) => at(groups, key, id)).filter(Boolean);
+    const lines = frameLines(groups, id)
+      .map((key) => at(groups, key, id))
+      .filter(Boolean);
     context.fillStyle = look.fill;
     context.fillRect(x0 + 7, y0 + 6, 19 + title_.length * 7.3, 16);
     context.textAlign = 'left';

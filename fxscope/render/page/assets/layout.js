@@ -14,7 +14,9 @@ function frameHead(graph, g) {
   const { groups } = graph;
   const gauge = known(at(groups, 'share', g)) ? 70 : 0;
   const title = Math.min(groups.title[g].length, 60) * 7.4 + 44 + gauge;
-  const more = frameLines(groups, g).map((key) => (at(groups, key, g) || '').length).filter(Boolean);
+  const more = frameLines(groups, g)
+    .map((key) => (at(groups, key, g) || '').length)
+    .filter(Boolean);
   return { width: Math.max(title, ...more.map((length) => length * 6.5 + 40)), height: 29 + 15 * more.length };
 }
 

@@ -122,8 +122,9 @@ class Panel {
         more: files.length - 4,
       });
     const order = Object.keys(PAGE.stages),
-      graphs = [...links.nodes.keys()]
-        .sort((a, b) => order.indexOf(r.graphs[a].stage) - order.indexOf(r.graphs[b].stage));
+      graphs = [...links.nodes.keys()].sort(
+        (a, b) => order.indexOf(r.graphs[a].stage) - order.indexOf(r.graphs[b].stage),
+      );
     const evidence = [];
     graphs.forEach((g, position) => {
       const nodes = [...links.nodes.get(g)].sort((a, b) => a - b),
