@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fxscope.analysis.compare.rows import change_word
 from fxscope.model import replace
 from fxscope.op_names import out_of_place, table
-from fxscope.render import grid, labels
+from fxscope.render import grid, labels, tables
 from fxscope.render.markdown import block
 from fxscope.text import listed, microseconds, num_bytes
 
@@ -54,13 +54,9 @@ def check_markdown(report: CheckReport) -> str:
 
 def number(value: float | None, unit: str) -> str:
     """A number with its unit, "–" where it is not known."""
-    if value is None:
-        return "–"
-    if unit == "us":
-        return microseconds(value)
-    if unit == "bytes":
-        return num_bytes(value)
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
+    if unit in ("us", "bytes"):
+        return tables.UNITS[unit](value)
+    return "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def kernel_words(use: KernelUse, width: int) -> str:

@@ -258,15 +258,15 @@ class Encoder:
         return filled(
             len(names),
             id=read("id"),
-            name=self.interned(names),
-            category=self.interned(read("category")),
+            name=self.listed(names),
+            category=self.listed(read("category")),
             step=read("step"),
             start=[start - self.base for start in read("start_ns")],
             duration=read("duration_ns"),
             stream=read("stream"),
             device=read("device"),
             op=[self.op_index.get(op, -1) for op in read("op_id")],
-            opname=self.interned(read("op")),
+            opname=self.listed(read("op")),
             launched=[None if at is None else at - self.base for at in read("launched_ns")],
             call=[self.calls.get(call or "", -1) for call in read("call")],
             graph=[self.graphs.get(graph or "", -1) for graph in read("graph")],
@@ -289,8 +289,8 @@ class Encoder:
         places = {id(source): self.place(source) for source in sources}
         return filled(
             len(graphs),
-            name=self.interned(read("name")),
-            category=self.interned(read("category")),
+            name=self.listed(read("name")),
+            category=self.listed(read("category")),
             step=read("step"),
             thread=read("thread"),
             start=[start - self.base for start in read("start_ns")],
@@ -311,10 +311,7 @@ class Encoder:
             return []
         return [self.names.add(words(*row)) for row in zip(*(self.read(kind, field) for field in fields), strict=True)]
 
-    def interned(self, names: Sequence[str | None]) -> list[int]:
-        return self.listed(names, lambda name: name)
-
-    def listed(self, values: Sequence[Any], words: Callable[[Any], str | None]) -> list[int]:
+    def listed(self, values: Sequence[Any], words: Callable[[Any], str | None] = lambda name: name) -> list[int]:
         """The position of the words on each value; equal values are put into words once."""
         known = {value: self.names.add(words(value) or None) for value in dict.fromkeys(values)}
         return [known[value] for value in values]

@@ -109,7 +109,7 @@ class Recording {
     if (category === 'gpu_memset') return 'memset';
     if (category === 'gpu_memcpy') return 'copy';
     const call = index(this.launches, 'call', i);
-    if (call >= 0) return this.calls.title[call];
+    if (call >= 0) return at(this.calls, 'title', call);
     const op = this.name(index(this.launches, 'opname', i));
     return op ? this.short(op).replace(/^aten::/, '') : this.short(this.launchName(i));
   }
