@@ -29,13 +29,13 @@ sys.path.insert(0, str(ROOT))
 
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
-from fxscope.gpus.prediction import CpuFit, Prediction, predict  # noqa: E402
+from fxscope.gpus.prediction import CpuFit, Prediction, StepFit, predict  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
 from fxscope.readers.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 ZOO = ROOT / "tests" / "data" / "zoo"
 FOLDS = 5  # each program is held against a fit that did not see it
@@ -121,16 +121,16 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
         spreads = {family: found.spreads for family, found in other.calibration.families.items()}
         replay = other.calibration.replay_us
         text += f", near the fit of the {other.device_name} (its memory's rate by the data sheets, {ratio:.2f})"
-    calibration = fitting.fit(
+    calibration, left_out = fitting.fit(
         observations(zoo),
         int(gpu.limit("multi_processor_count")),
         source="calibration",
         also=also,
         start=start,
         spreads=spreads,
-        cpu=fit_cpu(zoo),
         replay_us=replay,
     )
+    calibration = msgspec.structs.replace(calibration, step=step_fit(left_out), cpu=fit_cpu(zoo))
     if other is not None and other.calibration is not None:  # a battery shows it, and only the like GPU has one
         calibration = msgspec.structs.replace(calibration, outside=other.calibration.outside)
     path = ROOT / "fxscope" / "gpus" / f"{name}.json"
@@ -138,6 +138,36 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
     content["calibration"] = msgspec.to_builtins(calibration)
     content["sources"]["calibration"] = f"{text}, torch 2.11.0+cu130, fitted by tools/fit_prediction.py"
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def step_fit(held: Sequence[fitting.LeftOut]) -> StepFit | None:
+    """Return how far sums over whole programs are off; programs with calls unlike what was measured are off further."""
+    rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for item, us, outside in held:
+        row = rows[item.program]
+        row[:] = row[0] + item.us, row[1] + us, row[2] + us * outside
+    if len(rows) < 10:
+        return None
+    ratios = [real / us for real, us, _ in rows.values()]
+    middle = median(ratios)
+    shares = [outside / us for _, us, outside in rows.values()]
+    errors = [abs(float(np.log(ratio / middle))) for ratio in ratios]
+    slope = outside_slope(errors, shares)
+    factor = float(
+        np.exp(fitting.rank_80([error / (1 + slope * share) for error, share in zip(errors, shares, strict=True)]))
+    )
+    low, middle, high, slope = (round(value, 3) for value in (middle / factor, middle, middle * factor, slope))
+    return StepFit(low=low, middle=middle, high=high, count=len(rows), outside=slope)
+
+
+def outside_slope(errors: Sequence[float], shares: Sequence[float]) -> float:
+    """By how much errors grow with the share of a program that is unlike what was measured, relative to those without."""
+    pairs = list(zip(errors, shares, strict=True))
+    like = [error for error, share in pairs if share < 0.1]
+    if len(like) < 10 or len(pairs) - len(like) < 5:
+        return 1.0
+    base = max(fitting.rank_80(like), 1e-3)
+    return max(0.0, fitting.rank_80([(error / base - 1) / share for error, share in pairs if share >= 0.1]))
 
 
 def fit_cpu(zoo: Programs) -> CpuFit:

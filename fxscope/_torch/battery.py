@@ -229,7 +229,6 @@ def described() -> dict[str, Any]:
         "properties": properties,
         "bandwidths": [],
         "matrix": {},
-        "vector": {},
         "sources": {
             "card": f"torch.cuda.get_device_properties on an {found.name}, torch {torch.__version__}",
             "driver": f"cuDeviceGetAttribute on an {found.name}",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope._torch import inductor, profiler, running, steps
-from fxscope._torch.environment import cpu_name, triton_version
-from fxscope._torch.hooks import exists, has_switch
+from fxscope._torch.environment import triton_version
+from fxscope._torch.hooks import exists
 from fxscope.model import Problem
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ HOOKS: dict[str, str] = {
     profiler.COMPILES: "leaving the compiler's own calls out of what is observed",
     profiler.COMPILED_CALL: "the end of an observation after a number of calls",
     "torch._C:_dispatch_dump_table": "the dispatcher's tables",
-}
-SWITCHES: dict[str, str] = {
     "torch._inductor.config:trace.provenance_tracking_level": "debug handles in output code",
     "torch._inductor.config:cpp.enable_kernel_profile": "C++ kernels in traces",
     "torch._inductor.config:fx_graph_cache": "bypassing Inductor's cache",
@@ -54,15 +52,7 @@ def probe() -> list[tuple[str, bool, str]]:
     """(name, whether this torch has it, what it is for) of every hook and switch."""
     from fxscope._torch import scheduler
 
-    rows = [(name, exists(name), purpose) for name, purpose in (HOOKS | scheduler.HOOKS).items()]
-    for name, purpose in SWITCHES.items():
-        module, _, switch = name.partition(":")
-        try:
-            found = has_switch(importlib.import_module(module), switch)
-        except Exception:  # as in `exists`
-            found = False
-        rows.append((name, found, purpose))
-    return rows
+    return [(name, exists(name), purpose) for name, purpose in (HOOKS | scheduler.HOOKS).items()]
 
 
 def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -77,17 +67,6 @@ def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
         for name, found, purpose in probe()
         if not found and name.replace(":", ".") not in named
     )
-
-
-def devices() -> str:
-    """The processor and the GPUs that torch sees."""
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    return ", ".join([cpu_name(), *(torch.cuda.get_device_name(index) for index in range(count))])
-
-
-def torch_version() -> str:
-    """The version with its build, "2.13.0+cpu", and what it was built for."""
-    return f"{torch.__version__}" + (f", CUDA {torch.version.cuda}" if torch.version.cuda else ", no CUDA")
 
 
 def tiny_program() -> Any:

@@ -99,12 +99,11 @@ def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
     known = gpus.find(description["device_name"])
     multiprocessors = int(description["properties"]["multi_processor_count"][0])
     fits = known.calibration.families if known is not None and known.calibration is not None else {}
-    calibration = fitting.fit(
+    calibration, _ = fitting.fit(
         fitting.in_parts(found),
         multiprocessors,
         source="battery",
         start={family: fit.parameters for family, fit in fits.items()} or None,
-        whole_programs=False,
         replay_us=fitting.replay_of(measured["launch"]),
     )
     where = f"on an {description['device_name']}, torch {measured['torch']}"
@@ -112,7 +111,7 @@ def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
     description["sources"] = {**description["sources"], "battery": f"fxscope calibrate: {len(found)} calls {where}"}
     if known is not None:  # what the data sheet says of the same card
         plain = msgspec.to_builtins(known)
-        description |= {key: plain[key] for key in ("bandwidths", "matrix", "vector", "times")}
+        description |= {key: plain[key] for key in ("bandwidths", "matrix", "times")}
         description["sources"] |= known.sources
         return description
     rates = {

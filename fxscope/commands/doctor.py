@@ -113,11 +113,15 @@ def torch_and_recording() -> list[Check]:
     purpose = "recording; reading and viewing recordings work without it"
     try:
         from fxscope._torch import probe
+        from fxscope._torch.environment import environment
         from fxscope.capture import record
+
+        here = environment()
     except Exception as error:  # an import of a broken torch raises anything
         remedy = f"{PIP} torch" if importlib.util.find_spec("torch") is None else None
         return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
-    checks = [Check("torch", True, f"{probe.torch_version()}; {probe.devices()}", purpose, required=True)]
+    built = f"{here.torch}, {f'CUDA {here.cuda}' if here.cuda else 'no CUDA'}"
+    checks = [Check("torch", True, f"{built}; {here.device}", purpose, required=True)]
     rows = probe.probe()
     lost = [f"{name}: no {wanted}" for name, found, wanted in rows if not found]
     found = f"{len(rows) - len(lost)} of {len(rows)} are in this torch"

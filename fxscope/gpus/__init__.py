@@ -54,7 +54,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     properties: dict[str, Fact]
     bandwidths: tuple[Rate, ...]  # device memory, bytes per second
     matrix: dict[str, tuple[Rate, ...]]  # dtype → dense floating point operations per second
-    vector: dict[str, tuple[Rate, ...]] = {}
     times: Times | None = None  # calibrated: see fxscope.gpus.timing
     calibration: Calibration | None = None  # … of every family of kernels: see fxscope.gpus.prediction
     sources: dict[str, str]
@@ -131,7 +130,7 @@ def _what_is_wrong(gpu: Gpu) -> str | None:
             type(value) is int and (value > 0 or (value == 0 and name in _MAY_BE_ZERO)) and value < 2**63
         ):
             return f"{name} is {value!r}"
-    tables = {"bandwidths": gpu.bandwidths, **gpu.matrix, **gpu.vector}
+    tables = {"bandwidths": gpu.bandwidths, **gpu.matrix}
     for name, value in ((name, rate.value) for name, rates in tables.items() for rate in rates):
         if not is_rate(value):
             return f"the rate of {name} is {value:g}"

@@ -18,11 +18,9 @@ import numpy as np
 
 from fxscope.gpus.prediction import (
     Calibration,
-    CpuFit,
     FamilyFit,
     Measured,
     Spread,
-    StepFit,
     family_of,
     formula_of,
     is_outside,
@@ -222,16 +220,13 @@ def fit(
     also: Sequence[Observation] = (),
     start: Mapping[str, Mapping[str, float]] | None = None,
     spreads: Mapping[str, Sequence[Spread]] | None = None,
-    cpu: CpuFit | None = None,
     replay_us: float | None = None,
-    whole_programs: bool = True,
-) -> Calibration:
-    """Fit everything; intervals are made by leaving programs out.
+) -> tuple[Calibration, list[LeftOut]]:
+    """Fit everything; intervals are made by leaving programs out, whose calls are returned as well.
 
     Args:
         also: further calls to fit to, such as a battery's; of intervals they only say how far off are calls unlike others.
         start, spreads: parameters and intervals of a like GPU, for families of which few calls are in `observations`.
-        whole_programs: whether sums over a program's calls say how far a step's prediction is off.
     """
     everything = [*also, *observations]
     parameters = fit_all(everything, multiprocessors, start=start)
@@ -268,14 +263,8 @@ def fit(
         for family, found in parameters.items()
     }
     unlike = [*held, *left_out(also, multiprocessors, observations, start, begin=parameters)]
-    return Calibration(
-        families=families,
-        outside=outside_factor(unlike, families),
-        step=step_fit(held) if whole_programs else None,
-        cpu=cpu,
-        replay_us=replay_us,
-        source=source,
-    )
+    outside = outside_factor(unlike, families)
+    return Calibration(families=families, outside=outside, replay_us=replay_us, source=source), held
 
 
 def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -> float:
@@ -287,34 +276,6 @@ def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -
         if outside and spread is not None:
             needed.append(max(us * spread.low / item.us, item.us / (us * spread.high), 1.0))
     return round(rank_80(needed), 3) if len(needed) >= 10 else 1.5
-
-
-def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
-    """Return how far sums over whole programs are off; programs with calls unlike what was measured are off further."""
-    rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for item, us, outside in held:
-        row = rows[item.program]
-        row[:] = row[0] + item.us, row[1] + us, row[2] + us * outside
-    if len(rows) < 10:
-        return None
-    ratios = [real / us for real, us, _ in rows.values()]
-    middle = median(ratios)
-    shares = [outside / us for _, us, outside in rows.values()]
-    errors = [abs(float(np.log(ratio / middle))) for ratio in ratios]
-    slope = outside_slope(errors, shares)
-    factor = float(np.exp(rank_80([error / (1 + slope * share) for error, share in zip(errors, shares, strict=True)])))
-    low, middle, high, slope = (round(value, 3) for value in (middle / factor, middle, middle * factor, slope))
-    return StepFit(low=low, middle=middle, high=high, count=len(rows), outside=slope)
-
-
-def outside_slope(errors: Sequence[float], shares: Sequence[float]) -> float:
-    """By how much errors grow with the share of a program that is unlike what was measured, relative to those without."""
-    pairs = list(zip(errors, shares, strict=True))
-    like = [error for error, share in pairs if share < 0.1]
-    if len(like) < 10 or len(pairs) - len(like) < 5:
-        return 1.0
-    base = max(rank_80(like), 1e-3)
-    return max(0.0, rank_80([(error / base - 1) / share for error, share in pairs if share >= 0.1]))
 
 
 def rank_80(values: Sequence[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,12 @@ from fxscope.readers.measured import measured_calls
 from fxscope.readers.triton_accesses import accesses
 from fxscope.text import microseconds
 
-ZOO = Path(__file__).parents[1] / "data" / "zoo"
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import fit_prediction  # noqa: E402
+
+ZOO = ROOT / "tests" / "data" / "zoo"
 
 
 def zoo(name: str, gpu: str = "h200"):
@@ -151,18 +157,18 @@ def held(ratios: list[float], *, outside: bool = False) -> list[fitting.LeftOut]
 
 def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
     usual = [1.02 * 1.01**number for number in range(-21, 22)]  # 43 of 51
-    step = fitting.step_fit(held([*usual, *(float(number) for number in range(2, 10))]))
+    step = fit_prediction.step_fit(held([*usual, *(float(number) for number in range(2, 10))]))
     assert step.middle == pytest.approx(1.02 * 1.01**4, abs=1e-3), "eight are far above"
     assert step.low / step.middle == pytest.approx(step.middle / step.high, rel=2e-3)
     assert step.high < 2, "eight odd ones of 51 do not set it"
     assert sum(step.low <= ratio <= step.high for ratio in usual) >= 0.8 * 51
-    assert fitting.step_fit(held([1.0, 2.0, 4.0])) is None, "of too few nothing is said"
+    assert fit_prediction.step_fit(held([1.0, 2.0, 4.0])) is None, "of too few nothing is said"
 
 
 def test_a_steps_range_is_wider_where_programs_unlike_the_measured_ones_were_further_off():
     like = held([1.01**number for number in range(-10, 11)])
-    off = fitting.step_fit([*like, *held([1.05**number for number in range(-10, 11)], outside=True)])
-    same = fitting.step_fit([*like, *held([1.01**number for number in range(-10, 11)], outside=True)])
+    off = fit_prediction.step_fit([*like, *held([1.05**number for number in range(-10, 11)], outside=True)])
+    same = fit_prediction.step_fit([*like, *held([1.01**number for number in range(-10, 11)], outside=True)])
     assert off.outside > 2 > 0.5 > same.outside
 
 
@@ -201,7 +207,7 @@ def measurements(tmp_path) -> Path:
     gpu = json.loads(gpus.text_of("h200"))
     path = tmp_path / "measured.json"
     about = {key: gpu[key] for key in ("also", "vendor", "target", "properties", "sources", "notes")}
-    about |= {"name": "h200", "device_name": "NVIDIA H999", "bandwidths": [], "matrix": {}, "vector": {}}
+    about |= {"name": "h200", "device_name": "NVIDIA H999", "bandwidths": [], "matrix": {}}
     programs = {name: zoo(name) for name in ("bert", "gpt2")}
     content = {"gpu": about, "torch": "2.11.0", "programs": programs, "failed": {}, "launch": {}}
     path.write_text(json.dumps({**content, "rates": {"copy_bytes_per_s": 4e12, "bfloat16": 7e14}}))

@@ -1,4 +1,4 @@
-"""The GPU files: every value has a source, and occupancy is what NVIDIA's own calculator told the profiler."""
+"""The GPU files: every value has a source."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from fxscope.errors import FxscopeError
 def test_every_value_has_a_source(name: str) -> None:
     gpu = gpus.load(name)
     assert gpu.name == name
-    rates = [
-        *gpu.bandwidths,
-        *(rate for table in (gpu.matrix, gpu.vector) for entry in table.values() for rate in entry),
-    ]
+    rates = [*gpu.bandwidths, *(rate for entry in gpu.matrix.values() for rate in entry)]
     used = {fact.source for fact in gpu.properties.values()} | {rate.source for rate in rates}
     used |= {part.source for part in (gpu.times, gpu.calibration) if part is not None}
     assert used == set(gpu.sources), "a source that is not there, or one that nothing comes from"

@@ -296,8 +296,8 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     if switches.get("coordinate_descent_tuning", _switch(inductor_config, "coordinate_descent_tuning")):
         plan.assume(
             "tuning",
-            "the configurations listed are those that tuning begins with",
-            "on the device coordinate descent goes on from the best of them; where it ends is not predicted",
+            "the launch configurations of the kernels are not planned",
+            "on the device coordinate descent chooses them",
         )
     plan.cudagraphs = bool(switches.pop("triton.cudagraphs", _switch(inductor_config, "triton.cudagraphs")))
     if plan.cudagraphs:
