@@ -20,29 +20,11 @@ A name is wrong if one statement is wrong beside one op that it was seen with, u
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from pathlib import Path
 from typing import Any
 
-_TYPES = {
-    "float": "float32",
-    "double": "float64",
-    "c10::Half": "float16",
-    "c10::BFloat16": "bfloat16",
-    "long int": "int64",
-    "long": "int64",
-    "int": "int32",
-    "short int": "int16",
-    "signed char": "int8",
-    "unsigned char": "uint8",
-    "bool": "bool",
-    "c10::complex<float>": "complex64",
-    "c10::complex<double>": "complex128",
-    "c10::complex<c10::Half>": "complex32",
-    "c10::Float8_e4m3fn": "float8_e4m3fn",
-    "c10::Float8_e5m2": "float8_e5m2",
-    "c10::Float8_e4m3fnuz": "float8_e4m3fnuz",
-    "c10::Float8_e5m2fnuz": "float8_e5m2fnuz",
-}
 _WORDS = (
     r"\b(?:c10::complex<(?:double|float|c10::Half)>|c10::\w+|float|double|half|__half|__nv_bfloat16|bfloat16|long long|"
     r"unsigned long|long|unsigned int|unsigned char|signed char|char|short|int|bool|true|false|bf16|f16|f32)\b"
@@ -58,210 +40,16 @@ def set_aside(name: str) -> bool:
     return int(hashlib.sha256(skeleton.encode()).hexdigest(), 16) % 3 == 0
 
 
-_GEMM = {"gemm", "gemv", "split_k_reduce"}
-_SORTS = {"sort", "index", "scan", "reduction", "copy", "fill", "elementwise"}
-_LINALG = _GEMM | {"reduction", "copy", "fill", "elementwise", "index", "sort"}
-ROLES_OF = (
-    (
-        r"mm|addmm|bmm|baddbmm|addbmm|_addmm_activation|_scaled_mm|_int_mm|_(scaled_)?grouped_mm|_weight_int\dpack_mm|linear|matmul|_cslt_sparse_mm|_scaled_mm_v2|gemm\w*",
-        _GEMM,
-    ),
-    (r"addmv|mv|ger", _GEMM | {"reduction"}),
-    (r"dot|vdot", {"reduction", "gemv", "gemm"}),
-    (
-        r"\w*convolution\w*|conv\dd\w*|_conv_depthwise2d\w*|slow_conv\w*|_slow_conv\w*|conv_depthwise3d\w*",
-        {"convolution", "split_k_reduce", "gemm", "gemv"},
-    ),
-    (r"im2col|col2im|unfold|unfold_backward", {"convolution", "copy", "index", "reduction", "elementwise"}),
-    (r"\w*attention\w*|\w*fmha\w*|flex_\w+", {"attention"}),
-    (r"_cudnn_rnn\w*|miopen_rnn", {"gemm", "gemv", "elementwise", "split_k_reduce"}),
-    (r"_sparse_softmax", {"softmax", "sort", "scan", "reduction", "index"}),
-    (r"\w*softmax\w*", {"softmax"}),
-    (r"\w*(layer_norm|rms_norm|group_norm|batch_norm|instance_norm)\w*", {"normalization", "reduction", "elementwise"}),
-    (r"embedding_renorm|renorm", {"normalization", "elementwise", "reduction", "embedding", "index", "scan"}),
-    (r"_?embedding\w*", {"embedding", "index", "sort", "scan", "reduction", "copy", "fill"}),
-    (
-        r"sort|_?unique\w*|topk|kthvalue|mode|(nan)?median|msort|argsort|_coalesce|randperm|_sparse_sparse_matmul",
-        _SORTS | {"random"},
-    ),
-    (r"_?(cum|log_?cum)\w+", {"scan", "index"}),
-    (
-        r"(nonzero|masked_select|masked_scatter|repeat_interleave|searchsorted|bucketize|bincount|histc)\w*",
-        {"index", "scan", "reduction", "elementwise", "sort"},
-    ),
-    (
-        r"_?index\w*|gather|scatter\w*|take|put|_index_put_impl|flip|masked_fill\w*",
-        {"index", "sort", "copy", "elementwise", "reduction", "fill", "scan"},
-    ),
-    (
-        r"cat|_chunk_cat|stack|roll|triu|tril|\w*(tri[ul]_indices)|contiguous|clone|split_with_sizes_copy|_to_copy|to|copy\w*|_foreach_copy|_reshape_alias|_local_scalar_dense|transpose|_pin_memory|expand|repeat|resize\w*",
-        {"copy", "fill", "elementwise"},
-    ),
-    (
-        r"fill|zero|_foreach_zero|full|ones|zeros|arange|linspace|logspace|eye|new_zeros|zeros_like|range",
-        {"fill", "elementwise"},
-    ),
-    (
-        r"uniform|normal|random|bernoulli|exponential|cauchy|geometric|log_normal|poisson|binomial|_sample_dirichlet|_standard_gamma|multinomial|native_dropout\w*|rrelu_with_noise|rand\w*|dropout\w*",
-        {"random", "elementwise", "scan", "reduction", "normalization"},
-    ),
-    (
-        r"(special_)?(all|any|sum|nansum|mean|prod|var|std|amax|amin|aminmax|max|min|argmax|argmin|linalg_vector_norm|norm|equal|segment_reduce|hash_tensor|var_mean|std_mean|logsumexp|_segment_reduce_backward|_foreach_norm|_foreach_max|count_nonzero)",
-        {"reduction", "elementwise"},
-    ),
-    (r"\w*(pool\dd|_pool)\w*", {"reduction", "elementwise", "index"}),
-    (r"\w*loss\w*", {"reduction", "elementwise"}),
-    (
-        r"_fused_(adam|adamw|sgd|adagrad)|_amp_update_scale|_amp_foreach_non_finite_check_and_unscale",
-        {"optimizer", "elementwise"},
-    ),
-    (r"linalg_vander|linalg_cross|linalg_diagonal", {"elementwise", "copy"}),
-    (
-        r"_?linalg_\w+|_?cholesky\w*|geqrf|ormqr|triangular_solve|lu_unpack|_lu_with_info|orgqr|linalg_matrix_exp",
-        _LINALG | {"scan", "normalization"},
-    ),
-    (r"_fft\w+", {"copy", "elementwise"}),
-    (r"_?sparse\w+|_to_sparse\w*|_convert_indices\w*|_cslt\w*|_convert_weight\w*", _LINALG | {"scan"}),
-    (r"(c10d::|record_param_comms|nccl:|c10d_functional|_c10d_functional).*", {"collective", "copy", "elementwise"}),
-    (r"(reflection|replication|constant)_pad\w*", {"elementwise", "copy", "fill", "index", "reduction"}),
-    (
-        r"\w*(upsample|grid_sampler|cdist|pdist|fake_quantize|weight_norm)\w*",
-        {"elementwise", "reduction", "normalization"},
-    ),
-)
-# By the function alone: helpers of libraries, whose op says little about them.
-CERTAIN = (
-    (r"^Memset|^\[CUDA memset|^FillBuffer|^__amd_rocclr_fill", {"memset"}),
-    (r"^Memcpy|^\[CUDA memcpy|^Copy(?:Host|Device)To|^__amd_rocclr_copy", {"memcpy"}),
-    (r"ncclDevKernel|ncclKernel", {"collective"}),
-    (r"splitK_?reduce|splitKreduce|ReduceSplitK", {"split_k_reduce"}),
-    (
-        r"DeviceRadixSort|DeviceMergeSort|DeviceSegmentedSort|DeviceSegmentedRadixSort|radixSortKVInPlace|bitonicSortKV|radix_?sort|merge_?sort",
-        {"sort"},
-    ),
-    (r"DeviceCompactInit", {"scan", "index", "fill"}),
-    (r"DeviceScan", {"scan", "fill"}),
-    (r"DeviceSelect|DeviceUniqueByKey|DevicePartition|DeviceHistogram|DeviceRunLength", {"index"}),
-    (r"DeviceReduce|DeviceSegmentedReduce", {"reduction"}),
-    (r"cublasLt::epilogue", {"elementwise", "split_k_reduce"}),
-    (r"scal_kernel|scalePackedTensor|scale_tensor", {"elementwise"}),
-    (
-        r"(?i)convertTensor_kernel|nchwTo|nhwcTo|AddPadding|transpose_readWrite|tensorTransform|batched_transpose|SubTensorOp|transpose_N[CH]",
-        {"copy"},
-    ),
-    (r"^.*::direct_copy_kernel", {"copy"}),
-    (r"Im2d2Col|Col2Im2d", {"copy", "convolution"}),
-    (r"setTensor|set_tensor|fill_|Fill", {"fill", "memset"}),
-    (r"computeOffsets|computeBOffsets", {"index"}),
-    (
-        r"(?<![a-z_])[cdsz]?dot_kernel|reduce_1Block|::reduce_kernel<|reduce_wgrad|wgrad2d_c1_k1_nhwc_reduce",
-        {"reduction"},
-    ),
-    (r"for_each::static_kernel|transform_kernel|parallel_for", {"elementwise", "index", "fill", "copy"}),
-    (r"trsm|trsv|potrf|getrf|geqr[f2]|laswp|larf|syevj|gesvd|sytrd", {"other"}),
-    (r"winograd\w*(?:Generate|Tile)", {"copy", "convolution"}),
-)
-_NAMESPACES = (
-    (r"(?:at_cuda_detail::)?(?:\w+::)*?cub::(?!.*\(\*)", {"cub"}),
-    (r"thrust::", {"thrust", "cub"}),
-    (r"at::native::|at::cuda::|at::", {"aten"}),
-    (r"pytorch_flash::|flash::|flash_", {"flash_attention"}),
-    (r"cudnn::|cudnn_", {"cudnn"}),
-    (r"cublasLt::|cublas::", {"cublas"}),
-    (r"cusparse::|cusparseLt::", {"cusparse"}),
-    (r"cusolver", {"cusolver"}),
-    (r"ck::|ck_tile::", {"ck"}),
-    (r"aiter::", {"aiter"}),
-    (r"vllm::", {"vllm"}),
-    (r"nvjet_", {"nvjet"}),
-    (r"cutlass::|cutlass_|cutlass__5x_cudnn|cutlass3x", {"cutlass", "mem_efficient"}),
-    (r"nccl", {"nccl"}),
-    (r"Cijk_|Custom_Cijk", {"tensile"}),
-    (r"sm\d+_xmma", {"xmma"}),
-    (r"fmha_cutlass", {"mem_efficient"}),
-    (r"Mem(?:set|cpy) ", {"cuda"}),
-)
-# Which ops can call a library
-_CALLERS = {
-    "cufft": r"_fft\w+|fft\w+",
-    "cusolver": r"_?linalg_\w+|cholesky\w*|_cholesky\w*|geqrf|ormqr|orgqr|triangular_solve|lu\w*",
-    "cusparse": r".*(sparse|mm|mv|addmm|triangular_solve|cslt|bsr|csr|add|mul).*",
-    "cudnn": r".*(conv|cudnn|rnn|batch_norm|attention|pool|ctc|dropout|miopen).*",
-    "miopen": r".*(conv|miopen|rnn|batch_norm|pool|softmax).*",
-    "flash_attention": r".*(attention|mha|flash|fmha|attn).*",
-    "mem_efficient": r".*(attention|mha).*",
-    "cublas": r".*(mm|mv|dot|ger|linalg|cholesky|rnn|conv|solve|lu|geqrf|ormqr|orgqr|linear|matmul|_qr|fft|sparse|attention).*",
-    "nvjet": r".*(mm|mv|linalg|cholesky|rnn|conv|solve|linear|matmul|gemm).*",
-    "triton": r"triton.*|.*(bsr|Compiled|CompiledFx|inductor|flex|kernel|liger).*",
-}
-# What a functor's op stands for besides itself
-_SAME = {
-    "add": {"sub", "rsub", "_sparse_add"},
-    "mul": {"div"},
-    "compare": {"eq", "ne", "lt", "le", "gt", "ge", "equal"},
-    "clamp": {"clamp_min", "clamp_max", "hardtanh", "relu", "relu6"},
-    "threshold": {"threshold_backward", "relu"},
-    "fill": {"zero", "zeros", "ones", "full"},
-    "var": {"std", "var_mean", "std_mean"},
-    "norm": {"linalg_vector_norm"},
-    "amax": {"max"},
-    "amin": {"min"},
-    "maximum": {"clamp", "clamp_min", "fmax"},
-    "minimum": {"clamp", "clamp_max", "fmin"},
-    "random": {"randint"},
-    "uniform": {"rand"},
-    "normal": {"randn"},
-    "prelu": {"_prelu_kernel"},
-    "prelu_backward": {"_prelu_kernel_backward"},
-    "masked_scale": {"native_dropout_backward"},
-    "sqrt": {"pow"},
-    "rsqrt": {"pow"},
-    "reciprocal": {"pow"},
-    "sign": {"sgn"},
-    "conj_physical": {"copy"},
-    "div": {"floor_divide"},
-    "sum": {"multilabel_margin_loss_forward"},
-}
-_COMPARISONS = {
-    "equal",
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "isnan",
-    "isinf",
-    "signbit",
-    "isposinf",
-    "isneginf",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "logical_not",
-}
+_TABLES = json.loads((Path(__file__).parents[1] / "data" / "kernel_names" / "judge.json").read_text())
+ROLES_OF, CERTAIN = _TABLES["roles_of_ops"], _TABLES["roles_of_functions"]  # patterns, and the roles that may be
+_NAMESPACES, _CALLERS = (
+    _TABLES["namespaces"],
+    _TABLES["callers"],
+)  # the families of a namespace; the ops that can call a library
+_SAME = _TABLES["same"]  # what a functor's op stands for besides itself
+_TYPES, _BITS, _WIDER, _COMPARISONS = (_TABLES[name] for name in ("types", "bits", "wider", "comparisons"))
 _HALVES = {"float16", "bfloat16"}
-_BITS = {
-    "float64": 64,
-    "int64": 64,
-    "float32": 32,
-    "int32": 32,
-    "float16": 16,
-    "bfloat16": 16,
-    "int16": 16,
-    "int8": 8,
-    "uint8": 8,
-    "bool": 1,
-    "complex64": 64,
-    "complex128": 128,
-}
 _SOLVERS = r"_?linalg_(?!vector_norm|cross)\w+|_?cholesky\w*|geqrf|ormqr|orgqr|triangular_solve|lu_\w+"
-_WIDER = {
-    "float16": ("float32", "float64"),
-    "bfloat16": ("float32", "float64"),
-    "float32": ("float64",),
-    "complex64": ("complex128",),
-}
 _PROMOTING = {"sum", "prod", "cumsum", "cumprod", "nansum"}
 
 
