@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from fxscope.analysis import why
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
@@ -31,14 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     texts = chosen(recording, arguments.graph)
     call = None
     if arguments.name is not None:
-        places = [place for place in why.places_of(recording, arguments.name) if place.call is not None]
-        if not places:
-            raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
-        call = places[0].call
-        texts = [source for source in texts if source.graph == places[0].graph]
-        if len(places) > 1:
-            name = arguments.name
-            print(f"{name} ran in {len(places)} calls; this is the first. {name}#2 is the next.", file=sys.stderr)
+        place = common.call_named(recording, arguments.name)
+        call = place.call
+        texts = [source for source in texts if source.graph == place.graph]
     if format == "json":
         from fxscope.model import encoded
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from fxscope.analysis.findings import Sweep
+    from fxscope.analysis.select import Place
     from fxscope.model import Recording
 
 TRACES = ("trace.json.gz", "trace.json")
@@ -220,6 +221,18 @@ def fenced(text: str, format: str) -> str:
     from fxscope.render import markdown
 
     return markdown.fenced(text) if format == "md" else text
+
+
+def call_named(recording: Recording, name: str) -> Place:
+    """The first kernel call that a name stands for; say it where there are more. Raises FxscopeError where there is none."""
+    from fxscope.analysis.why import places_of
+
+    places = [place for place in places_of(recording, name) if place.call is not None]
+    if not places:
+        raise FxscopeError(f"{name} ran in no kernel call: `fxscope why` says what became of it.")
+    if len(places) > 1:
+        print(f"{name} ran in {len(places)} calls; this is the first. {name}#2 is the next.", file=sys.stderr)
+    return places[0]
 
 
 def read_runs(name: str, arguments: argparse.Namespace | None = None) -> list[Recording]:

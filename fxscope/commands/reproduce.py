@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from fxscope.analysis import why
 from fxscope.commands import common
-from fxscope.errors import FxscopeError
 from fxscope.index import index_of
 
 if TYPE_CHECKING:
@@ -26,11 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render import reproduce
 
     recording = common.read(arguments.recordings, arguments)
-    calls = [place.call for place in why.places_of(recording, arguments.name) if place.call is not None]
-    if not calls:
-        raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
-    if len(calls) > 1:
-        print(f"{arguments.name} ran in {len(calls)} calls; this is {calls[0]}.", file=sys.stderr)
-    call = index_of(recording).calls[calls[0]]
+    place = common.call_named(recording, arguments.name)
+    call = index_of(recording).calls[place.call or ""]
     common.write_text(reproduce.render(recording, call), arguments.output, arguments)
     return 0

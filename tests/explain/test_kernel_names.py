@@ -14,7 +14,6 @@ from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "kernel_names" / "h200.json.gz"
 OPS = json.loads(gzip.decompress(DATA.read_bytes()))
-GEMM_FAMILIES = {"nvjet", "xmma", "cutlass", "cublas"}
 ROLES_OF_TAGS = {
     "softmax": "softmax",
     "logsoftmax": "softmax",
