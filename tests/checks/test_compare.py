@@ -549,17 +549,8 @@ def test_hostile_names_stay_text() -> None:
 
 
 def test_a_memset_does_not_carry_its_calls_traffic() -> None:
-    from pathlib import Path
-
-    from fxscope.analysis import compare
-    from fxscope.readers.join import read_trace
-
-    h200 = Path(__file__).parent.parent / "data" / "h200"
-    eager = read_trace(h200 / "mlp_eager" / "trace.json.gz")
-    compiled = read_trace(h200 / "mlp_compiled" / "trace.json.gz", debug_dir=h200 / "mlp_compiled" / "inductor")
-    memsets = [
-        use for match in compare.compare(eager, compiled).kernels for use in match.b if use.category == "gpu_memset"
-    ]
+    matches = compare(captures.read("mlp_eager"), captures.read("mlp_compiled")).kernels
+    memsets = [use for match in matches for use in match.b if use.category == "gpu_memset"]
     assert len(memsets) == 2 and all(use.bytes is not None and use.bytes < 1000 for use in memsets)
 
 
