@@ -270,7 +270,8 @@ def _without_target(node: Node, expected: Nature, used: set[str], replaced: Repl
 
 def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
     """Classify an eager chain: what launched work is a kernel; storage identity tells a view from a host op."""
-    launched = kernels_of_nodes(recording, graph.id)
+    ran_for = index_of(recording).runs_of_node.get(graph.id, {})
+    launched = {name: list(kernels) for name, kernels in ran_for.items()}
     children = grouped((node for node in graph.nodes if node.parent is not None), lambda node: node.parent)
     below: dict[str, bool] = {}
     for node in reversed(graph.nodes):
@@ -295,16 +296,6 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         for node in classified
     ]
     return replace(graph, nodes=tuple(classified))
-
-
-def kernels_of_nodes(recording: Recording, graph_id: str) -> dict[str, list[str]]:
-    """Node of an eager graph → the names of the kernels that it launched, each once."""
-    found: dict[str, dict[str, None]] = {}
-    columns = (column(recording.launches, field) for field in ("graph", "nodes", "name"))
-    for of_graph, nodes, kernel in zip(*columns, strict=True):
-        for name in nodes if of_graph == graph_id else ():
-            found.setdefault(name, {})[kernel] = None
-    return {name: list(kernels) for name, kernels in found.items()}
 
 
 def _with_parts(nodes: Sequence[Node], launched: Mapping[str, Sequence[str]]) -> list[Node]:

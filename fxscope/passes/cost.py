@@ -17,7 +17,6 @@ from fxscope.gpus.prediction import Prediction, predict, smallest_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
-from fxscope.passes.classify import kernels_of_nodes
 from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import as_run, of_dtype, pair_runs, predicted_step
 from fxscope.passes.unfused import priced
@@ -237,7 +236,7 @@ def roof_of(
 def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> Graph:
     by_name = {node.name: node for node in graph.nodes}
     tf32 = multiplies_by_tf32(recording)
-    kernels = kernels_of_nodes(recording, graph.id)
+    kernels = index_of(recording).runs_of_node.get(graph.id, {})
     costed = (cost_of_node(node, by_name, limits, kernels.get(node.name, ()), tf32=tf32) for node in graph.nodes)
     return replace(graph, nodes=tuple(costed))
 

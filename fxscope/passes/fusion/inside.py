@@ -25,10 +25,7 @@ def decisions(
             rest = tuple(node for node in call.nodes if node != name)
             result.append(one_kernel(call, (name,), rest, "folded", Reason("folded", {"kernel": call.handle})))
         members = members_of(call, slices)
-        if schedule is None or slices is None or not members:
-            result += untold(call)
-            continue
-        if not any(member.origins for member in members):
+        if schedule is None or slices is None or not any(member.origins for member in members):
             result += without_origins(call, members, schedule)
             continue
         for member in members:
@@ -69,30 +66,21 @@ def one_kernel(
     )
 
 
-def untold(call: KernelCall) -> list[Decision]:
-    """Without a schedule it is known that ops share a kernel, not how they came to."""
-    if len(call.nodes) < 2 or call.is_extern:
-        return []
-    reason = Reason("in_one_kernel", {"kernel": call.handle}, notes=("unknown_ways",))
-    return [one_kernel(call, call.nodes[:-1], call.nodes[-1:], None, reason)]
-
-
-def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule) -> list[Decision]:
-    """Files without a fusion log name no origins; what one scheduler node holds was inlined all the same, and what
-    several hold was joined.
+def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule | None) -> list[Decision]:
+    """Say of ops that share a kernel what is known without a fusion log: those of one scheduler node were inlined, those of
+    several were joined. Without a schedule it is not known how they came together.
     """
-    how: How | None = "inlined"
-    reason = Reason("inlined", {"node": members[0].name, "ops": len(call.nodes)})
-    if len(members) > 1:
-        names = {member.name for member in members}
-        joins = [item for item in schedule.attempts if item.fused and {*item.a, *item.b} <= names]
-        if not joins or len(call.nodes) < 2:
-            return untold(call)
-        ways = tuple(dict.fromkeys(item.how or "joined" for item in joins))
-        how = joins[-1].how
-        reason = Reason("joined", {"ways": ways, "count": len(members)}, notes=("unknown_ways",))
-    elif is_opaque(members[0]) or len(call.nodes) < 2:
+    if len(call.nodes) < 2 or call.is_extern or (len(members) == 1 and is_opaque(members[0])):
         return []
+    names = {member.name for member in members}
+    joins = [item for item in schedule.attempts if item.fused and {*item.a, *item.b} <= names] if schedule else []
+    how: How | None = None
+    reason = Reason("in_one_kernel", {"kernel": call.handle}, notes=("unknown_ways",))
+    if len(members) == 1:
+        how, reason = "inlined", Reason("inlined", {"node": members[0].name, "ops": len(call.nodes)})
+    elif joins:
+        how, ways = joins[-1].how, tuple(dict.fromkeys(item.how or "joined" for item in joins))
+        reason = Reason("joined", {"ways": ways, "count": len(members)}, notes=("unknown_ways",))
     return [one_kernel(call, call.nodes[:-1], call.nodes[-1:], how, reason)]
 
 
