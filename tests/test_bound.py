@@ -7,8 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.analysis.report import report
-from fxscope.model import Launch, Op, Recording, StepStats, StepTimes, Summary
+from fxscope.analysis import advice
+from fxscope.analysis.groups import KernelGroup
+from fxscope.analysis.report import compile_rows, report
+from fxscope.model import (
+    Compile,
+    Environment,
+    Gap,
+    KernelStats,
+    Launch,
+    Op,
+    Recording,
+    Step,
+    StepStats,
+    StepTimes,
+    Summary,
+    replace,
+)
 from fxscope.passes import bound
 from fxscope.readers.join import read_trace
 from fxscope.render import tables, terminal
@@ -109,8 +124,8 @@ LONG_IDLE = "Look at what the CPU does before k"
     ],
 )
 def test_cuda_graphs_are_advised_where_launches_make_the_device_idle(tmp_path, gaps_us, replayed, text, why):
-    advice = report(read_trace(trace_of(tmp_path / "t.json", gaps_us, replayed=replayed))).advice[0]
-    assert advice.text == text and why in advice.why
+    found = report(read_trace(trace_of(tmp_path / "t.json", gaps_us, replayed=replayed))).advice[0]
+    assert found.text == text and why in found.why
 
 
 @pytest.mark.parametrize(
@@ -145,3 +160,74 @@ def test_a_device_that_lags_behind_is_busy(tmp_path, kernel_us, ahead, wall_us, 
     assert idle == pytest.approx(wall_us - kernel_us)
     said = any(f"{ahead} device events were launched before the recording" in x.message for x in recording.problems)
     assert said == bool(ahead)
+
+
+@pytest.mark.parametrize(
+    ("step_us", "advised"),
+    [(10_000.0, True), (5_500.0, True), (2_000.0, False)],  # the profiled step: 10 ms, 8 of them in one gap
+)
+def test_gaps_of_a_step_that_the_profiler_slowed_down_much_are_not_those_of_others(step_us, advised) -> None:
+    steps = (
+        StepStats(step=0, name="", wall_us=10_000.0, device_busy_us=500.0, device_idle_us=9_500.0, num_launches=1),
+    )
+    gap = Gap(device=0, start_ns=0, duration_ns=8_000_000, step=0, after="k")
+    recording = Recording(
+        steps=(Step(index=0, name="s", start_ns=0, duration_ns=10_000_000),),
+        summary=Summary(steps=steps, bound="cpu", verdict="?", gaps=(gap,)),
+        launches=(Launch(id=0, name="k", category="kernel", step=0, start_ns=0, duration_ns=500_000),),
+        step_times=StepTimes(
+            count=3, when="after", total_us=3 * step_us, median_us=step_us, p5_us=1.0, p95_us=step_us, max_us=step_us
+        ),
+    )
+    assert any(item.text == LONG_IDLE for item in report(recording).advice) == advised
+
+
+@pytest.mark.parametrize(
+    ("device", "precision", "shape", "bound_by", "advised"),
+    [
+        ("NVIDIA H200", "highest", "float32 (64, 64)", "gpu", True),
+        ("NVIDIA H200", "high", "float32 (64, 64)", "gpu", False),
+        ("NVIDIA H200", None, "float32 (64, 64)", "gpu", False),
+        ("NVIDIA H200", "highest", "bfloat16 (64, 64)", "gpu", False),
+        ("NVIDIA H200", "highest", "float32 (64, 64)", "cpu", False),
+        ("AMD EPYC", "highest", "float32 (64, 64)", "gpu", False),
+    ],
+)
+def test_tf32_is_advised_for_float32_gemms_of_a_gpu_that_has_it(device, precision, shape, bound_by, advised) -> None:
+    recording = Recording(environment=Environment(device=device, float32_matmul_precision=precision))
+    made = report(recording)
+    group = KernelGroup(id="mm", label="mm", ops=("mm",), shape=shape, time_us=900.0)
+    made = replace(made, groups=(group,), step=replace(made.step, bound=bound_by, wall_us=1_000.0))
+    found = advice._precision_advice(recording, made)
+    assert [500 < (item.gain_us or 0.0) < 900 for item in found] == [True] * advised
+
+
+def test_layouts_that_cudnn_converts_are_advised_against() -> None:
+    kernels = tuple(
+        KernelStats(
+            name=name, category="kernel", count=4, total_us=us, mean_us=us / 4, min_us=1, max_us=us, share=us / 400
+        )
+        for name, us in (("void cudnn::ops::nchwToNhwcKernel<float>", 100.0), ("conv", 300.0))
+    )
+    recording = Recording(summary=Summary(kernels=kernels))
+    made = report(recording)
+    made = replace(made, step=replace(made.step, device_us=200.0, steps=2, bound="gpu"))
+    (found,) = advice._layout_advice(recording, made)
+    assert found.why == "cuDNN converts layouts in 2 kernels, 50.0 µs" and found.gain_us == 50.0
+    assert advice._layout_advice(Recording(), made) == []
+
+
+def test_the_guard_with_the_most_values_explains_the_recompiles() -> None:
+    reasons = [
+        "0/0: n.calls == 0  # train.py:7",
+        "0/1: n.calls == 1  # train.py:7\n0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0",
+        "0/2: tensor 'x' requires_grad mismatch. expected requires_grad=1\n0/1: n.calls == 1  # train.py:7",
+        "0/3: n.calls == 2  # train.py:7\n0/2: tensor 'x' requires_grad mismatch. expected requires_grad=1",
+        "tensor 'L['y']' dtype mismatch",  # as older versions of torch write it
+    ]
+    compiles = [Compile(compile_id=f"0/{number}", recompile_reason=text) for number, text in enumerate(reasons, 1)]
+    _, _, recompiles = compile_rows(Recording(compiles=tuple(compiles)))
+    assert {row.reason: row.count for row in recompiles} == {
+        "n.calls == 0 (train.py:7)": 4,
+        "tensor 'L['y']' dtype mismatch": 1,
+    }

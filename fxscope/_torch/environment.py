@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import sys
 from pathlib import Path
@@ -24,7 +25,15 @@ def environment() -> Environment:
         device=device,
         device_properties=properties,
         cuda=torch.version.cuda,
+        float32_matmul_precision=_float32_matmul_precision(),
     )
+
+
+def _float32_matmul_precision() -> str | None:
+    """Return the setting for GEMMs on a GPU; None where there is none, or where it was set for each backend."""
+    with contextlib.suppress(RuntimeError):
+        return torch.get_float32_matmul_precision() if torch.cuda.is_available() else None
+    return None
 
 
 def triton_version() -> str | None:

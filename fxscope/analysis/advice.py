@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 import shlex
-from statistics import median
 from typing import TYPE_CHECKING
 
+from fxscope import gpus
 from fxscope.analysis.traced_regions import is_compiled
 from fxscope.index import index_of
-from fxscope.model import WHOLE, Item
+from fxscope.model import WHOLE, Item, replace
+from fxscope.op_names import is_gemm
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, of_roof, percent
 
 if TYPE_CHECKING:
     from fxscope.analysis.report import Report, StepRow
-    from fxscope.model import Recording
+    from fxscope.model import Gap, Recording
 
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
 MAX_NAMES = 50  # characters of the names in a command
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
+_CONVERTS = re.compile(r"nchwToNhwc|nhwcToNchw")  # cuDNN's kernels that convert layouts
+_MOST_SLOWED = 2.0  # times a step without a profiler: the gaps of slower profiled steps are not those of the others
 HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
 
 
@@ -39,6 +42,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     failed, is_eager = _failure_advice(made), bool(recording.launches) and not is_compiled(recording)
     first = (failed or _eager_advice(made, idle)) if is_eager else []
     found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
+    found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
     library = next(
         (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN)), None
     )
@@ -113,14 +117,15 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
     index = index_of(recording)
     if recording.summary is None or not index.steps:
         return 0.0, None
-    scale = step.wall_us / median(index.wall_us) if step.wall_us and index.wall_us else 1.0
-    long = {number: [] for number in index.steps}
+    profiled = {item.step: item.wall_us for item in recording.summary.steps}
+    long: dict[int, list[Gap]] = {number: [] for number in index.steps}
     for gap in recording.summary.gaps:
-        if gap.step in long and gap.duration_ns * scale >= LONG_IDLE_NS:
-            long[gap.step].append(gap)
+        scale = min(1.0, (step.wall_us or 0.0) / (profiled.get(gap.step or 0) or 1.0))
+        if gap.step in long and gap.duration_ns * scale >= LONG_IDLE_NS and scale * _MOST_SLOWED >= 1.0:
+            long[gap.step].append(replace(gap, duration_ns=round(gap.duration_ns * scale)))
     gaps = sorted(long.values(), key=lambda same: sum(gap.duration_ns for gap in same))[len(long) // 2]
     longest = max(gaps, key=lambda gap: gap.duration_ns, default=None)
-    return sum(gap.duration_ns for gap in gaps) * scale / 1e3, longest.after if longest else None
+    return sum(gap.duration_ns for gap in gaps) / 1e3, longest.after if longest else None
 
 
 def _eager_advice(made: Report, idle: list[Advice]) -> list[Advice]:
@@ -173,6 +178,42 @@ def _failure_advice(made: Report) -> list[Advice]:
         after = guard or " ".join(row.hints[:1])
         return [Advice(text=text, why=f"it runs eagerly: {row.reason}{'. ' if after else ''}{after}")]
     return []
+
+
+def _precision_advice(recording: Recording, made: Report) -> list[Advice]:
+    """TF32, where float32 GEMMs take the time of a GPU that has it and the program did not ask for less precision."""
+    gpu = gpus.find(recording.environment.device)
+    rates = [gpu.matrix_rate(dtype) for dtype in ("float32", "tfloat32")] if gpu is not None else []
+    exact = recording.environment.float32_matmul_precision == "highest"
+    if made.step.bound == "cpu" or not exact or len(rates) < 2 or None in rates:
+        return []
+    slow, fast = (rate.value for rate in rates if rate is not None)
+    found = [
+        group.time_us or 0.0
+        for group in made.groups
+        if (group.shape or "").startswith("float32") and any(is_gemm(op) for op in group.ops)
+    ]
+    if not found:
+        return []
+    why = f"float32 GEMMs take {microseconds(sum(found))}; products then keep 10 bits of the mantissa"
+    return [
+        Advice(
+            text='torch.set_float32_matmul_precision("high") (TF32)', why=why, gain_us=sum(found) * (1 - slow / fast)
+        )
+    ]
+
+
+def _layout_advice(recording: Recording, made: Report) -> list[Advice]:
+    """Channels last, where cuDNN converts between layouts around its kernels."""
+    kernels = recording.summary.kernels if recording.summary is not None else ()
+    total = sum(item.total_us for item in kernels)
+    found = [item for item in kernels if _CONVERTS.search(item.name)]
+    if made.step.bound == "cpu" or not found or not made.step.device_us:
+        return []
+    time_us = sum(item.total_us for item in found) / total * made.step.device_us
+    number = sum(item.count for item in found) / max(1, made.step.steps + made.step.left_out)
+    why = f"cuDNN converts layouts in {counted(round(number), 'kernel')}, {microseconds(time_us)}"
+    return [Advice(text="memory_format=torch.channels_last (channels_last_3d in 3-D)", why=why, gain_us=time_us)]
 
 
 def quoted(name: str) -> str:

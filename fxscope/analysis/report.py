@@ -7,7 +7,7 @@ nothing. Times are µs per step, medians over the steps that count (`fxscope.ind
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
@@ -24,17 +24,18 @@ from fxscope.english import cudagraph_text
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import WHOLE, Item, Printed, encoded, replace
 from fxscope.passes import bound
-from fxscope.text import counted, listed
+from fxscope.text import counted, listed, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fxscope.model import Recording, Source
+    from fxscope.model import Compile, Recording, Source
 
 SCHEMA = "fxscope-report/1"
 BREAKS = {"step_unsupported": "a call in this line cannot be traced"}  # torch gives no other words
 WHOLE_RUN = "the whole run: no steps were recorded"
 NO_PLACE = "place not recorded"
+_VERSION = re.compile(r"^\d+/\d+: (.*)$", re.MULTILINE)  # a guard of one compiled version, in Dynamo's words
 
 
 class StepRow(Item, frozen=True, kw_only=True):
@@ -285,7 +286,8 @@ def step_basis(recording: Recording) -> str:
         return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}{when}"
     after = {"before": "before the profiled ones", "after": "after the profiled ones", "calls": "without a profiler"}
     median_of = "median of " if times.count > 1 else ""
-    return f"{median_of}{counted(times.count, 'step')} {after.get(times.when, '')}".rstrip()
+    slow = f"; 5 % take ≥ {microseconds(times.p95_us)}" if times.p95_us > 2 * times.median_us else ""
+    return f"{median_of}{counted(times.count, 'step')} {after.get(times.when, '')}".rstrip() + slow
 
 
 def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[KernelRow, ...]:
@@ -358,15 +360,39 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     breaks = [(item.break_source or item.source, item.break_reason, None) for item in every if item.break_reason]
     failures = [(item.source, item.failure, item.duration_us) for item in every if item.failure]
     recompiles = [
-        (item.source, item.recompile_reason, item.duration_us)
-        for item in every
-        if item.recompile_reason and not item.failure
+        (item.source, guard, item.duration_us)
+        for item, guard in zip(every, _changing_guards(every), strict=True)
+        if guard and not item.failure
     ]
+    broken = {(select.place(where), _lines(reason)[0]) for where, reason, _ in breaks}
+    failures = [item for item in failures if (select.place(item[0]), _said_of_failure(item[1])) not in broken]
     return (
         _compile_rows("break", breaks, lambda text: BREAKS.get(first := _lines(text)[0], first)),
-        _compile_rows("failure", failures, lambda text: re.sub("^Unsupported: (Dynamo )?", "", _lines(text)[0])),
-        _compile_rows("recompile", recompiles, guard_of),
+        _compile_rows("failure", failures, _said_of_failure),
+        _compile_rows("recompile", recompiles, lambda text: text),
     )
+
+
+def _said_of_failure(text: str) -> str:
+    return re.sub("^Unsupported: (Dynamo )?", "", _lines(text)[0])
+
+
+def _changing_guards(compiles: Iterable[Compile]) -> list[str | None]:
+    """Return for each recompile the guard that failed: of several, the one that had the most values at its place.
+
+    A recompile lists what failed in each version compiled before; a guard with two values alone explains two versions.
+    """
+    reasons = [item.recompile_reason or "" for item in compiles]
+    listed = [[guard_of(line) for line in _VERSION.findall(text) or _lines(text)[: bool(text)]] for text in reasons]
+    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    places = [select.place(item.source) or NO_PLACE for item in compiles]
+    for place, guards in zip(places, listed, strict=True):
+        for guard in guards:
+            values[place, re.sub(r"\d+", "#", guard)].add(guard)
+    return [
+        max(guards, key=lambda guard: len(values[place, re.sub(r"\d+", "#", guard)]), default=None)
+        for place, guards in zip(places, listed, strict=True)
+    ]
 
 
 def _compile_rows(
@@ -393,7 +419,7 @@ def _compile_rows(
 
 def guard_of(reason: str) -> str:
     """The guard that failed and its line, "s.flag == 2 (train.py:9)", of Dynamo's words."""
-    words = re.sub(r"^\d+/\d+: ", "", _lines(reason)[0])
+    words = _lines(reason)[0]
     guard, _, comment = words.partition("  # ")
     at = re.search(r"([\w.-]+\.py:\d+)", comment)
     return f"{guard.strip()} ({at[1]})" if at else guard.strip()

@@ -153,7 +153,7 @@ class Environment(Item, frozen=True, kw_only=True):
     device_properties: dict[str, Any] | None = None
     cuda: str | None = None
     target: str | None = None  # name of the simulated GPU
-    float32_matmul_precision: str | None = None  # of torch, while the plan was made
+    float32_matmul_precision: str | None = None  # of torch, for GEMMs on a GPU
 
 
 class Recording(Item, frozen=True, kw_only=True, dict=True):

@@ -154,7 +154,7 @@ def cost_of_call(
 
 
 def multiplies_by_tf32(recording: Recording) -> bool:
-    """Return whether the plan was made with `torch.set_float32_matmul_precision` at "high" or "medium"."""
+    """Return whether `torch.set_float32_matmul_precision` was "high" or "medium"."""
     return recording.environment.float32_matmul_precision in ("high", "medium")
 
 
@@ -227,7 +227,7 @@ def roof_of(
         bytes_per_second=num_bytes / seconds if seconds and num_bytes is not None else None,
         flops=flops,
         flops_per_second=flops / seconds if seconds and flops is not None else None,
-        share=floor / (seconds * 1e6) if seconds and floor is not None else None,
+        share=floor / (seconds * 1e6) if seconds and floor is not None and not uncounted else None,
         floor_us=floor,
         basis=basis,
     )
