@@ -82,8 +82,7 @@ class Change(Item, frozen=True, kw_only=True):
     subject: str
     a: float | None
     b: float | None
-    unit: Literal["count", "us", "bytes", "share"] = "count"
-    verdict: str | None = None  # for times
+    unit: Literal["count", "us", "bytes"] = "count"
 
 
 class OpChange(Item, frozen=True, kw_only=True):

@@ -53,7 +53,6 @@ class Bracket(Item, frozen=True, kw_only=True):
 
     number: int
     time_us: float | None
-    bytes: float | None = None
 
 
 def short_reason(decision: Decision) -> str:

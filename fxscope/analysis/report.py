@@ -84,7 +84,6 @@ class KernelRow(Item, frozen=True, kw_only=True):
     roof: float | None = None
     groups: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
-    attributed: bool = True
 
 
 class CompileRow(Item, frozen=True, kw_only=True):
@@ -312,7 +311,6 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
                 else None,
                 groups=tuple(group.id for group in same),
                 calls=tuple(call for group in same for call in group.calls),
-                attributed=all(group.attributed for group in same),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-(row.time_us or 0.0), -row.launches, row.label)))

@@ -343,10 +343,7 @@ class _Reading:
             collectives=collectives,
             plan=self.plan(windows),
             coverage=DigestCoverage(
-                num_events=len(trace),
-                num_device_events=len(self.device),
-                num_collectives=len(collectives.kind),
-                incomplete=trace.incomplete,
+                num_events=len(trace), num_collectives=len(collectives.kind), incomplete=trace.incomplete
             ),
             problems=tuple(self.problems),
         )

@@ -109,7 +109,6 @@ class DigestCoverage(Item, frozen=True, kw_only=True):
     """The part of the trace that the digest uses."""
 
     num_events: int
-    num_device_events: int
     num_collectives: int
     incomplete: bool = False  # the trace is damaged: some events are not there, so the rank is not compared
 
@@ -181,7 +180,6 @@ class PlanGroup(Item, frozen=True, kw_only=True):
     signature: str
     ranks: tuple[int, ...]
     num_kernels: int  # launches a step
-    num_distinct: int
     cause: Cause | None = None  # kind of difference; None: at most launch configurations, which each rank tunes itself
     changes: tuple[PlanChange, ...] = ()
     num_changes: int = 0

@@ -80,7 +80,6 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
                 signature=plan.signature or "",
                 ranks=tuple(sorted(ranks)),
                 num_kernels=sum(item.most for item in plan.kernels),
-                num_distinct=len(plan.kernels),
                 cause=comparison.cause,
                 changes=comparison.changes[:MAX_CHANGES],
                 num_changes=len(comparison.changes),

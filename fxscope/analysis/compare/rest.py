@@ -31,7 +31,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
     both = side_a[0], side_b[0]
     planned = all(item.environment.target is not None and not item.launches for item in both)
     one_ran = len({bool(item.launches) for item in both}) > 1  # no calls of the one beside kernels of the other
-    rows: list[tuple[str, Callable[[Recording], float | None], Literal["count", "us", "bytes", "share"]]] = [
+    rows: list[tuple[str, Callable[[Recording], float | None], Literal["count", "us", "bytes"]]] = [
         ("device events per step", lambda r: per_step(r), "count"),
         ("kernels per step", lambda r: None if one_ran and not r.launches else per_step(r, *KERNELS), "count"),
         ("memsets per step", lambda r: per_step(r, "gpu_memset"), "count"),
