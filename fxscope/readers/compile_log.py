@@ -11,6 +11,7 @@ import json
 import re
 import textwrap
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -378,29 +379,13 @@ class _Log:
 _ENTRY = re.compile(r"^[VDIWEC]\d{4} .*\{")
 _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
 _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
-_CACHE = {
-    "fx_graph_cache_hit": "hit",
-    "fx_graph_cache_miss": "miss",
-    "fx_graph_cache_bypass": "bypassed",
-    "aotautograd_cache_hit": "hit",
-}
-_GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = {  # entry → end of the graph's id, stage, direction
-    "dynamo_output_graph": ("pre_grad", "pre_grad", None),
-    "exported_program": ("pre_grad", "pre_grad", None),
-    "aot_joint_graph": ("joint", "joint", None),
-    "aot_forward_graph": ("forward", "forward", "forward"),
-    "aot_backward_graph": ("backward", "backward", "backward"),
-    "aot_inference_graph": ("inference", "forward", "inference"),
-}
-_INDUCTOR = {  # entry → field of `InductorGraph`; torch has named the last graph before lowering in three ways
-    "after_post_grad_graph": "post_grad",
-    "after_recompile_post_grad": "post_grad",
-    "inductor_post_grad_graph": "post_grad",
-    "inductor_output_code": "code",
-    "graph_dump": "code",
-    "inductor_provenance_tracking_node_mappings": "mappings",
-    "inductor_triton_kernel_to_post_grad_nodes": "mappings",
-}
+_ENTRIES = json.loads((resources.files("fxscope") / "data" / "log_entries.json").read_text(encoding="utf-8"))
+_CACHE: dict[str, str] = _ENTRIES["cache"]
+_GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = _ENTRIES[
+    "graphs"
+]  # → end of the graph's id, stage, direction
+# → field of `InductorGraph`; torch has named the last graph before lowering in three ways.
+_INDUCTOR: dict[str, str] = _ENTRIES["inductor"]
 
 
 def _fields(name: str, payload: str) -> dict[str, Any]:

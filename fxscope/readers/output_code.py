@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.dtypes import long_dtype
 from fxscope.errors import NOT_PYTHON
+from fxscope.kernel_names.tables import tables
 from fxscope.model import BufferAccess, CodeLines, KernelCall, replace
 from fxscope.op_names import split_joined, table
 from fxscope.passes.flops import total
@@ -98,18 +99,7 @@ _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What looks like an op's fallback and launches nothing.
 _NO_KERNEL = re.compile(r"(?:torch\.ops\.inductor|inductor_ops)\.(?:_alloc_from_pool|_reinterpret_tensor)$")
-TRITON_KINDS: dict[str, CallType] = {
-    "pointwise": "triton_pointwise",
-    "reduction": "triton_reduction",
-    "persistent_reduction": "triton_persistent_reduction",
-    "cooperative_reduction": "triton_reduction",
-    "template": "triton_template",
-    "fixed_config": "triton_template",
-    "foreach": "triton_foreach",
-    "split_scan": "triton_scan",
-    "user_autotune": "user_triton",
-    "persistent_reduction_mix_order": "triton_persistent_reduction",
-}
+TRITON_KINDS: dict[str, CallType] = tables()["triton_kinds"]  # of triton_heuristics
 
 _BUFFER = re.compile(r"^(buf|arg|primals|tangents|_tensor|constant|fwd_rng|bwd_rng)")
 # Triton kernels of which all work stands in one function, as loops over its arguments.
