@@ -56,7 +56,8 @@ class KernelGroup(Item, frozen=True, kw_only=True):
     order: int = 0  # place in the step, by the first launch
     launches: float = 0  # per step
     time_us: float | None = None
-    about: Literal["", "~", "≥ "] = ""  # what stands before the time: "~" predicted, "≥ " a lower bound
+    predicted: bool = False  # time_us is a plan's
+    is_lower_bound: bool = False  # … and of its calls only lower bounds are known
     share: float | None = None  # of the step's device time
     roof: float | None = None  # share of the nearer roof, by time; None where a place has none
     shape: str | None = None  # "float32 (32, 64) (64, 256)"
@@ -64,6 +65,15 @@ class KernelGroup(Item, frozen=True, kw_only=True):
     calls: tuple[str, ...] = ()
     nodes: tuple[tuple[str, str], ...] = ()  # (graph, node)
     attributed: bool = True  # whether the op that launched it is known
+
+    @property
+    def about(self) -> str:
+        """What stands before the time."""
+        return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
+
+
+def about(*, predicted: bool, is_lower_bound: bool) -> str:
+    return "≥ " if is_lower_bound else "~" if predicted else ""
 
 
 class PlaceFacts(NamedTuple):
@@ -461,7 +471,7 @@ def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
     timed = {call.id for call in recording.calls if call.timing}
     predicted = {call.id for call in recording.calls if call.estimated_range_us is not None}
     return [
-        replace(group, about="~" if not predicted.isdisjoint(group.calls) else "≥ ")
+        replace(group, predicted=True, is_lower_bound=predicted.isdisjoint(group.calls))
         if timed.isdisjoint(group.calls)
         else group
         for group in found

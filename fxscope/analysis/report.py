@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from fxscope import gpus
 from fxscope.analysis import select, traced_regions
 from fxscope.analysis.advice import Advice, advise, next_commands
-from fxscope.analysis.groups import KernelGroup, Phase, groups, pattern
+from fxscope.analysis.groups import KernelGroup, Phase, about, groups, pattern
 from fxscope.analysis.missed import Bracket, MissedRow, missed_rows
 from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
@@ -62,7 +62,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     @property
     def about(self) -> str:
         """What stands before a time."""
-        return "≥ " if self.is_lower_bound else "~" if self.predicted else ""
+        return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
 
     @property
     def is_whole(self) -> bool:
@@ -260,7 +260,7 @@ def _planned_step(recording: Recording) -> StepRow:
     planned = recording.predicted
     device_us = planned.device_us if planned else total_us(groups(recording))
     wall = sum(planned.wall_range_us) / 2 if planned and planned.wall_range_us else None
-    is_lower_bound = device_us is not None and all(group.about == "≥ " for group in groups(recording))
+    is_lower_bound = device_us is not None and all(group.is_lower_bound for group in groups(recording))
     return StepRow(
         wall_us=wall,
         basis=f"lower bound: {_why_no_prediction(recording)}" if is_lower_bound else "predicted: nothing ran",

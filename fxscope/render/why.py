@@ -90,7 +90,7 @@ def verdict(recording: Recording, item: Same, name: str, width: int) -> list[str
         )
     costs: list[str] = []
     if group is not None and group.time_us is not None:
-        bound = "at least " if group.about == "≥ " else ""
+        bound = "at least " if group.is_lower_bound else ""
         costs.append(f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the device time)")
     if call is not None and call.roof is not None and call.roof.share is not None:
         costs.append(f"{of_roof(call.roof.share)}{f', {call.roof.bound}-bound' if call.roof.bound else ''}")

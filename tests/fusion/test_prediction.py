@@ -12,6 +12,7 @@ import pytest
 
 from fxscope import cli, gpus
 from fxscope.analysis.compare import compare
+from fxscope.analysis.report import step_row
 from fxscope.gpus import fitting
 from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, measured_of, predict, time_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
@@ -85,15 +86,17 @@ def test_a_prediction_lies_in_its_interval_and_says_what_it_stands_on():
 
 def test_a_gpu_that_nothing_was_measured_on_has_bounds_and_says_so():
     assert predict(gpus.load("a100"), GEMM) == "nothing was measured on the a100"
-    works = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="extern", device="cuda:0", workload=GEMM)
-    call = cost(
-        Recording(
-            environment=Environment(target="a100"), calls=(replace(works, bytes_read=2**26, bytes_written=2**25),)
-        )
-    ).calls[0]
+    call = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="extern", device="cuda:0", workload=GEMM)
+    call = replace(call, bytes_read=2**26, bytes_written=2**25)
+    plan = cost(Recording(environment=Environment(target="a100"), calls=(call,)))
+    (call,) = plan.calls
     assert call.estimated_us == call.roof.floor_us > 0 and call.estimated_range_us is None
     assert call.estimated_basis.startswith("lower bound: 2.04 TB/s")
     assert call.estimated_basis.endswith("; no prediction: nothing was measured on the a100")
+    assert step_row(plan).is_lower_bound and step_row(plan).basis == "lower bound: nothing was measured on the a100"
+    assert step_row(replace(plan, environment=Environment(target="h200"))).basis.endswith(
+        "no call has a predicted time"
+    )
 
 
 @pytest.mark.parametrize("gpu", ["h200", "h100"])
