@@ -21,6 +21,7 @@ NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
 MAX_NAMES = 50  # characters of the names in a command
+MIN_LONG_IDLE = 0.2  # of a step: time in long gaps that is worth a look where the CPU is not the limit
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
 _CONVERTS = re.compile(r"nchwToNhwc|nhwcToNchw")  # cuDNN's kernels that convert layouts
 _MOST_SLOWED = 2.0  # times a step without a profiler: the gaps of slower profiled steps are not those of the others
@@ -76,11 +77,13 @@ def _no_advice(recording: Recording, made: Report) -> list[Advice]:
 def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
     """Advise CUDA graphs where the device waits for the CPU, unless most of the idle time is too long for launches."""
     step = made.step
-    if step.bound != "cpu" or not step.idle_us or step.on_cpu:
+    if step.bound == "gpu" or not step.idle_us or step.on_cpu:
         return []
     whole = [item.name for item in recording.steps] == [WHOLE]
     idle = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if whole else 'each step'}"
     long_us, after = _long_idle(recording, step)
+    if step.bound != "cpu" and (whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
+        return []
     replayed = (made.cuda_graphs.share or 0.0) >= 0.5 or (made.cuda_graphs.state == "on" and is_compiled(recording))
     if long_us > step.idle_us / 2:
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
@@ -93,6 +96,8 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
     elif (eager := _eager_share(recording, made)) > 0.5:
         text = "Compile the ops that run eagerly"
         why = f"{idle}, and {percent(eager)} of the launches are theirs"
+    elif made.serving is not None:
+        text, why = "Let the engine replay CUDA graphs in these passes", idle
     else:
         text = (
             'mode="reduce-overhead" (CUDA graphs)'

@@ -197,7 +197,7 @@ class Places:
             if not shape and op is not None and op.shapes is not None:
                 shape = op_tensors(op)
             self._known[key] = PlaceFacts(
-                label=optimizer_label(chain, ops) or label_of(ops),
+                label=optimizer_label(chain, ops) or collective_label(chain, ops) or label_of(ops),
                 ops=ops,
                 phase=phase,
                 modules=modules_of(inside) if phase != "optimizer" else (),
@@ -216,7 +216,7 @@ class Places:
             ops = (op_name(op.name),) if is_dispatched(op.name) else (kernel_label(op.name, name),)
             optimizer = optimizer_label(chain, ops)
             self._known[key] = PlaceFacts(
-                label=optimizer or label_of(ops),
+                label=optimizer or collective_label(chain, ops) or label_of(ops),
                 ops=ops,
                 phase=self.phase(op.graph, chain),
                 modules=(module,) if module and not optimizer else (),
@@ -229,6 +229,12 @@ def kernel_label(op: str, kernel: str) -> str:
     """Return what to call a kernel that no dispatched op launched: Triton kernels without their number."""
     name = without_graph_number(op if is_generated(op) else kernel)
     return re.sub(r"_\d+$", "", name) if is_generated(name) else kernel_name(name, 40)
+
+
+def collective_label(chain: Sequence[str], ops: Sequence[str]) -> str:
+    """ "nccl:all_reduce", the profiler's mark in what it records of a collective; "" for other ops."""
+    marks = [name for name in chain if name.startswith(("nccl:", "c10d::"))] if "record_param_comms" in ops else []
+    return marks[-1] if marks else ""
 
 
 def optimizer_label(chain: Sequence[str], ops: Sequence[str]) -> str:

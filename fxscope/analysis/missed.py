@@ -163,6 +163,8 @@ def _bracketed(
     recording: Recording, rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]]
 ) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
     """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
+    if not rows:
+        return (), ()
     from networkx import Graph, connected_components
 
     home: dict[object, int] = {}

@@ -200,6 +200,8 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     elif traced_regions.regions_of(recording):
         regions = {title.partition(",")[0] for title in traced_regions.regions_of(recording)}
         parts.append(counted(len(regions), "compiled region"))
+    elif traced_regions.runs_generated(recording):
+        parts.append("compiled, its graphs not recorded")
     if compiled and not traced_regions.is_compiled(recording):
         if failures:
             return f"{parts[0]}, none ran: {failures[0].reason} at {failures[0].where}"

@@ -33,7 +33,15 @@ def is_compiled(recording: Recording) -> bool:
     """Return whether a recorded or planned step runs compiled code."""
     compiled = index_of(recording).compiled
     runs = {item.compile_id: item.runs for item in recording.compiles}
-    return any(runs.get(item) != 0 for item in compiled) or bool(regions_of(recording))
+    return any(runs.get(item) != 0 for item in compiled) or bool(regions_of(recording)) or runs_generated(recording)
+
+
+_GENERATED = re.compile(r"triton_(poi|red|per|tem|for|split_scan)_|cpp_fused_")
+
+
+def runs_generated(recording: Recording) -> bool:
+    """Return whether a kernel has a name that Inductor gives: compiled code ran, although no compile was recorded."""
+    return any(map(_GENERATED.match, set(column(recording.launches, "name"))))
 
 
 def _regions(recording: Recording) -> dict[str, list[str]]:

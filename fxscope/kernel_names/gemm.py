@@ -232,6 +232,8 @@ def _generation(name: str) -> dict[str, Any] | None:
 
 
 def _split_k_reduce(name: str) -> dict[str, Any] | None:
+    if re.match(r"Cijk_\w+_PostGSU\d", name):
+        return {"family": "tensile", "role": "split_k_reduce", "split_k": True}
     if not re.search(r"(?i:split_?k_?(?:ping_?pong_?)?reduc)|ReduceSplitK", name):
         return None
     return {"family": "cutlass" if "cutlass" in name else "cublas", "role": "split_k_reduce", "split_k": True}
@@ -252,18 +254,26 @@ def _gemv(name: str) -> dict[str, Any] | None:
     return {"family": family, "role": "gemv"}
 
 
+_TENSILE = {"H": "float16", "B": "bfloat16", "S": "float32"}
+
+
 def _tensile(name: str) -> dict[str, Any] | None:
     """Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI16x16x16x1_…: A(i,l), B(l,j) read plainly are N, N."""
     found = re.search(r"Cijk_A(ilk|lik)C?_B(ljk|jlk)C?_", name)
     if not found:
         of_tensile = re.search(r"\bTensile\b|^Custom_Cijk|tensile", name)
         return {"family": "tensile", "role": "gemm"} if of_tensile else None
+    types = re.search(
+        r"_([HBS])([HBS])S_BH?(?=_)", name
+    )  # of the operands, of the result; products are summed in float32
+    operand, out = (_TENSILE[letter] for letter in types.groups()) if types else (None, None)
     isa = re.search(r"_ISA([0-9a-c]+)(?=[_.]|$)", name) or re.search(r"_gfx(\w+)", name)
     return {
         **_sized("tensile", "", *_words(re.search(r"_MT(\d+)x(\d+)x(\d+)", name), 3)),
         # ISA90a is written 90a, ISA942 942; ISA9010 (9, 0, 10) is 90a.
         "arch": f"gfx{'90a' if isa[1] == '9010' else isa[1]}" if isa and isa[1].strip("0") else None,
         "layout": ("N" if found[1] == "ilk" else "T") + ("N" if found[2] == "ljk" else "T"),
+        "dtypes": dtypes(operand, operand, out, "float32" if types else None),
     }
 
 

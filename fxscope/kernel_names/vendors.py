@@ -123,7 +123,8 @@ def rocm(name: str) -> dict[str, Any] | None:
     """Composable Kernel and MIOpen; Tensile is with the GEMMs."""
     low = name.lower()
     if re.search(r"\bck(?:_tile)?::", cpp.normalize(name)) or name.startswith("kernel_gemm_xdl"):
-        return {"family": "ck", "role": role("ck", low) or "other"}
+        does = role("ck", low) or "other"
+        return {"family": "ck", "role": does, **(direction("ck", low) if does == "convolution" else {})}
     if "triton" in low or not _MIOPEN.search(name):
         return None
     does = role("miopen", low)

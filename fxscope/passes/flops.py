@@ -7,6 +7,7 @@ what does not happen: the weight's gradient of a grouped convolution as if its g
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -143,15 +144,19 @@ def operands(node: Node, by_name: Mapping[str, Node]) -> Operands:
     found: Operands = []
     for text in split(node.arguments):
         outputs = by_name[text].outputs if text in by_name else ()
-        printed = _TENSOR.fullmatch(text)
-        if len(outputs) == 1:
-            found.append(outputs[0])
-        elif printed:
-            stride = read_sizes(printed[3]) if printed[3] else None
-            found.append(TensorMeta(shape=read_sizes(printed[2]), dtype=printed[1], stride=stride))
-        elif not re.match(r"\w+ ?=", text):
-            found.append(text)
+        item = outputs[0] if len(outputs) == 1 else _operand(text)
+        if item is not None:
+            found.append(item)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _operand(text: str) -> TensorMeta | str | None:
+    """A printed argument; `None` of one by keyword."""
+    if printed := _TENSOR.fullmatch(text):
+        stride = read_sizes(printed[3]) if printed[3] else None
+        return TensorMeta(shape=read_sizes(printed[2]), dtype=printed[1], stride=stride)
+    return None if re.match(r"\w+ ?=", text) else text
 
 
 def operands_of_op(op: Op) -> Operands:

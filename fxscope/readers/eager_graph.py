@@ -88,10 +88,14 @@ def _graph_and_nodes(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph
 
 def arguments_of(op: Op) -> str:
     """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
+    return _arguments(op.shapes or (), op.strides or (), op.dtypes or (), op.concrete_inputs or ())
+
+
+@lru_cache(maxsize=4096)  # layers and steps call with the same
+def _arguments(shapes: tuple[Any, ...], *others: tuple[Any, ...]) -> str:
     parts: list[str] = []
-    shapes: tuple[Any, ...] = op.shapes or ()
-    columns = (shapes, op.strides or (), op.dtypes or (), op.concrete_inputs or ())
-    for shape, stride, dtype, value in itertools.islice(itertools.zip_longest(*columns, fillvalue=""), len(shapes)):
+    columns = itertools.zip_longest(shapes, *others, fillvalue="")
+    for shape, stride, dtype, value in itertools.islice(columns, len(shapes)):
         if isinstance(shape, tuple) and (shape or dtype not in ("", "Scalar", "ScalarList")) and not value:
             parts.append(
                 f"{dtype}[{','.join(map(str, shape))}]" + (f" strides ({','.join(map(str, stride))})" if stride else "")

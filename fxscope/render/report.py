@@ -235,11 +235,11 @@ def serving(found: Serving, width: int, *, everything: bool) -> list[str]:
         if row.phase is None and not everything and row.time_us < total / 50:
             continue
         batch = [counted(row.requests, "request"), *([counted(row.tokens, "token")] if row.tokens else [])]
-        graphs = row.layout + (f" ({counted(row.replays, 'replay')})" if row.replays else "")
+        graphs = counted(row.replays, row.layout.removesuffix("s")) if row.replays else row.layout
         words = [counted(row.passes, "pass", "passes"), ", ".join(batch), graphs] if row.phase else ["", "", ""]
-        rows.append([row.phase or "outside", *words, microseconds(row.time_us), percent(row.time_us / total)])
+        rows.append([row.phase or "outside", microseconds(row.time_us), percent(row.time_us / total), *words])
     out = [f"Passes of {found.engine or 'a serving engine'}, device time"]
-    return out + [cut(f"  {line}", width) for line in aligned(rows, left={0, 1, 2, 3})]
+    return out + [cut(f"  {line}", width) for line in aligned(rows, left={0, 3, 4, 5})]
 
 
 def purposes(rows: Sequence[PurposeRow], width: int) -> list[str]:

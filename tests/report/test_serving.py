@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fxscope import cli
 from fxscope.analysis.report import report
 from fxscope.analysis.serving import parsed
+from fxscope.model import Recording
 from fxscope.readers.join import read_trace
 from fxscope.render import terminal
 
-if TYPE_CHECKING:
-    from pathlib import Path
+VENDORS = Path(__file__).parent.parent / "data" / "vendors"
 
 
 @pytest.mark.parametrize(
@@ -88,5 +90,54 @@ def test_phases_and_layouts(tmp_path: Path) -> None:
     )
     assert outside.time_us == 10
     text = terminal.render(recording)
-    assert "Passes of a serving engine, device time" in text and "full graph (1 replay)" in text
+    assert "Passes of a serving engine, device time" in text and "1 full graph" in text
     assert len(text.splitlines()) <= 40
+
+
+def test_a_replay_of_an_engine_that_compiles(capsys: pytest.CaptureFixture[str]) -> None:
+    path = VENDORS / "vllm_replay.json.gz"
+    recording = read_trace(path)
+    assert report(recording).contents == "compiled, its graphs not recorded"
+    text = terminal.render(recording)
+    (row,) = (line for line in text.splitlines() if line.startswith("  mixed"))
+    assert "156.1 ms  100 %" in row and row.endswith("25 piecewise graphs")
+    assert cli.main(["why", str(path), "matmul_ogs_NNT_bf16xbf16"]) == 0
+    assert "the op that launched it is not known; 24 launches" in " ".join(capsys.readouterr().out.split())
+
+
+def written(path: Path, events: list[tuple[str, str, float, float, dict[str, Any]]]) -> Recording:
+    """Read a trace of (category, name, start, duration, arguments)."""
+    places = {True: {"pid": 0, "tid": 7}, False: {"pid": 1, "tid": 1}}
+    full = [
+        {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "args": args, **places[cat == "kernel"]}
+        for cat, name, ts, dur, args in events
+    ]
+    path.write_text(json.dumps({"traceEvents": full}))
+    return read_trace(path)
+
+
+def test_a_collective_has_the_name_of_its_mark(tmp_path: Path) -> None:
+    events = [
+        ("cpu_op", "c10d::allreduce_", 0.0, 90.0, {"External id": 1}),
+        ("cpu_op", "record_param_comms", 1.0, 80.0, {"External id": 2}),
+        ("user_annotation", "nccl:all_reduce", 2.0, 70.0, {}),
+        ("cuda_runtime", "cudaLaunchKernelExC", 3.0, 5.0, {"correlation": 5}),
+        ("kernel", "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 20.0, 60.0, {"correlation": 5}),
+    ]
+    (row,) = report(written(tmp_path / "t.json", events)).kernels
+    assert row.label == "nccl:all_reduce"
+
+
+def test_a_long_gap_is_worth_a_look_where_no_side_is_the_limit(tmp_path: Path) -> None:
+    events: list[tuple[str, str, float, float, dict[str, Any]]] = []
+    for step in range(3):
+        at = 100_000.0 * step
+        events += [
+            ("user_annotation", f"ProfilerStep#{step}", at, 100_000.0, {}),
+            ("cpu_op", "aten::mm", at + 40_000, 100.0, {"External id": step + 1}),
+            ("cuda_runtime", "cudaLaunchKernel", at + 40_010, 10.0, {"correlation": step + 1}),
+            ("kernel", "gemm", at + 40_100, 59_000.0, {"correlation": step + 1}),
+        ]
+    found = report(written(tmp_path / "t.json", events))
+    assert found.step.bound not in ("cpu", "gpu")
+    assert found.advice[0].text == "Look at what the CPU does before mm"

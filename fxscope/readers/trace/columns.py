@@ -80,7 +80,8 @@ class Trace:
     def _texts(self, spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
         """Yield (row, text) of (begin, length, row) in the texts of arguments."""
         if self.args is not None:
-            yield from ((row, bytes(self.args[at : at + length])) for at, length, row in spans)
+            view = memoryview(self.args)
+            yield from ((row, bytes(view[at : at + length])) for at, length, row in spans)
             return
         window, begin = b"", 0
         with contextlib.ExitStack() as stack:
