@@ -251,8 +251,10 @@ def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Re
 
     files = [Path(name).name for name in names]
     out: list[Recording] = []
-    for recording, name, file in zip(recordings, names, files, strict=True):
-        shown = file if files.count(file) == 1 else name
+    parts = [Path(name).parts for name in names]
+    for recording, name, file, mine in zip(recordings, names, files, parts, strict=True):
+        differing = [part for part in mine if not all(part in others for others in parts)]
+        shown = file if files.count(file) == 1 else "/".join(differing) or name
         bare = recording.title in (Path(name).stem, shown)
         out.append(replace(recording, title=legible(shown if bare else f"{recording.title} ({shown})")))
     return out

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fxscope.analysis.check import check
-from fxscope.analysis.compare import compare, kind_of, like_with_like
+from fxscope.analysis.compare import compare, kind_of, like_with_like, rows
 from fxscope.analysis.compare.assign import Aligned, assign, work
 from fxscope.analysis.compare.order import common as in_order
 from fxscope.analysis.compare.rows import change_rows
@@ -511,6 +511,14 @@ def test_kernels_collapse_only_into_what_runs_all_of_their_ops() -> None:
     assert kind_of([fused, fused], [fused]) == "collapsed"
     assert kind_of([fused, other], [fused]) == "replaced"
     assert kind_of([fused], [fused, other]) == "replaced"
+
+
+def test_a_gemm_whose_memset_is_gone_is_replaced() -> None:
+    memset = KernelUse(position=0, kernel="Memset (Device)", category="gpu_memset", ops=("mm",))
+    a, b = (KernelUse(position=1, kernel=name, category="kernel", ops=("mm",)) for name in ("gemm_a", "gemm_b"))
+    assert rows.change_word(KernelMatch(kind="collapsed", a=(memset, a), b=(b,))) == "replaced"
+    assert rows.change_word(KernelMatch(kind="collapsed", a=(a, b), b=(b,))) == "merged"
+    assert rows.without_memsets([memset, a]) == [a] and rows.without_memsets([memset]) == [memset]
 
 
 def test_real_captures_liger_is_aligned_by_place() -> None:

@@ -84,8 +84,8 @@ def _row(alike: Sequence[KernelMatch]) -> ChangeRow:
         ops_of(first.a),
         ops_of(first.b),
         together(sorted({module for match in alike for module in _modules(match)}), len(alike)),
-        sum(use.runs for use in a),
-        sum(use.runs for use in b),
+        sum(use.runs for use in without_memsets(a)),
+        sum(use.runs for use in without_memsets(b)),
         _total_us(a),
         _total_us(b),
         tuple(alike),
@@ -110,7 +110,15 @@ def change_word(match: KernelMatch) -> str:
         return "fused"
     if match.kind == "replaced" and max(len(match.a), len(match.b)) > 1:
         return "regrouped"
+    a, b = ([use.kernel for use in without_memsets(side)] for side in (match.a, match.b))
+    if match.kind in ("collapsed", "split") and len(a) == len(b) == 1 and a != b:
+        return "replaced"
     return {"same": "kept", "collapsed": "merged"}.get(match.kind, match.kind)
+
+
+def without_memsets(uses: Sequence[KernelUse]) -> Sequence[KernelUse]:
+    """The kernels that do the work; the memsets where there is nothing else."""
+    return [use for use in uses if use.category != "gpu_memset"] or uses
 
 
 def one_does_all(match: KernelMatch) -> bool:
