@@ -445,15 +445,16 @@ class InductorCapture:
         for node in graph.nodes:
             if node.op in ("placeholder", "output"):
                 continue
+            # The partitioner and Inductor's passes keep a node that they do not replace, and its name with it. What they
+            # take away (`alias`) may leave its ancestry at the node whose result is used in its place.
+            kept = [known for known, names in earlier.items() if not known.endswith(":pre_grad") and node.name in names]
+            for candidate in kept:
+                self._link(candidate, node.name, graph_id, node.name, "name")
             for name, identity in live.ancestry(node.meta):
                 # The graph of a pattern's replacement is not known, and its names are its own.
                 candidate = self._fx_graphs[identity][0] if identity in self._fx_graphs else None
-                if candidate is not None and name in earlier.get(candidate, ()):
+                if candidate is not None and candidate not in kept and name in earlier.get(candidate, ()):
                     self._link(candidate, name, graph_id, node.name, "from_node")
-            # The partitioner and Inductor's passes keep a node that they do not replace, and its name with it.
-            for candidate, names in earlier.items():
-                if not candidate.endswith(":pre_grad") and node.name in names:
-                    self._link(candidate, node.name, graph_id, node.name, "name")
 
     def _link(self, from_graph: str, from_name: str, to_graph: str, to_name: str, evidence: Any) -> None:
         key = (from_graph, from_name, to_graph, to_name)

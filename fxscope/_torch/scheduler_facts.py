@@ -23,6 +23,7 @@ from fxscope.model import (
     SchedulerNode,
     replace,
 )
+from fxscope.op_names import expected_nature
 from fxscope.passes.footprint import footprint, number
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any], bool]]"
 # Scheduler nodes → line of their kernel → its text, and the graph's node that it computes
 Lines: TypeAlias = "dict[tuple[str, ...], dict[int, tuple[str, str]]]"
 
+_WHOLE = ("template", "user_triton", "extern", "fallback", "view")  # types of nodes that are one op each
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
 
 # Inductor's switches that bear on fusion. Those that this torch lacks are left out.
@@ -152,7 +154,11 @@ def type_of(node: Any) -> str:
         return "nop"
     if node.is_extern():
         operation = {type(item.node).__name__ for item in node.get_nodes()}
-        if "MultiOutput" in operation:
+        is_item = "MultiOutput" in operation
+        kernel: Any = node.node.inputs[0] if is_item else node.node
+        if expected_nature(str(getattr(kernel, "op_overload", ""))) == "view":  # of a dtype, of complex numbers
+            return "view"
+        if is_item:
             return "multi_output"
         if "UserDefinedTritonKernel" in operation:
             return "user_triton"
@@ -281,7 +287,7 @@ def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
     members = [member for group in scheduler.nodes for member in group.get_nodes()]
     members = [member for member in members if type_of(member) not in ("nop", "multi_output")]
     told = {member.get_name(): tap.ran(member, graph) for member in members}
-    whole = {item.get_name() for item in members if type_of(item) in ("template", "user_triton", "extern", "fallback")}
+    whole = {item.get_name() for item in members if type_of(item) in _WHOLE}
     own = {item for name in whole for item in told[name] or ()}
     computing = own | {item for found in told.values() for item, computes in (found or {}).items() if computes}
     result: Executed = {}

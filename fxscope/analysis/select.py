@@ -384,7 +384,7 @@ def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], reco
                 if node.op == "placeholder"
                 else f"is what {graph.id} returns"
                 if node.op == "output"
-                else f"is a node of {graph.id}: nothing that ran is known to stem from it"
+                else f"is a node of {graph.id}: {node.kind}, {node.reason}"
             )
             return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
     known = {key for sort, table in tables.items() if selector.may_be(sort) for key in table}

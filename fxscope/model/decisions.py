@@ -21,7 +21,7 @@ class SchedulerNode(Item, frozen=True, kw_only=True):
     """One operation as Inductor's scheduler saw it, before or after joining (`group` says with which others)."""
 
     name: str  # "op2"
-    type: str  # "pointwise", "reduction", "template", "extern", "user_triton", "foreach", "nop", "multi_output", …
+    type: str  # "pointwise", "reduction", "template", "extern", "user_triton", "foreach", "nop", "view", …
     kernel: str | None = None  # an extern's kernel, such as "extern_kernels.mm"
     group: int  # position of its group in the final schedule; members of one group were fused
     origins: tuple[str, ...] = ()  # post-grad nodes, in graph order

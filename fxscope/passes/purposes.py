@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.index import index_of
 from fxscope.model import KernelCall, Purpose, Recording, Schedule, replace
 from fxscope.op_names import MOVES, is_attention, is_collective, op_name, ops_of, out_of_place
+from fxscope.passes.slices import TRANSPARENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ class _Graph:
         self.readers = Counter(access.buffer for call in calls for access in call.reads or ())
         held = {name for call in calls for name in call.scheduler_nodes}
         for node in schedule.nodes:  # a branch or a loop is no call of its own
-            if node.name not in held and node.type not in ("nop", "multi_output"):
+            if node.name not in held and node.type not in TRANSPARENT:
                 self.readers.update(schedule.renames.get(access.buffer, access.buffer) for access in node.reads)
         self.calls = calls
         self.writers = {access.buffer: call for call in calls for access in call.writes or ()}
@@ -85,7 +86,7 @@ class _Graph:
         """The purpose of a call, and what its words are about."""
         ran = [self.nodes[name] for name in call.nodes if name in self.nodes]
         working = [node for node in ran if node.nature != "view"] or ran
-        members = [member for member in self._members(call) if member.type not in ("nop", "multi_output")]
+        members = [member for member in self._members(call) if member.type not in TRANSPARENT]
         if is_collective(call.kernel) or any(is_collective(node.target) for node in ran):
             return "collective", {"op": op_name(ran[0].target if ran else call.kernel)}
         if working and all(node.name in self.recomputed for node in working):

@@ -245,7 +245,7 @@ def aliases(schedule: Schedule) -> dict[str, str]:
     for new, old in schedule.renames.items():
         root[find(new)] = find(old)
     for node in schedule.nodes:
-        if node.type == "nop":
+        if node.type in ("nop", "view"):
             for write in node.writes:
                 for read in node.reads:
                     root[find(schedule.renames.get(read.buffer, read.buffer))] = find(write.buffer)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fxscope.model import BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode
 
 # Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
-TRANSPARENT = frozenset({"nop", "multi_output"})
+TRANSPARENT = frozenset({"nop", "multi_output", "view"})
 # What Inductor makes of the place in a tensor, besides what computes each element by itself.
 _OF_PLACES = frozenset("iota arange full scalar_tensor convert_element_type _to_copy where".split())
 # Their result depends on an operand's shape only.

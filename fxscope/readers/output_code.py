@@ -17,7 +17,7 @@ from fxscope.dtypes import long_dtype
 from fxscope.errors import NOT_PYTHON
 from fxscope.kernel_names.tables import tables
 from fxscope.model import BufferAccess, CodeLines, KernelCall, replace
-from fxscope.op_names import split_joined, table
+from fxscope.op_names import expected_nature, split_joined, table
 from fxscope.passes.flops import total
 from fxscope.passes.footprint import strided
 from fxscope.readers.triton_accesses import touched
@@ -99,6 +99,7 @@ _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What looks like an op's fallback and launches nothing.
 _NO_KERNEL = re.compile(r"(?:torch\.ops\.inductor|inductor_ops)\.(?:_alloc_from_pool|_reinterpret_tensor)$")
+_OPS = ("torch.ops.", "aten.", "inductor_ops.", "_quantized.", "prims.")
 TRITON_KINDS: dict[str, CallType] = tables()["triton_kinds"]  # of triton_heuristics
 
 _BUFFER = re.compile(r"^(buf|arg|primals|tangents|_tensor|constant|fwd_rng|bwd_rng)")
@@ -383,6 +384,9 @@ class _Walk:
                 self.assertion([*one, *value.args[3:]])
         elif function.startswith("empty_strided") or function == "reinterpret_tensor":
             self.allocation(function, value, results)
+        elif function.startswith(_OPS) and expected_nature(function) == "view":
+            if value.args:  # `view.dtype`, `view_as_complex`: no loops write it, and nothing is launched
+                self.same_memory(value.args[0], results)
         elif (name := self.subroutine(function)) is not None:
             self.enter(name)
         else:
@@ -393,8 +397,7 @@ class _Walk:
         if len(results) != 1:
             return
         if isinstance(value, ast.Name):
-            self.alias[results[0]] = value.id
-            self.memory[results[0]] = self.memory.get(value.id, value.id)
+            self.same_memory(value, results)
             if value.id in self.layout:
                 self.layout.setdefault(results[0], self.layout[value.id])
         elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
@@ -404,14 +407,19 @@ class _Walk:
                     writes = (*call.writes, BufferAccess(buffer=results[0]))
                     self.calls[position] = dataclasses.replace(call, writes=writes)
 
+    def same_memory(self, value: ast.expr, results: tuple[str, ...]) -> None:
+        """Keep that a name is another name of a buffer."""
+        if isinstance(value, ast.Name) and len(results) == 1:
+            self.alias[results[0]] = value.id
+            self.memory[results[0]] = self.memory.get(value.id, value.id)
+
     def allocation(self, function: str, call: ast.Call, results: tuple[str, ...]) -> None:
         if len(results) != 1:
             return
         if function == "reinterpret_tensor":
             self.layout[results[0]] = self.access(call)
-            if call.args and isinstance(call.args[0], ast.Name):
-                self.alias[results[0]] = call.args[0].id
-                self.memory[results[0]] = self.memory.get(call.args[0].id, call.args[0].id)
+            if call.args:
+                self.same_memory(call.args[0], results)
             return
         shape, stride = (_sizes(arg) for arg in call.args[:2]) if len(call.args) >= 2 else (None, None)
         dtype = ast.unparse(call.args[2]).removeprefix("torch.") if len(call.args) > 2 else None
@@ -429,7 +437,7 @@ class _Walk:
         access = BufferAccess(buffer=name, shape=_sizes(args[1]), stride=_sizes(args[2]))
         if self.calls:
             self.results[name] = access
-        if marked or name in self.inputs or not self.calls:
+        if marked or name in self.inputs or not (self.calls or name in self.alias):
             self.layout[name] = access
 
     def subroutine(self, function: str) -> str | None:
@@ -512,7 +520,7 @@ class _Walk:
             return function, "extern"
         if _NO_KERNEL.match(function):
             return None
-        if function.startswith(("torch.ops.", "aten.", "inductor_ops.", "_quantized.", "prims.")):
+        if function.startswith(_OPS):
             return function, "fallback"
         if function.endswith(".copy_") and function.count(".") == 1:
             return "aten.copy_", "fallback"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 
@@ -128,6 +130,31 @@ def test_a_node_names_the_pass_that_put_it_in_anothers_place() -> None:
     if hasattr(torch.fx.traceback, "NodeSourceAction"):  # else torch does not say it
         zeros = [node.replaced_by for node in nodes if node.target == "aten.full.default"]
         assert ("constant_fold_uniform_value",) in zeros
+
+
+def test_a_view_that_the_wrapper_calls_is_no_kernel_and_moves_nothing() -> None:
+    torch._dynamo.reset()
+    x = torch.arange(24).reshape(4, 6)
+    recording = fxscope.record(lambda x: (x.sin().view(torch.int32) * 2).view(torch.int64) - 1, x.float(), compile=True)
+    assert [call.type for call in recording.calls] == ["cpp"] * 3
+    assert not [call.untimed for call in recording.calls if call.untimed]
+    nodes = {node.name: node for node in recording.graph("0/0:inference:post_grad").nodes}
+    assert {nodes["view"].kind, nodes["view_1"].kind} == {"view"}
+    assert not [item for item in recording.decisions if item.reason_code == "fallback"]
+    # The sine is written to memory and read again by the product, through the view.
+    flows = {(item.a_call, item.b_call): item.saved_bytes for item in recording.decisions if item.verdict != "fused"}
+    assert flows == {(one.id, other.id): 2 * 4 * 24 for one, other in itertools.pairwise(recording.calls)}
+
+
+def test_what_a_pass_takes_away_is_not_what_stays() -> None:
+    """torch 2.13 gives the node in whose place an `alias` was used the ancestry of the alias."""
+    torch._dynamo.reset()
+    x = torch.ones(4, 8, requires_grad=True)
+    recording = fxscope.record(lambda x: torch.cumprod(x, 1).tanh().sum(), x, compile=True, backward=True)
+    joint = recording.graph("0/0:joint")
+    for node in joint.nodes:
+        if node.target == "aten.alias.default":
+            assert (node.kind, node.calls) == ("view", ()), node.reason
 
 
 @pytest.mark.slow

@@ -16,8 +16,8 @@ from tests.provenance.test_ran_in import differences
 from tests.provenance.unusual import PROGRAMS, TRAINED
 
 # Lines that ran and have no time: a branch or a loop hides how often each of several equal calls ran (two branches run one
-# kernel), or they launch nothing (`view_as_complex`).
-UNKNOWN = {"branch_taken": 1, "loop_with_products": 2, "two_branches": 2, "complex_numbers": 2}
+# kernel).
+UNKNOWN = {"branch_taken": 1, "loop_with_products": 2, "two_branches": 2}
 
 
 def recorded(name: str, path: Path) -> tuple[Recording, list[dict], Lines]:
