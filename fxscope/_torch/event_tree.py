@@ -25,7 +25,7 @@ from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
 from fxscope.index import COMPILING
 from fxscope.model import Item, Source, TensorMeta, replace
-from fxscope.op_names import BACKWARD_NODE, is_dispatched
+from fxscope.op_names import BACKWARD_NODE, is_dispatched, is_gemm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,10 @@ class SeenTensor(Item, frozen=True, kw_only=True):
 
 
 class SeenOp(Item, frozen=True, kw_only=True):
-    """One op that the dispatcher ran a kernel of its own for; what such a kernel calls is a part of it."""
+    """One op that the dispatcher ran a kernel of its own for; what such a kernel calls is a part of it.
+
+    An op that calls itself (under `vmap`, `jvp`, a mode) is none: what it calls has the shapes of what ran.
+    """
 
     position: int
     name: str  # "aten::addmm"
@@ -83,6 +86,7 @@ class _Raw:
         self.inputs, self.sequence = event.extra_fields.inputs, event.extra_fields.sequence_number
         self.around = around
         self.allocated: dict[int, None] = {}  # allocations that outlive the op, in order
+        self.hands_on = False  # it calls itself or another product: for a batch, a tangent, a mode, a wrapped tensor
 
 
 def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> dict[int, SeenOp]:
@@ -108,7 +112,7 @@ class EventTree:
         self.results = results
         self.ends_ns, self.num_cut = _cut(results)
         self._down(results.experimental_event_tree())
-        self.raws.sort(key=lambda raw: raw.start)
+        self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
 
     @property
     def only_root(self) -> int | None:
@@ -171,9 +175,14 @@ class EventTree:
             return around  # an annotation
         if around.root:
             self.calls.append((event.correlation_id, around.root.pop()))
-        if around.op is not None or not _has_own_kernel(name, event.overload_name, _device(event)):
+        outer = around.op
+        if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
+            outer.hands_on = True
+        if (outer is not None and not outer.hands_on) or not _has_own_kernel(name, event.overload_name, _device(event)):
             return around._replace(frame=None)
         raw = _Raw(event, around)
+        if outer is not None:
+            raw.sequence = outer.sequence if raw.sequence < 0 else raw.sequence
         self.raws.append(raw)
         return around._replace(op=raw, frame=None)
 
@@ -300,6 +309,10 @@ class _Identity:
 
     def _op(self, position: int, raw: _Raw) -> SeenOp:
         schema = getattr(live.overload(raw.name, raw.overload), "_schema", None)
+        values = self._concrete.get(raw.id, ())
+        # `vmap` and `jvp` call through the dispatcher's stack, which the profiler records as a whole: ours are on top.
+        below = 0 if schema is None else max(0, len(raw.inputs) - len(schema.arguments))
+        raw.inputs, values = raw.inputs[below:], values[below:]
         inputs: list[SeenTensor] = []
         mutates: list[int] = []
         impls: list[int] = []
@@ -308,7 +321,6 @@ class _Identity:
                 mutates.append(len(inputs))
             inputs.append(self._read(tensor))
             impls.append(tensor.impl_ptr)
-        values = self._concrete.get(raw.id, ())
         replayed = _replay(raw.name, raw.overload, tuple(_frozen(item) for item in raw.inputs), tuple(values))
         aliases = self._aliases(raw, schema, mutates, replayed)
         outputs = tuple(meta for meta, _ in replayed or ())

@@ -167,7 +167,7 @@ def products_of(call: KernelCall, graph: Mapping[str, Node], recording: Recordin
             continue
         everywhere = homes.get((call.graph, name), ())
         opaque = [home for home in everywhere if home.is_extern or home.type == "triton_template"]
-        if [home.id for home in opaque or everywhere] == [call.id]:
+        if {home.code.call or home.id for home in opaque or everywhere} == {call.code.call or call.id}:
             found.append(name)
     return found
 

@@ -148,3 +148,48 @@ def test_what_a_library_op_calls_for_itself_is_a_part_of_it() -> None:
     assert "aten::copy_" not in learned and "aten::expand" not in learned and '"aten::t"' in learned
     Recorded(recording).assert_kernels(1)
     assert check.check({"it": recording}, check.parse(learned, "learned")).passed
+
+
+def test_an_op_under_a_transform_has_the_shapes_of_what_ran() -> None:
+    """Five products of [1,8] × [8,4] run as one; a product and its derivative along a direction are three."""
+    x, w = torch.randn(5, 8), torch.randn(8, 4)
+    batched = fxscope.record(torch.vmap(lambda row, w: (row @ w).tanh(), (0, None)), x, w, steps=1, warmup=0)
+    nodes = {node.name: node for node in batched.graph("eager").nodes}
+    (product,) = (node for node in nodes.values() if node.flops)
+    assert (product.flops, product.target, product.inputs) == (2 * 5 * 8 * 4, "aten::mm", ("view", "w"))
+    both = fxscope.record(lambda x, t: torch.func.jvp(lambda x: x @ w, (x,), (t,)), x, x + 1, steps=1, warmup=0)
+    assert [node.flops for node in both.graph("eager").nodes if node.flops] == [320] * 3
+
+
+def test_calls_of_a_region_compiled_once_are_pairs_in_one_run_only() -> None:
+    torch._dynamo.reset()
+
+    @torch.compiler.nested_compile_region
+    def block(x, w):
+        return (x @ w).relu() + x
+
+    def program(x, w):
+        return block(block(block(x, w), w), w)
+
+    recording = fxscope.record(program, torch.ones(8, 8), torch.ones(8, 8), compile=True, steps=1, warmup=0)
+    products, loops = recording.calls[::2], recording.calls[1::2]
+    pairs = [(item.a_call, item.b_call) for item in recording.decisions if item.verdict != "fused"]
+    assert sorted(pairs) == [(a.id, b.id) for a, b in zip(products, loops, strict=True)]
+    assert [call.flops for call in products] == [2 * 8 * 8 * 8] * 3
+
+
+class Detaches(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.detach().view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+def test_an_autograd_function_that_only_makes_views_is_no_kernel() -> None:
+    x = torch.ones(8, requires_grad=True)
+    recording = fxscope.record(lambda x: Detaches.apply(x).sin(), x, steps=1, warmup=0, backward=True)
+    assert "aten::sin" in {launch.name for launch in recording.launches}
+    assert not [launch.name for launch in recording.launches if "Detaches" in launch.name]

@@ -12,7 +12,9 @@ from fxscope.passes.fusion import across, eager, inside, pairs
 from fxscope.passes.slices import OpSlices
 
 if TYPE_CHECKING:
-    from fxscope.model import Decision
+    from collections.abc import Iterable
+
+    from fxscope.model import Decision, KernelCall
 
 
 def fusion(recording: Recording) -> Recording:
@@ -25,10 +27,27 @@ def fusion(recording: Recording) -> Recording:
         known = index_of(recording).graphs.get(graph)
         slices = OpSlices(schedule, known, calls) if schedule is not None and known is not None else None
         found += inside.decisions(calls, schedule, slices, nodes_of.get(graph, {}))
-        found += pairs.decisions(calls, schedule, slices, known)
+        for run in runs(calls):
+            found += pairs.decisions(run, schedule, slices, known)
     found += across.decisions(recording)
     found += eager.decisions(recording)
     return replace(recording, decisions=tuple(sorted(found, key=rank)))
+
+
+def runs(calls: Iterable[KernelCall]) -> list[list[KernelCall]]:
+    """The calls of a graph, each of its runs by itself: a subgraph that is called again has the same lines, not the same
+    buffers.
+    """
+    found: list[list[KernelCall]] = [[]]
+    lines: set[tuple[int, int]] = set()
+    for call in calls:
+        if call.code.call in lines:
+            found.append([])
+            lines.clear()
+        if call.subgraph and call.code.call is not None:
+            lines.add(call.code.call)
+        found[-1].append(call)
+    return found
 
 
 def rank(decision: Decision, runs: float = 1) -> tuple[bool, float]:

@@ -12,7 +12,16 @@ import numpy as np
 from fxscope.errors import TraceError
 from fxscope.index import whole_steps
 from fxscope.model import WHOLE, Problem, Step
-from fxscope.op_names import MAY_COPY, expected_nature, is_convolution, may_multiply, op_name, out_of_place, table
+from fxscope.op_names import (
+    MAY_COPY,
+    expected_nature,
+    is_convolution,
+    is_dispatched,
+    may_multiply,
+    op_name,
+    out_of_place,
+    table,
+)
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest
 from fxscope.text import counted
@@ -296,7 +305,11 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     An op that hands its work on is none; one that calls others for a detail is one, with the time of all that is in it.
     """
     trace, name = kept.trace, kept.name
-    works = of_names(trace, name, _does_work) & (kept.category == t.CPU_OP)
+    is_op = kept.category == t.CPU_OP
+    calls = np.zeros(len(kept.rows), np.bool_)
+    calls[kept.parent[is_op & (kept.parent >= 0)]] = True
+    # The work of an autograd function in Python is that of its ops.
+    works = of_names(trace, name, _does_work) & is_op & (of_names(trace, name, is_dispatched) | ~calls)
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
     hands_on = np.zeros(len(kept.rows), np.bool_)
