@@ -404,7 +404,9 @@ class Recorder:
         assert self._capture is not None and self._session is not None
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording = self._of_traces(traces)
-        times = self._watch.times(self._num_calls) or _times_while_recording(recording)
+        times = self._watch.times(self._num_calls)
+        if times is None or times.median_us < _busy_us(recording):  # the CPU ran ahead: it timed launches, not steps
+            times = _times_while_recording(recording)
         recording = replace(
             recording,
             title=self._title,
@@ -575,6 +577,11 @@ def _read(path: Path) -> Recording:
     from fxscope.readers import trace
 
     return trace.recording(path)
+
+
+def _busy_us(recording: Recording) -> float:
+    steps = recording.summary.steps if recording.summary is not None else ()
+    return min((step.device_busy_us for step in steps), default=0.0)
 
 
 def _times_while_recording(recording: Recording) -> StepTimes | None:

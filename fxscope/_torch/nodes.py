@@ -238,8 +238,7 @@ def module_path(path: str) -> str:
     """A module's path as `named_modules()` has it: `L['self']._modules['layers'][0].mlp` → `layers.0.mlp`."""
     path = re.sub(r"^L\['[^']*'\]\.?", "", path)
     path = re.sub(r"^G\['([^']*)'\]", r"\1", path)
-    path = re.sub(r"^(\.?__closure__\[\d+\]\.cell_contents)+\.?", "", path)  # a function's variable
     path = re.sub(r"\.?_modules\[['\"]([^'\"]*)['\"]\]", r".\1", path)
     path = re.sub(r"getattr\((?:L\['[^']*'\])?\.?(.*?), ['\"]([^'\"]*)['\"]\)", r"\1.\2", path)
     path = re.sub(r"\[['\"]?([^'\"\]]*)['\"]?\]", r".\1", path)
-    return path.strip(".")
+    return re.sub(r"^(__closure__\.\d+\.cell_contents\.?)+", "", path.strip("."))  # a variable of a function

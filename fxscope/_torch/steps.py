@@ -42,6 +42,7 @@ COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 CAPTURE = "torch.cuda.graphs:CUDAGraph.capture_begin"
 REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
+CAPTURING = "the capture of a CUDA graph"
 OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
 _MOST_KEPT = 1_000_000  # durations
@@ -254,7 +255,9 @@ class StepWatch:
         self.num_steps += 1
         if self.ended_at is None:
             mark(STEP_ENDS)
-            if self.num_steps > 1 and self.num_compiles() > self._num_compiled:
+            if busy_with() == CAPTURING:
+                self._num_preparing = self.num_steps
+            elif self.num_steps > 1 and self.num_compiles() > self._num_compiled:
                 self._num_preparing += 1
             self._num_compiled = self.num_compiles()
             if self._num_wanted() <= 0:
@@ -324,7 +327,7 @@ def busy_with() -> str:
     if torch._C._current_graph_task_id() >= 0:
         return "a backward pass"
     if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
-        return "the capture of a CUDA graph"
+        return CAPTURING
     return ""
 
 
@@ -449,15 +452,19 @@ def _first_of_each_round(replayed: list[tuple[float, str]]) -> list[float]:
 
 
 def _chosen(spans: list[Span], ops: list[tuple[float, str]], compiles: list[float], keep: int) -> tuple[Span, ...]:
-    """Return the last `keep` steps of each kind, without those that compile; of a kind that always compiles, one."""
+    """Return the last `keep` steps of each common kind, without those that compile, and one of each other kind.
+
+    A kind is common that has at least half as many steps as the most frequent one: the median is then that of the program.
+    """
     starts = [start for start, _ in ops]
     of_a_kind: dict[tuple[str, ...], list[Span]] = {}
     for span in spans:
         kind = tuple(name for _, name in ops[bisect_left(starts, span.start) : bisect_left(starts, span.end)])
         if kind:
             of_a_kind.setdefault(kind, []).append(span)
+    most = max(map(len, of_a_kind.values()), default=0)
     chosen: list[Span] = []
     for same in of_a_kind.values():
         quiet = [span for span in same if not any(span.start <= start < span.end for start in compiles)]
-        chosen += quiet[-keep:] or same[-1:]
+        chosen += (quiet or same)[-keep if quiet and 2 * len(same) >= most else -1 :]
     return tuple(sorted(chosen))

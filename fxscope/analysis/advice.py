@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.report import Report, StepRow
     from fxscope.model import Gap, Recording
 
+BETWEEN_REPLAYS = "Look at what the CPU does between replays"
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
@@ -84,13 +85,12 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
     long_us, after = _long_idle(recording, step)
     if step.bound != "cpu" and (whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
         return []
-    replayed = (made.cuda_graphs.share or 0.0) >= 0.5 or (made.cuda_graphs.state == "on" and is_compiled(recording))
     if long_us > step.idle_us / 2:
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
         text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
         why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms, the longest there"
-    elif replayed:
-        text, why = "Look at what the CPU does between replays", idle
+    elif (made.cuda_graphs.share or 0.0) >= 0.5:
+        text, why = BETWEEN_REPLAYS, idle
     elif made.breaks and is_compiled(recording):
         return []
     elif (eager := _eager_share(recording, made)) > 0.5:

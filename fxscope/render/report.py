@@ -9,7 +9,7 @@ from fxscope.analysis.advice import quoted
 from fxscope.analysis.report import first_rows, others, report
 from fxscope.model import replace
 from fxscope.render import grid
-from fxscope.text import UNKNOWN, aligned, counted, listed, microseconds, num_bytes, percent, roof_share, shorten
+from fxscope.text import UNKNOWN, aligned, counted, faster_than_limit, listed, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -279,7 +279,7 @@ def place_within(text: str, width: int) -> str:
 
 def _numbers(row: KernelRow | KernelGroup) -> list[str]:
     launches = f"{row.launches:,.0f}" if row.launches == round(row.launches) else f"{row.launches:,.1f}"
-    roof = roof_share(row.roof) if row.roof is not None else ""
+    roof = "> 100 %" if faster_than_limit(row.roof) else percent(row.roof) if row.roof is not None else ""
     return [launches, microseconds(row.time_us), percent(row.share), roof]
 
 

@@ -131,5 +131,16 @@ def test_a_training_step_can_be_captured_and_its_replays_are_the_steps(num_warm_
         torch.cuda.synchronize()
     recording = recorder.recording
     if num_warm_up == 3:
-        assert {launch.cuda_graph is not None for launch in recording.launches} == {True}
-        assert recording.step_times is not None and recording.step_times.count >= 50
+        replayed = sum(launch.cuda_graph is not None for launch in recording.launches)
+        assert replayed > 0.9 * len(recording.launches) and len(recording.steps) >= 3
+
+
+def test_calls_that_return_before_the_device_is_done_are_not_timed_as_steps() -> None:
+    model = torch.nn.Sequential(*(torch.nn.Linear(4096, 4096) for _ in range(4))).cuda()
+    x = torch.randn(4096, 4096, device="cuda")
+    with torch.no_grad(), fxscope.record() as recorder:
+        for _ in range(60):
+            model(x)
+    recording = recorder.recording
+    busy_us = min(step.device_busy_us for step in recording.summary.steps)
+    assert recording.step_times is None or recording.step_times.median_us >= busy_us > 1000

@@ -184,6 +184,7 @@ def test_calls_of_one_model_after_others_are_steps() -> None:
         ("aaa", [], [0, 1, 2]),
         ("abababab", [], [1, 2, 3, 4, 5, 6]),
         ("aaaaaa", [1, 3], [0, 2, 4]),
+        ("aaabaaabaaaab", [], [7, 9, 10, 11]),  # one of a rare kind, as a step that logs
         ("aab", [0, 1, 2], [1, 2]),  # what a graph ran is known also where all its steps compile
     ],
 )
