@@ -89,4 +89,4 @@ class ModuleNames:
                 return None
             address, name = self._parts[address]
             names.append(name)
-        return ".".join(reversed(names))
+        return ".".join(name for name in reversed(names) if name != "_orig_mod")  # of `torch.compile`'s wrapper

@@ -410,6 +410,7 @@ def plan(
     replayed = [(start, name) for start, name in replays if start > captured]
     if len(replayed) >= REPEATS:
         edges = [*_first_of_each_round(replayed), ends]
+        ops = sorted([*ops, *replayed])  # a replay alone is a step, too
         num_calls = len(edges) - 1
         warmup = 1 if warmup is None else warmup
     elif len(step_ends) >= 2:

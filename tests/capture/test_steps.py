@@ -116,10 +116,11 @@ CAPTURED = [
 )
 def test_replays_of_a_graph_that_was_captured_by_hand_are_the_steps(replays, num_calls, begins) -> None:
     replayed = [(100.0 + 10 * number, name) for number, name in enumerate(replays)]
-    ops = [*CAPTURED, *((start + 5, "aten::copy_") for start, _ in replayed)]
-    found = plan(ops, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed, warmup=0, keep=10)
-    assert found.num_calls == num_calls
-    assert [span.start for span in (*found.kept, *found.others)] == begins
+    copies = [(start + 5, "aten::copy_") for start, _ in replayed]
+    for ops in (CAPTURED, [*CAPTURED, *copies]):
+        found = plan(ops, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed, warmup=0, keep=10)
+        assert found.num_calls == num_calls
+        assert [span.start for span in (*found.kept, *found.others)] == begins and found.kept
 
 
 def test_replays_before_the_last_call_of_the_model_are_parts_of_calls() -> None:
