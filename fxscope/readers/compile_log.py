@@ -242,6 +242,8 @@ class _Log:
         self._num_aot = 0
         self._run = 1  # between two resets of Dynamo
         self._started: set[str] = set()  # compile ids of this run
+        self._restarts: dict[str, tuple[str, Source]] = {}  # compile id → why Dynamo began it again, and of what
+        self._resumed: set[str] = set()  # functions that run on after a graph break
 
     def read(self) -> None:
         for entry, payload in _entries(self._path, self._collected):
@@ -267,6 +269,10 @@ class _Log:
                 graphs = self._collected.graphs
                 self._collected.graphs = [graph for graph in graphs if not graph.id.startswith(prefix)]
             self._entry(name, entry, payload, compile_id)
+        # Old logs have no entry for breaks. A restart alone is none: a function that resumes proves it.
+        if not any(item.break_reason for item in self._collected.compiles.values()):
+            for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
+                _compile(self._collected, compile_id, break_reason=reason, break_source=source)
 
     def _in_run(self, compile_id: str) -> str:
         return compile_id if self._run == 1 else f"r{self._run}/{compile_id}"
@@ -348,6 +354,12 @@ class _Log:
             failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
             message = failure.partition("\n")[0]
             self._collected.problems.append(Problem(where=f"compile {compile_id}", message=message))
+        function = str(metrics.get("co_name"))
+        if restarts := metrics.get("restart_reasons"):
+            place = Source(file=metrics.get("co_filename"), line=metrics.get("co_firstlineno"), function=function)
+            self._restarts[compile_id] = str(restarts[-1]).strip("'"), place
+        if function.startswith("torch_dynamo_resume_in_"):
+            self._resumed.add(function)
         dynamic = metrics.get("shape_env_guard_count")
         recompiled = metrics.get("recompile_reason")
         _compile(
