@@ -120,6 +120,11 @@ def home(recording: Recording, item: Same, call: KernelCall) -> str:
         return f"{call.handle} runs {labels.ops_words(ops)}" if len(ops) > 1 else f"own kernel, {call.handle}"
     mine = set(op_names.ops_of(nodes[name] for name in asked if name in nodes))
     others = [op for op in ops if op not in mine]
+    rejected = [end for one in item.decisions if one.verdict == "rejected" for end in one.ends if end.call == call.id]
+    apart = {name for end in rejected if not asked & set(end.nodes) for name in end.nodes}  # another loop of the call
+    if apart:
+        together = op_names.ops_of(nodes[name] for name in call.nodes if name in nodes and name not in apart)
+        others = [op for op in others if op in together]
     return f"fused with {listed(others, 4)} in {call.handle}" if others else f"runs in {call.handle}"
 
 

@@ -12,7 +12,7 @@ from fxscope.analysis.check import learn
 from fxscope.assertions import Recorded
 from fxscope.model import replace
 from fxscope.passes import attribute
-from fxscope.render import terminal
+from fxscope.render import terminal, why
 
 
 @torch.library.custom_op("who_ran::silu", mutates_args=())
@@ -193,3 +193,17 @@ def test_an_autograd_function_that_only_makes_views_is_no_kernel() -> None:
     recording = fxscope.record(lambda x: Detaches.apply(x).sin(), x, steps=1, warmup=0, backward=True)
     assert "aten::sin" in {launch.name for launch in recording.launches}
     assert not [launch.name for launch in recording.launches if "Detaches" in launch.name]
+
+
+@pytest.mark.cpp
+def test_ops_in_other_loops_of_a_c_function_are_not_called_fused() -> None:
+    def program(x):
+        y = torch.zeros(16, 8)
+        y[:8], y[8:] = x.exp(), x.tanh()
+        return y * 2, x.sum(1)
+
+    recording = fxscope.record(program, torch.ones(8, 8), compile=True, steps=1, warmup=0)
+    (call,) = recording.calls
+    answers = {name: why.words(recording, recording.why(name), width=200) for name in ("exp", "sum")}
+    assert answers["exp"].startswith(f"exp: fused with mul, tanh and zeros in {call.handle}")
+    assert answers["sum"].startswith(f"sum: runs in {call.handle}") and "loops of one C++ function" in answers["sum"]
