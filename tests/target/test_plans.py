@@ -142,23 +142,7 @@ def test_data_is_of_one_torch() -> None:
     assert Path(plans.REAL, "geglu", "real", "trace.json.gz").exists()
 
 
-def test_inputs_that_torch_2_14_asserts_in_one_call() -> None:
-    text = (
-        "class Runner:\n"
-        "    def call(self, args):\n"
-        "        arg0_1, arg1_1 = args\n"
-        "        assert_size_stride_grouped((arg1_1, arg0_1), ((64, 128, 768), (768, )), "
-        "((98304, 768, 1), (1, )), 'input')\n"
-        "        return (arg0_1, )\n"
-    )
-    assertions = output_code.parse(text).assertions
-    assert [(a.name, a.shape, a.stride) for a in assertions] == [
-        ("arg1_1", (64, 128, 768), (98304, 768, 1)),
-        ("arg0_1", (768,), (1,)),
-    ]
-
-
-def test_inputs_that_torch_2_12_asserts_between_calls() -> None:
+def test_calls_read_what_torch_2_12_asserts_between_calls() -> None:
     text = (
         "class Runner:\n"
         "    def call(self, args):\n"
@@ -172,5 +156,4 @@ def test_inputs_that_torch_2_12_asserts_between_calls() -> None:
         "        return (buf0, buf1, )\n"
     )
     found = output_code.parse(text)
-    assert [(a.name, a.shape) for a in found.assertions] == [("arg0_1", (8, 4)), ("arg1_1", (4,))]
     assert [call.reads[0].shape for call in found.calls] == [(8, 4), (4,)]
