@@ -95,6 +95,14 @@ def test_busy_and_wall_time_are_of_the_same_steps():
     assert bound.of_recording(recording).words == "CPU-bound (device busy 20 % of 100.0 µs)"
 
 
+def test_a_first_step_that_took_long_counts_neither_as_busy_nor_as_wall_time():
+    steps = tuple(
+        StepStats(step=number, name="", wall_us=wall, device_busy_us=busy, device_idle_us=wall - busy, num_launches=5)
+        for number, (wall, busy) in enumerate([(8_000.0, 7_900.0), (2_000.0, 1_900.0), (1_000.0, 900.0)])
+    )
+    assert bound.of_steps(steps).words == "GPU-bound (device busy 93 % of 1.50 ms)"
+
+
 def trace_of(path: Path, gaps_us: list[float], *, replayed: bool) -> Path:
     """A trace of kernels of 5 µs with this idle time between them, launched one by one or by one graph launch."""
     host = {"ph": "X", "pid": 1, "tid": 1, "cat": "cuda_runtime", "dur": 2}

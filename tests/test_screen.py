@@ -13,8 +13,10 @@ import pytest
 import fxscope
 from fxscope import cli, store
 from fxscope.analysis import select
-from fxscope.analysis.report import Report, others, report
-from fxscope.model import Recording
+from fxscope.analysis.advice import Advice
+from fxscope.analysis.purposes import PurposeRow
+from fxscope.analysis.report import CompileRow, Report, others, report
+from fxscope.model import Recording, replace
 from fxscope.render import notebook, why
 from fxscope.render import report as text
 from tests import build, captures
@@ -241,3 +243,26 @@ def test_the_python_api_answers_as_the_verbs_do(capsys: pytest.CaptureFixture[st
 def test_a_notebook_shows_the_strip_and_the_report_in_little_space(recording: Any, has_strip: bool) -> None:
     shown = notebook(captures.read(recording) if isinstance(recording, str) else recording)
     assert len(shown) <= 60_000 and "<pre" in shown and "<script" not in shown and ("<svg" in shown) == has_strip
+
+
+def test_a_screen_full_of_breaks_and_recompiles_fits(twelve: Report) -> None:
+    rows = [
+        CompileRow(id=f"x/{number}", where=f"train.py:{number}", reason="tensor 'x' size mismatch " * 4, hints=("do",))
+        for number in range(3)
+    ]
+    made = replace(
+        twelve,
+        advice=tuple(Advice(text=f"Stop {row.where}", why=row.reason) for row in rows),
+        purposes=tuple(
+            PurposeRow(purpose=name, kernels=3, time_us=9.0) for name in ("fallback", "layout_copy", "split")
+        ),
+        breaks=tuple(rows[:2]),
+        recompiles=tuple(rows),
+        problems=("a problem",),
+        unknown=("modules",),
+    )
+    shown = text.lines(made, name="train.fxscope")
+    assert len(shown) <= 40 and {"Graph breaks", "Recompiles"} <= set(shown)
+    assert "  … 2 more: --all" not in text.lines(
+        replace(twelve, recompiles=tuple(rows))
+    )  # a line for one is that one's

@@ -85,17 +85,17 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
     long_us, after = _long_idle(recording, step)
     if step.bound != "cpu" and (whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
         return []
-    if long_us > step.idle_us / 2:
+    if long_us > step.idle_us / 2 or step.bound != "cpu":
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
         text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
         why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms, the longest there"
     elif (made.cuda_graphs.share or 0.0) >= 0.5:
         text, why = BETWEEN_REPLAYS, idle
-    elif made.breaks and is_compiled(recording):
-        return []
     elif (eager := _eager_share(recording, made)) > 0.5:
         text = "Compile the ops that run eagerly"
         why = f"{idle}, and {percent(eager)} of the launches are theirs"
+    elif made.breaks and is_compiled(recording):
+        return []
     elif made.serving is not None:
         text, why = "Let the engine replay CUDA graphs in these passes", idle
     else:
@@ -105,7 +105,7 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
             else 'torch.compile(mode="reduce-overhead")'
         )
         why = f"{idle} while the CPU makes {counted(round(step.launch_calls), 'launch', 'launches')}"
-    return [Advice(text=text, why=why, gain_us=step.idle_us)]
+    return [Advice(text=text, why=why, gain_us=step.idle_us if step.bound == "cpu" else long_us)]
 
 
 def _eager_share(recording: Recording, made: Report) -> float:

@@ -135,13 +135,16 @@ def pattern_of(text: str) -> re.Pattern[str]:
 def labelled(recording: Recording, text: str) -> list[KernelGroup]:
     """The groups that a report's table calls so: "gelu·mul", "mm (backward)", "layer_norm_…ckward", "layers.[0..11]".
 
-    A kernel whose op is not known is also found by a part of its name.
+    A kernel whose op is not known is also found by a part of its name that begins with a word.
     """
     wanted = pattern_of(text)
+    begins_a_word = re.compile(rf"(?<![A-Za-z0-9])(?:{wanted.pattern})", re.IGNORECASE)
 
     def is_called(group: KernelGroup) -> bool:
         names = (group.label, f"{group.label} ({group.phase})", group.module or "")
-        return any(map(wanted.fullmatch, names)) or (not group.attributed and any(map(wanted.search, group.kernels)))
+        return any(map(wanted.fullmatch, names)) or (
+            not group.attributed and any(map(begins_a_word.search, group.kernels))
+        )
 
     return list(filter(is_called, groups(recording)))
 

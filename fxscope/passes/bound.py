@@ -64,6 +64,8 @@ def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None) -> Boun
     busy = median(s.device_busy_us for s in found)
     known = times is not None and not times.while_recording
     wall = times.median_us if times is not None and known else median(s.wall_us for s in warm(found))
+    if busy > wall:  # the wall time is that of the warm steps
+        busy = median(s.device_busy_us for s in warm(found))
     return bound(wall, min(busy, wall), while_recording=times is not None and not known)
 
 

@@ -75,18 +75,22 @@ def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
 def lines(made: Report, *, width: int = 80, everything: bool = False, name: str | None = None) -> list[str]:
     """The lines of a report, none wider than `width`."""
     if everything:
-        return _lines(made, width, 0, 0, everything=True, name=name)
+        return _lines(made, width, (0, 0, 0), everything=True, name=name)
     found: list[str] = []
-    for taken in range(5):  # the tables give way to what is above and below them
-        found = _lines(made, width, MAX_KERNELS - taken, max(1, MAX_MISSED - taken), everything=False, name=name)
+    for taken in range(MAX_KERNELS - 2):  # the tables give way to what is above and below them
+        shown, is_short = made, taken > 4
+        if is_short:
+            extra = tuple(row for row in made.purposes if row.purpose in english.EXTRA)
+            shown = replace(made, advice=made.advice[:2], purposes=extra[:2])
+        limits = (MAX_KERNELS - taken, max(1, MAX_MISSED - taken), 1 if is_short else MAX_COMPILES)
+        found = _lines(shown, width, limits, everything=False, name=name)
         if len(found) <= MAX_LINES:
             break
     return found
 
 
-def _lines(
-    made: Report, width: int, max_kernels: int, max_missed: int, *, everything: bool, name: str | None
-) -> list[str]:
+def _lines(made: Report, width: int, limits: tuple[int, int, int], *, everything: bool, name: str | None) -> list[str]:
+    max_kernels, max_missed, max_compiles = limits
     parts = [
         head(made, width),
         step(made, width),
@@ -96,8 +100,8 @@ def _lines(
         missed(made, width, everything=everything, limit=max_missed),
         numerics(made.numerics, width, everything=everything) if made.numerics else [],
         graph_memory(made.graph_memory, width) if everything else [],
-        compiles("Graph breaks", made.breaks, width, everything=everything),
-        compiles("Recompiles", made.recompiles, width, everything=everything),
+        compiles("Graph breaks", made.breaks, width, max_compiles, everything=everything),
+        compiles("Recompiles", made.recompiles, width, max_compiles, everything=everything),
         foot(made, width, everything=everything, name=name),
     ]
     out = [line for part in parts if part for line in (*part, "")]
@@ -377,17 +381,17 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     return out
 
 
-def compiles(title: str, rows: Sequence[CompileRow], width: int, *, everything: bool) -> list[str]:
-    """Graph breaks or recompiles: place, count, cost, reason."""
+def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, everything: bool) -> list[str]:
+    """Graph breaks or recompiles: place, count, cost, reason; with room for more than one also a hint."""
     if not rows:
         return []
-    limit = len(rows) if everything else MAX_COMPILES
+    limit = len(rows) if everything or len(rows) == most + 1 else most
     out = [title]
     for row in rows[:limit]:
         cost = f", {microseconds(row.cost_us)}" if row.cost_us is not None else ""
         out.append(cut(f"  {row.where} ×{row.count}{cost}  {row.reason}", width))
-        out += [cut(f"    try: {hint}", width) for hint in row.hints[:1]]
-    out += [f"  … {counted(len(rows) - limit, 'more place')}: --all"] if len(rows) > limit else []
+        out += [cut(f"    try: {hint}", width) for hint in row.hints[: everything or most > 1]]
+    out += [f"  … {len(rows) - limit} more: --all"] if len(rows) > limit else []
     return out
 
 

@@ -220,7 +220,7 @@ def figures(made: Report) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     about = row.about
     if row.wall_us is not None:
-        out.append((about + microseconds(row.wall_us), f"step ({row.basis})"))
+        out.append((about + microseconds(row.wall_us), f"step ({row.basis.partition(';')[0]})"))
     if row.device_us is not None:
         what = "CPU kernels" if row.on_cpu else "device time per step"
         out.append((about + microseconds(row.device_us), what))

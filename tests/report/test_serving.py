@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fxscope import cli
+from fxscope.analysis import why
 from fxscope.analysis.report import report
 from fxscope.analysis.serving import parsed
 from fxscope.model import Recording
@@ -141,3 +142,11 @@ def test_a_long_gap_is_worth_a_look_where_no_side_is_the_limit(tmp_path: Path) -
     found = report(written(tmp_path / "t.json", events))
     assert found.step.bound not in ("cpu", "gpu")
     assert found.advice[0].text == "Look at what the CPU does before mm"
+
+
+@pytest.mark.parametrize(("name", "is_known"), [("matmul", True), ("ogs", True), ("mul", False), ("norm", False)])
+def test_a_kernel_without_an_op_is_found_by_a_part_of_its_name_that_begins_with_a_word(
+    name: str, is_known: bool
+) -> None:
+    recording = read_trace(VENDORS / "vllm_replay.json.gz")
+    assert bool(why.labelled(recording, name)) == is_known
