@@ -61,6 +61,12 @@ def test_every_verb_reads_a_trace_and_chooses_its_steps(verb: str, tmp_path: Pat
         assert cli.main([verb, trace, *more.get(verb, []), "--steps", steps, "--force"]) != 0
 
 
+@pytest.mark.parametrize("path", captures.CAPTURES.values(), ids=captures.CAPTURES)
+def test_why_of_no_name_is_short(path: Path) -> None:
+    recording = captures.read(path)
+    assert len(why.words(recording, recording.why(), width=80).splitlines()) <= why.MAX_LINES
+
+
 @pytest.mark.parametrize("capture", ["mlp_eager", "mlp_compiled", "mlp_train_compiled", "attn_compiled"])
 def test_why_of_any_name_is_short(capture: str) -> None:
     """Of each sort of name a few, and each pair of a missed fusion."""

@@ -104,7 +104,7 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
             if is_compiled(recording)
             else 'torch.compile(mode="reduce-overhead")'
         )
-        why = f"{idle} while the CPU makes {counted(round(step.launch_calls), 'launch', 'launches')}"
+        why = f"{idle} while the CPU makes {counted(round(step.launch_calls or step.launches), 'launch', 'launches')}"
     return [Advice(text=text, why=why, gain_us=step.idle_us if step.bound == "cpu" else long_us)]
 
 

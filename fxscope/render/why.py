@@ -31,7 +31,11 @@ def words(recording: Recording, answer: WhyAnswer, *, width: int, everything: bo
         return "\n".join(brief(recording, answer, width)) + "\n"
     parts = ["\n".join(wrapped(seen, width))] if (seen := traced_regions.lines(recording)) else []
     if not answer.names:
-        rows = report.missed(report_of(recording), width, everything=everything, limit=MAX_MISSED)
+        rows: list[str] = []
+        for limit in range(MAX_MISSED, 0, -1):
+            rows = report.missed(report_of(recording), width, everything=everything, limit=limit)
+            if everything or len(rows) <= MAX_LINES:
+                break
         parts += ["\n".join(rows)] if rows else [] if parts else [nothing(recording)]
     for item in answer.same:
         several = len(answer.same) > 1 or item.count > 1
