@@ -129,9 +129,9 @@ class EventTree:
             children = event.children
             if not children and event.tag in _CALLS:
                 continue
-            if event.tag == EventType.TorchOp and event.name.endswith(COMPILING):
-                continue  # what is in it is the compiler's
             try:
+                if event.tag == EventType.TorchOp and event.name.endswith(COMPILING):
+                    continue  # what is in it is the compiler's
                 inner = self._enter(event, around)
                 places = _places(inner.frame, children) if inner.frame is not None else {}
             except UnicodeDecodeError:  # the names of code that is gone by now
@@ -222,14 +222,23 @@ def _cut(results: Any) -> tuple[int | None, int]:
     if len(events) <= MOST_OPS:
         return None, 0
     phases = Stretches()
-    for event in sorted((item for item in events if item.name().endswith(COMPILING)), key=lambda item: item.start_ns()):
+    compiling = (item for item in events if _name_of(item).endswith(COMPILING))
+    for event in sorted(compiling, key=lambda item: item.start_ns()):
         phases.add(event.start_thread_id(), event.start_ns(), event.start_ns() + event.duration_ns())
     starts = sorted(
         event.start_ns()
         for event in events
-        if is_dispatched(event.name()) and not phases.hold(event.start_thread_id(), event.start_ns())
+        if is_dispatched(_name_of(event)) and not phases.hold(event.start_thread_id(), event.start_ns())
     )
     return (starts[MOST_OPS], len(starts) - MOST_OPS) if len(starts) > MOST_OPS else (None, 0)
+
+
+def _name_of(event: Any) -> str:
+    """Return an event's name; "" where it was that of code that is gone by now."""
+    try:
+        return event.name()
+    except UnicodeDecodeError:
+        return ""
 
 
 def _caller(event: Any, around: _Around) -> Source | None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fxscope import cli, load
-from fxscope._torch import own_trace
+from fxscope._torch import event_tree, own_trace
 from fxscope._torch.steps import is_preparing, plan
 from fxscope.analysis.report import report
 from fxscope.model import Recording
@@ -292,3 +292,34 @@ def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> 
     assert compiled and {pair_runs(recording, item) for item in compiled} == {0}
     shown = {place for row in report(recording).missed for place in row.decisions}
     assert not any(recording.decisions[place].a_call for place in shown)
+
+
+class Event:
+    """An event of a session, as `results.events()` gives it; `None` is a name whose memory was freed."""
+
+    def __init__(self, name: str | None, start: int) -> None:
+        self._name, self._start = name, start
+
+    def name(self) -> str:
+        if self._name is None:
+            b"\xc0".decode()
+        return str(self._name)
+
+    def start_ns(self) -> int:
+        return self._start
+
+    def duration_ns(self) -> int:
+        return 1
+
+    def start_thread_id(self) -> int:
+        return 1
+
+
+def test_ops_are_counted_although_a_name_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Results:
+        def events(self) -> list[Event]:
+            names = ["aten::mm", None, "aten::mm", "aten::mm"]
+            return [Event(name, number) for number, name in enumerate(names)]
+
+    monkeypatch.setattr(event_tree, "MOST_OPS", 2)
+    assert event_tree._cut(Results()) == (3, 1)
