@@ -15,7 +15,7 @@ from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.index import COMPILING
 from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
-from fxscope.readers.eager_graph import COMPILED_REGIONS
+from fxscope.readers.eager_graph import COMPILED_REGIONS, INDUCTOR_RUNS
 from fxscope.readers.trace.graphs import REPLAY
 from fxscope.readers.trace.reader import document
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
 COMPILED = "compile (dynamo_timed)"  # an outermost phase: something was compiled in the step
-_COMPILED_CALL = "## Call CompiledFxGraph"
 _MODE = "PythonDispatchMode"
 _NOT_KEPT = ("python_function", "cpu_instant_event")
 
@@ -131,7 +130,7 @@ def _sorted_spans(events: list[dict[str, Any]], found: _Spans) -> list[dict[str,
     spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
     for event in spans:
         event["name"] = without_overload(event["name"])
-        if event["name"].startswith(_COMPILED_CALL):
+        if event["name"].startswith(INDUCTOR_RUNS):
             event["cat"] = "cpu_op"  # with shapes Kineto calls it an annotation
     found.phases = compile_phases(spans)
     spans.sort(key=lambda event: (event["ts"], -event["dur"]))

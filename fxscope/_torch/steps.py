@@ -32,7 +32,7 @@ from fxscope._torch.hooks import Hooks, resolve
 from fxscope.model import StepTimes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 REPEATS = 3  # fewer calls of a model are no steps
 DEFAULT_STEPS = 3
@@ -62,9 +62,7 @@ _PREPARES = (
     ("triton/runtime/autotuner.py", "_bench"),
 )
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
-_MOST_PREPARING = (
-    16  # steps in which something is compiled that make room for others: twice Dynamo's limit of recompiles
-)
+_MOST_PREPARING = 16  # steps that prepare and make room for others: twice Dynamo's limit of recompiles
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 
 
@@ -163,13 +161,15 @@ class StepWatch:
         if self.ended_at is None:
             self._num_preparing = self.num_steps
 
+    def _has_steps(self) -> bool:
+        return self.num_steps > self._num_preparing
+
     def _num_wanted(self) -> int:
         return self._most[0] + min(self._num_preparing, _MOST_PREPARING) - self.num_steps
 
     def called(self, graph: int) -> None:
         """Say that a compiled graph, or a CUDA graph, is about to run."""
-        has_steps = self.num_steps > self._num_preparing
-        if self.ended_at is not None or has_steps or threading.get_ident() != self._thread:
+        if self.ended_at is not None or self._has_steps() or threading.get_ident() != self._thread:
             return
         self._calls[graph] = self._calls.get(graph, 0) + 1
         if self._calls[graph] > self._most[1] and not busy_with():
@@ -222,7 +222,7 @@ class StepWatch:
         self.num_observed = self.num_steps
         self._timing.problems = hooks.problems
         hooks.at_end("times of calls", self._timing.close)
-        if self.num_steps > self._num_preparing:
+        if self._has_steps():
             return
         if self._calls:
             self._marker = max(self._calls, key=lambda graph: self._calls[graph])
@@ -256,7 +256,7 @@ class StepWatch:
         if self.ended_at is None:
             mark(STEP_ENDS)
             if busy_with() == CAPTURING:
-                self._num_preparing = self.num_steps
+                self._captures()
             elif self.num_steps > 1 and self.num_compiles() > self._num_compiled:
                 self._num_preparing += 1
             self._num_compiled = self.num_compiles()
@@ -383,7 +383,7 @@ def plan(
     calls: list[tuple[float, str]],
     step_ends: list[float],
     replays: list[tuple[float, str]],
-    compiles: list[tuple[float, float]] | None = None,
+    compiles: Sequence[tuple[float, float]] = (),
     warmup: int | None = None,
     keep: int = DEFAULT_STEPS,
     skip_start: bool = False,
@@ -434,7 +434,7 @@ def plan(
     warmup = min(warmup or 0, len(spans) - 1)
     holds_end = num_calls is not None and len(spans) > warmup + keep  # the last call, and what ran after it
     last = len(spans) - (holds_end or (is_cut and len(spans) > warmup + 1))
-    kept = _chosen(spans[warmup:last], ops, [start for start, _ in compiles or ()], keep)
+    kept = _chosen(spans[warmup:last], ops, [start for start, _ in compiles], keep)
     return StepPlan(kept, tuple(span for span in spans if span not in kept), start_up, num_calls)
 
 
@@ -467,5 +467,6 @@ def _chosen(spans: list[Span], ops: list[tuple[float, str]], compiles: list[floa
     chosen: list[Span] = []
     for same in of_a_kind.values():
         quiet = [span for span in same if not any(span.start <= start < span.end for start in compiles)]
-        chosen += (quiet or same)[-keep if quiet and 2 * len(same) >= most else -1 :]
+        number = keep if quiet and 2 * len(same) >= most else 1
+        chosen += (quiet or same)[-number:]
     return tuple(sorted(chosen))

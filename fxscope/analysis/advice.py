@@ -1,4 +1,4 @@
-"""What to try first, by what it can gain at most, and the commands that go on from a report."""
+"""Advice on what to try first, by what it can gain at most, and the commands that go on from a report."""
 
 from __future__ import annotations
 

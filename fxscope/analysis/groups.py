@@ -68,11 +68,12 @@ class KernelGroup(Item, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """What stands before the time."""
+        """The mark before the time."""
         return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
 
 
 def about(*, predicted: bool, is_lower_bound: bool) -> str:
+    """Return the mark before a time: "≥ " of a lower bound, "~" of a prediction."""
     return "≥ " if is_lower_bound else "~" if predicted else ""
 
 

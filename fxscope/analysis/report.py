@@ -61,7 +61,7 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """What stands before a time."""
+        """The mark before a time."""
         return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
 
     @property
@@ -384,15 +384,19 @@ def _changing_guards(compiles: Iterable[Compile]) -> list[str | None]:
     """
     reasons = [item.recompile_reason or "" for item in compiles]
     listed = [[guard_of(line) for line in _VERSION.findall(text) or _lines(text)[: bool(text)]] for text in reasons]
-    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     places = [select.place(item.source) or NO_PLACE for item in compiles]
+    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for place, guards in zip(places, listed, strict=True):
         for guard in guards:
-            values[place, re.sub(r"\d+", "#", guard)].add(guard)
+            values[place, _without_numbers(guard)].add(guard)
     return [
-        max(guards, key=lambda guard: len(values[place, re.sub(r"\d+", "#", guard)]), default=None)
+        max(guards, key=lambda guard: len(values[place, _without_numbers(guard)]), default=None)
         for place, guards in zip(places, listed, strict=True)
     ]
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+", "#", text)
 
 
 def _compile_rows(
@@ -401,7 +405,7 @@ def _compile_rows(
     """One row for each place and reason; reasons that differ only in numbers are one."""
     rows: list[CompileRow] = []
     for (where, _), same in grouped(
-        found, lambda item: (select.place(item[0]) or NO_PLACE, re.sub(r"\d+", "#", reason_of(item[1])))
+        found, lambda item: (select.place(item[0]) or NO_PLACE, _without_numbers(reason_of(item[1])))
     ).items():
         text, costs = same[0][1], [cost for _, _, cost in same]
         rows.append(

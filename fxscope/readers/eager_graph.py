@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from fxscope.model import Source
 
 GRAPH_ID = "eager"
-# What a compiled region is called in a trace: nothing inside is an eager op.
-COMPILED_REGIONS = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction")
 # What Inductor's code runs as; a region without one (another backend, `torch.cond` by itself) calls eager ops.
-_INDUCTOR_RUNS = "## Call CompiledFxGraph"
+INDUCTOR_RUNS = "## Call CompiledFxGraph"
+# What a compiled region is called in a trace: nothing inside is an eager op.
+COMPILED_REGIONS = ("Torch-Compiled Region", INDUCTOR_RUNS, "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
 # What the graph is made of.
@@ -123,7 +123,7 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph, t
     by_id = {op.id: op for op in tree}
     compiled: set[int] = set()
     inside: set[int] = set()  # an op that is known, or below one
-    inductors = _above(by_id, (op for op in tree if op.name.startswith(_INDUCTOR_RUNS)))
+    inductors = _above(by_id, (op for op in tree if op.name.startswith(INDUCTOR_RUNS)))
     for op in tree:  # parents first
         if op.parent in compiled or (op.id in inductors and op.name.startswith(COMPILED_REGIONS)):
             compiled.add(op.id)

@@ -48,7 +48,7 @@ def module_path(text: str | None) -> tuple[str, ...]:
 
 
 class Scene:
-    """What drawings of one graph show; nodes, calls and groups are referred to by position.
+    """Contents of the drawings of one graph; nodes, calls and groups are referred to by position.
 
     Attributes:
         inputs: the nodes that a node reads.
