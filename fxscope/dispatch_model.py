@@ -22,15 +22,6 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     why: str  # it is passed, where it dispatches on
 
 
-class Called(msgspec.Struct, frozen=True, kw_only=True):
-    """An op that really ran, and what it called in turn; `kernels` are the launches of its own."""
-
-    name: str
-    shapes: tuple[tuple[int, ...], ...] = ()
-    kernels: tuple[str, ...] = ()
-    children: tuple[Called, ...] = ()
-
-
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
     """An op, the keys it passes for tensors on a device, and what compilers make of it."""
 
@@ -46,5 +37,3 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
     inductor: str | None = None  # "decomposition", "decomposition or lowering", "lowering", "fallback", "composite", …
     inductor_where: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    example: tuple[str, ...] = ()  # the inputs of the run, as words
-    ran: Called | None = None

@@ -99,24 +99,6 @@ def _load(module_name: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def load_function(program: str) -> Any:
-    """Return what `FILE.py:NAME` names. Raises CaptureError where there is none, or it cannot be called."""
-    match = _FACTORY.match(program)
-    function = _load(match["module"], match["name"]) if match is not None else None
-    if not callable(function):
-        raise CaptureError(f"{program} is not a function: write FILE.py:FUNCTION.")
-    return function
-
-
-def takes_arguments(function: Any) -> bool:
-    """Return whether a function cannot be called without any."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
-
-
 def call_factory(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """(model, inputs, keyword inputs) that a factory gives: `(module, x)`, `(module, x, y)`, `(module, (x, y))`, each also
     with a dictionary of keyword inputs at the end. Raises CaptureError.

@@ -120,9 +120,6 @@ view t.json --tables -o x.svg
 view t.json --tables --json
 view r.fxscope --stage eager --json
 view r.fxscope --stage eager -o r.json -o s.fxscope
-dispatch aten::add --json --format tree
-dispatch x.py:f --format tree
-dispatch x.py:f --no-grad
 sweep --from s.json --vary n=1
 sweep --from s.json --repeats 3
 what-if m.py:f --set a=1 --target h200 --steps 4
