@@ -17,7 +17,6 @@ from fxscope.model import (
     Environment,
     Graph,
     KernelCall,
-    KernelConfig,
     Kind,
     Launch,
     LaunchEvidence,
@@ -27,7 +26,6 @@ from fxscope.model import (
     Op,
     Problem,
     Recording,
-    Resources,
     Roof,
     Source,
     Step,
@@ -281,19 +279,20 @@ def gelu_mul_compiled(*, fused_ns: int = 40_000, break_reason: str | None = None
         node("tanh", "aten.tanh.default", "mm", original_aten="aten.gelu", **runs),
         node("mul_6", "aten.mul.Tensor", "tanh", "mm", original_aten="aten.mul", **runs),
     )
-    config = KernelConfig(kwargs={"XBLOCK": 512}, num_warps=8, num_stages=1, registers=31, chosen=True)
-    resources = Resources(registers=31, spill_bytes=0, chosen_by="heuristic", configs=(config,))
     calls = (
         call(1, "extern_kernels.mm", "mm", bytes_read=384, bytes_written=256, roof=Roof(share=0.85)),
-        call(2, triton, "tanh", "mul_6", bytes_read=512, bytes_written=256, roof=Roof(share=0.63), resources=resources),
+        call(2, triton, "tanh", "mul_6", bytes_read=512, bytes_written=256, roof=Roof(share=0.63)),
     )
     ops, launches = [], []
     for i in range(3):
         began = i * 1_000_000
-        ops += [op_of(i, 1, "TorchDynamo Cache Lookup"), op_of(i, 2, "aten::mm"), op_of(i, 3, triton)]
+        ops += [op_of(i, 1, "TorchDynamo Cache Lookup"), op_of(i, 2, "aten::mm")]
+        ops += [op_of(i, 3, triton, config={"kernel_kwargs": "XBLOCK=512", "num_warps": 8})]
         launches += [
             launch_of(i, 1, "gemm_tn", 50_200, "mlp_fwd", "aten::mm", call=mm, launched_ns=began + 2500, **GEMM),
-            launch_of(i, 2, triton, fused_ns, triton, call=fused, launched_ns=began + 3500, registers=31),
+            launch_of(
+                i, 2, triton, fused_ns, triton, op_id=i * 100 + 3, call=fused, launched_ns=began + 3500, registers=31
+            ),
         ]
     return Recording(
         title="compiled",

@@ -48,7 +48,6 @@ class KernelUse(Item, frozen=True, kw_only=True):
     time_us: float | None = None  # median of the steps
     bytes: int | None = None  # read and written
     registers: int | None = None
-    spill_bytes: int | None = None
     shared_bytes: int | None = None
     occupancy: float | None = None
     grid: tuple[int, ...] | None = None

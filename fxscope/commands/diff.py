@@ -24,7 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_trace_options(parser)
     common.add_text_options(parser, "write to FILE: .txt, .md or .json")
     parser.add_argument(
-        "--resources", action="store_true", help="also list registers, spills, occupancy and launch configurations"
+        "--resources",
+        action="store_true",
+        help="also list registers, shared memory, occupancy and launch configurations",
     )
 
 

@@ -34,32 +34,6 @@ class CodeLines(Item, frozen=True, kw_only=True):
     call: tuple[int, int] | None = None
 
 
-class KernelConfig(Item, frozen=True, kw_only=True):
-    """One launch configuration that was compiled for a kernel."""
-
-    kwargs: dict[str, int | str | bool] = {}
-    num_warps: int | None = None
-    num_stages: int | None = None
-    registers: int | None = None  # per thread
-    spill_bytes: int | None = None  # per thread
-    shared_bytes: int | None = None  # per block
-    occupancy: float | None = None  # theoretical, 0 to 1
-    chosen: bool | None = None
-
-
-class Resources(Item, frozen=True, kw_only=True):
-    """Per-SM resource usage of a kernel, and who decided it."""
-
-    registers: int | None = None
-    spill_bytes: int | None = None
-    shared_bytes: int | None = None
-    occupancy: float | None = None
-    grid: tuple[int, ...] | None = None
-    block: tuple[int, ...] | None = None
-    chosen_by: str | None = None  # "heuristic", "autotuner", "author"
-    configs: tuple[KernelConfig, ...] = ()
-
-
 class Roof(Item, frozen=True, kw_only=True):
     """A kernel call against the device's limits."""
 
@@ -144,7 +118,6 @@ class KernelCall(Item, frozen=True, kw_only=True):
     lines: tuple[tuple[int, str], ...] = ()  # (line of the output code, the node that it computes), where recorded
     profiled_as: str | None = None  # the name that a C++ kernel gives its event in a trace, where its code has one
     sources: tuple[Source, ...] = ()
-    resources: Resources | None = None
     estimated_us: float | None = None  # on a target: predicted by its calibrated model, else the roof's floor
     estimated_range_us: tuple[float, float] | None = None  # holds the real time in 80 of 100 calls
     estimated_basis: str | None = None  # what the prediction stands on, or why there is none

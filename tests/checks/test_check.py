@@ -71,7 +71,6 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "runtime": ("eager", {"gelu": ["cudaLaunchKernel"]}, {"mm": ["cudaLaunchKernel"]}),
     "config": ("compiled", {"triton_poi*": "XBLOCK=512"}, {"triton_poi*": "XBLOCK=1024*"}),
     "registers": ("eager", {"elementwise*": "<= 40"}, 32),
-    "spill_bytes": ("compiled", {"triton_poi*": 0}, {"triton_poi*": "> 0"}),
     "shared_bytes": ("", None, None),  # below: needs a launch that tells it
     "num_warps": ("compiled", {"triton_poi*": 8}, {"triton_poi*": 4}),
     "num_stages": ("eager", {"mm": 4}, {"mm": 5}),

@@ -65,7 +65,7 @@ def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
     collapsed = comparison.kernels[2]
     assert [use.kernel for use in collapsed.a] == ["elementwise<gelu>", "elementwise<mul>"]
     assert collapsed.time is not None and collapsed.time.verdict == "faster"
-    assert collapsed.b[0].config == "XBLOCK=512" and collapsed.b[0].chosen_by == "heuristic"
+    assert collapsed.b[0].config == "XBLOCK=512" and collapsed.b[0].num_warps == 8
     assert [use.registers for use in collapsed.a] == [32, 40] and collapsed.b[0].registers == 31
 
 
@@ -526,6 +526,9 @@ def test_real_captures_liger_is_aligned_by_place() -> None:
     (fused,) = [match for match in comparison.kernels if match.kind == "collapsed"]
     assert fused.b[0].kernel == "_geglu_tanh_forward_kernel" and fused.aligned_by == "order"
     assert fused.b[0].chosen_by == "author"
+    compiled = compare(captures.read("mlp_eager"), captures.read("mlp_compiled")).kernels
+    triton = next(use for match in compiled for use in match.b if use.kernel.startswith("triton_"))
+    assert triton.chosen_by == "autotuner" and triton.registers and triton.config
     assert fused.time is not None and fused.time.verdict == "faster"  # what a program's own op does is not known
     assert not [item for item in comparison.ops_added if "Dynamo" in item.name]
 

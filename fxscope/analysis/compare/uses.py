@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.select import Unit
-    from fxscope.model import KernelCall, Recording, Resources
+    from fxscope.model import KernelCall, Recording
 
 T = TypeVar("T")
 
@@ -23,9 +23,8 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
     """The row of one unit, with the time of all its runs; what was not recorded stays `None`."""
     call = select.call_of(recording, unit)
     launch = unit.launch
-    resources = call.resources if call else None
     samples = [item.samples_us for item in runs or (unit,)]
-    config, num_warps, num_stages = settings_of(recording, unit, resources)
+    config, num_warps, num_stages = settings_of(unit)
     return KernelUse(
         position=unit.position,
         kernel=unit.kernel,
@@ -37,16 +36,15 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
         time_us=of_runs(samples) if any(samples) else predicted_us(call),
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
-        registers=first(launch.registers if launch else None, resources.registers if resources else None),
-        spill_bytes=resources.spill_bytes if resources else None,
-        shared_bytes=first(launch.shared_bytes if launch else None, resources.shared_bytes if resources else None),
-        occupancy=first(resources.occupancy if resources else None, launch.occupancy if launch else None),
-        grid=first(launch.grid if launch else None, resources.grid if resources else None),
-        block=first(launch.block if launch else None, resources.block if resources else None),
+        registers=launch.registers if launch else None,
+        shared_bytes=launch.shared_bytes if launch else None,
+        occupancy=launch.occupancy if launch else None,
+        grid=launch.grid if launch else None,
+        block=launch.block if launch else None,
         num_warps=num_warps,
         num_stages=num_stages,
         config=config,
-        chosen_by=chosen_by(recording, unit, resources),
+        chosen_by=chosen_by(recording, unit),
         runs=1 if unit.launch else runs_a_step(recording, unit.call),
         share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )
@@ -55,10 +53,6 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
 def predicted_us(call: KernelCall | None) -> float | None:
     """The predicted time of a planned call; a floor of the roof is no prediction, and stands beside none."""
     return call.estimated_us if call is not None and call.estimated_range_us is not None else None
-
-
-def first(value: T | None, other: T | None) -> T | None:
-    return other if value is None else value
 
 
 def call_bytes(call: KernelCall) -> int | None:
@@ -83,22 +77,18 @@ def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
     return round(total)
 
 
-def settings_of(
-    recording: Recording, unit: Unit, resources: Resources | None
-) -> tuple[str | None, int | None, int | None]:
-    """(Launch configuration in words, warps per block, pipeline stages): as chosen, else as the trace or the name says."""
-    chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
+def settings_of(unit: Unit) -> tuple[str | None, int | None, int | None]:
+    """(Launch configuration in words, warps per block, pipeline stages), as the trace or the name says."""
     launch, traced = unit.launch, None
     if unit.op is not None and launch is not None and launch.op == unit.kernel:  # the op around a Triton kernel
         traced = unit.op.config
     traced = traced or {}
-    words = ", ".join(f"{key}={value}" for key, value in chosen.kwargs.items()) if chosen else ""
     warps, rest = divmod(math.prod(launch.block), 32) if launch and launch.block else (None, 0)
     decoded = (launch.decoded if launch else None) or {}
     return (
-        words or first_of(str, traced.get("kernel_kwargs")),
-        first_of(int, chosen and chosen.num_warps, traced.get("num_warps"), None if rest else warps),
-        first_of(int, chosen and chosen.num_stages, traced.get("num_stages"), decoded.get("stages")),
+        first_of(str, traced.get("kernel_kwargs")),
+        first_of(int, traced.get("num_warps"), None if rest else warps),
+        first_of(int, traced.get("num_stages"), decoded.get("stages")),
     )
 
 
@@ -110,14 +100,12 @@ def first_of(kind: type[T], *values: Any) -> T | None:
     return None
 
 
-def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
+def chosen_by(recording: Recording, unit: Unit) -> str | None:
     """Return who chose the launch configuration, `None` where nothing tells.
 
     Inductor's pointwise heuristic offers two or more configurations and times them when `autotune_pointwise` is on. The
     generated code says so of itself (torch 2.11, `triton_heuristics.pointwise`): that is why it varies between runs.
     """
-    if resources and resources.chosen_by:
-        return resources.chosen_by
     if unit.category != "kernel":
         return None
     if unit.kernel.startswith("triton_"):

@@ -245,9 +245,6 @@ class Encoder:
             kernel_lines=lambda c: c.code.kernel,
             call_lines=lambda c: c.code.call,
             places=lambda c: [self.place(source) for source in c.sources],
-            resources=lambda c: (
-                c.resources and {k: v for k, v in msgspec.to_builtins(c.resources).items() if v not in (None, [])}
-            ),
         )
 
     def launch_columns(self) -> dict[str, Any]:

@@ -351,8 +351,7 @@ class Panel {
     if (calls.length === 1 && type !== 'decision') {
       const c = r.calls,
         i = calls[0],
-        roof = at(c, 'roof', i),
-        resources = at(c, 'resources', i);
+        roof = at(c, 'roof', i);
       add('Kernel', el('code', {}, c.kernel[i]));
       add('Type', PAGE.theme.calls[c.type[i]]);
       if (known(at(c, 'read', i)) || known(at(c, 'written', i)))
@@ -378,19 +377,6 @@ class Panel {
           add(fasterThanLimit(roof.share) ? 'At the limit' : 'Floor', microseconds(roof.floor_us));
         if (roof.basis) add('Roof from', roof.basis);
       }
-      if (resources)
-        add(
-          'Resources',
-          [
-            ['registers', 'int', 'registers'],
-            ['spill_bytes', 'bytes', 'spilled'],
-            ['shared_bytes', 'bytes', 'shared'],
-            ['chosen_by', null, ''],
-          ]
-            .filter(([k]) => known(resources[k]))
-            .map(([k, unit, label]) => (unit ? `${words(resources[k], unit)} ${label}` : `chosen by ${resources[k]}`))
-            .join(', ') + (known(resources.occupancy) ? `, occupancy ${words(resources.occupancy, 'share')}` : ''),
-        );
       for (const [heading, of, title] of [
         ['Adds the bias of', 'biases', 'Inductor leaves it out of the library’s call'],
         ['Named only', 'named', 'In the kernel’s name or origins, and not known to run in it'],
@@ -399,53 +385,8 @@ class Panel {
         const link = (s) => this.link('node', [c.graph[i], s], r.graphs[c.graph[i]].nodes.name[s], 'kind-unknown');
         if (found.length) add(heading, el('span', { title }, found.slice(0, 8).map(link)));
       }
-      if (resources?.configs?.length > 1) rows.push(this.configs(resources.configs));
     }
     return rows.length ? el('section', {}, el('h3', {}, 'Facts'), el('dl', { class: 'facts' }, rows)) : null;
-  }
-  configs(list) {
-    return el(
-      'div',
-      { class: 'fact wide' },
-      el('dt', {}, 'Configs compiled'),
-      el(
-        'dd',
-        {},
-        el(
-          'table',
-          { class: 'plain-table' },
-          el(
-            'thead',
-            {},
-            el(
-              'tr',
-              {},
-              ['config', 'warps', 'stages', 'regs', 'spill', 'shared'].map((h) => el('th', { scope: 'col' }, h)),
-            ),
-          ),
-          el(
-            'tbody',
-            {},
-            list.slice(0, 24).map((c) =>
-              el(
-                'tr',
-                { class: c.chosen ? 'chosen' : null },
-                [
-                  Object.entries(c.kwargs || {})
-                    .map(([k, v]) => `${k}=${v}`)
-                    .join(' '),
-                  c.num_warps,
-                  c.num_stages,
-                  c.registers,
-                  c.spill_bytes,
-                  c.shared_bytes,
-                ].map((v) => el('td', {}, known(v) ? String(v) : '–')),
-              ),
-            ),
-          ),
-        ),
-      ),
-    );
   }
   decisions(r, list) {
     if (!list.length) return null;
