@@ -8,7 +8,6 @@ Neither tells the switches, streams, or why "no shared data" was said: the sched
 from __future__ import annotations
 
 import re
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
@@ -38,41 +37,38 @@ T = TypeVar("T", SchedulerNode, ScheduledGroup)
 HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")
 SEVERAL = re.compile("Fused|^Foreach|^Grouped")  # FusedSchedulerNode, OuterLoopFusedSchedulerNode, ForeachKernel…
 LAYOUT = re.compile(
-    r"^\s*(\w+?)(?:\.layout|_layout) = \w+\('([^']+)', torch\.(\w+), "
-    r"size=\[(.*?)\], stride=\[(.*?)\](?:, offset=\S+)?\)"
+    r"^[ \t]*(\w+?)(?:\.layout|_layout) = \w+\('([^'\n]+)', torch\.(\w+), "
+    r"size=\[(.*?)\], stride=\[(.*?)\](?:, offset=\S+)?\)",
+    re.M,
 )
 MEMORY = re.compile(r"MemoryDep\('(\w+)', ([^{}\n]*), \{([^{}\n]*)\}(?:, \w+)?\)")
 STAR = re.compile(r"StarDep\(name='(\w+)'(?:, mode='?(\w+)'?)?")
 MUTATION = re.compile(r"^[ \t]*(\w+)\.mutations = \['(\w+)'\]", re.M)
 USERS = re.compile(r"^[ \t]*(\w+)\.users = \[((?:(?!^[ \t]*\w+\.users = \[)[\s\S])*?)\]$", re.M)
 SECTION = re.compile(r"^===== attempting fusion \(1/\d+\)", re.M)
-CANNOT = re.compile(r"cannot fuse (\w+) with (\w+): (.*)$")
-FUSING = re.compile(r"fusing (\w+) with (\w+)\s*$")
+VERDICT = re.compile(r"(?:cannot fuse|(fusing)) (\w+) with (\w+)(?(1)\s*$|: (.*)$)", re.M)
 ORIGINS = re.compile(
     r"SchedulerNode\(name=\\?'(\w+)\\?'\), (\w+)\(\[(?:(?!SchedulerNode\().)*?origins=OrderedSet\(\[(.*?)\]\)"
 )
-
-
+EXTERN_TYPES = {"MultiOutput": "multi_output", "UserDefinedTritonKernel": "user_triton", "FallbackKernel": "fallback"}
 MOST_JOINED = 500  # members of a group whose joins are spelt out where no log tells them: there are as many as pairs
 
 
-class Use(NamedTuple):
-    """One printed dependency; of a whole buffer, or one whose sizes are not numbers, the place is not known."""
-
-    buffer: str
-    dep: MemoryDep | None
-    indexed: bool
-    mode: str = "None"
-
-
 class Block(NamedTuple):
-    """The lines about one scheduler node."""
+    """One scheduler node as it is printed."""
 
     name: str
     type: str
     operation: str
-    lines: list[str]
     group: str
+    said: dict[str, str]  # key → what stands behind `op0.KEY =` and on the lines after it
+
+
+class Use(NamedTuple):
+    """One printed dependency; `mode` is that of a whole buffer's, where there is no place in it."""
+
+    access: BufferAccess
+    mode: str | None
 
 
 def schedule(ir: str, log: str | None = None, *, graph_id: str, graph: Graph | None = None) -> Schedule | None:
@@ -87,49 +83,32 @@ def schedule(ir: str, log: str | None = None, *, graph_id: str, graph: Graph | N
     blocks = read_blocks(ir)
     if not blocks:
         return None
-    layouts = read_layouts(ir)
-    for node in graph.nodes if graph is not None else ():
-        if node.op == "placeholder" and node.outputs:
-            layouts.setdefault(node.name, node.outputs[0])
-    renames = dict(MUTATION.findall(ir))
-    for new in renames:
-        if real_name(new, renames) in layouts:
-            layouts[new] = layouts[real_name(new, renames)]
-    origins, kinds = read_origins(log or "")
-    order = {node.name: position for position, node in enumerate(graph.nodes)} if graph is not None else {}
+    later = dict(MUTATION.findall(ir))
+    renames = {new: real_name(new, later) for new in later}
+    layouts = read_layouts(ir, renames, graph)
+    order = {node.name: position for position, node in enumerate(graph.nodes if graph else ())}
+    candidates = {name: (kind, origins) for name, kind, origins in reversed(ORIGINS.findall(log or ""))}
     positions = {name: position for position, name in enumerate(dict.fromkeys(block.group for block in blocks))}
-    uses = {block.name: uses_of(block, renames) for block in blocks}
-    nodes = tuple(
-        node_of(
-            block,
-            positions[block.group],
-            layouts,
-            origins.get(block.name, ()),
-            kinds.get(block.name),
-            order,
-            uses[block.name],
+    nodes: dict[str, SchedulerNode] = {}
+    for block in blocks:
+        computes, origins = candidates.get(block.name, (None, ""))
+        nodes[block.name] = replace(
+            node_of(block, layouts, renames, computes), group=positions[block.group], origins=in_order(origins, order)
         )
-        for block in blocks
-    )
-    inside = grouped(nodes, lambda node: node.group)
-    users = {block.name: users_of(block) for block in blocks}
-    groups = tuple(group_of(inside[position], users, uses, layouts) for position in positions.values())
-    outputs = {name for used in users.values() for name, by in used.items() if "OUTPUT" in by}
-    members = {node.name: node for node in nodes}
-    firsts = [members[group.members[0]] for group in groups]
-    kernels = tuple(
-        (first.kernel or "", group.members)
-        for first, group in zip(firsts, groups, strict=True)
-        if first.type not in ("nop", "multi_output")
-    )
+    users = {buffer: user_names(text) for buffer, text in USERS.findall(ir)}
+    inside = grouped(nodes.values(), lambda node: node.group)
     return Schedule(
         graph=graph_id,
-        nodes=nodes,
-        groups=groups,
-        attempts=attempts(log or "", members),
-        kernels=kernels,
-        renames={new: real_name(new, renames) for new in renames},
-        outputs=tuple(sorted(outputs)),
+        nodes=tuple(nodes.values()),
+        groups=tuple(group_of(inside[position], users) for position in positions.values()),
+        attempts=attempts(log or "", nodes),
+        kernels=tuple(
+            (members[0].kernel or "", tuple(node.name for node in members))
+            for members in inside.values()
+            if members[0].type not in ("nop", "multi_output")
+        ),
+        renames=renames,
+        outputs=tuple(sorted(buffer for buffer, names in users.items() if "OUTPUT" in names)),
         complete=bool(log),
     )
 
@@ -141,12 +120,12 @@ def as_called(found: Schedule, code: OutputCode) -> Schedule:
     its kernel is stored for a later loop of it.
     """
     passed: dict[str, Call] = {}
+    handed: set[str] = set()
     for call in code.calls:
         if call.type in ("extern", "fallback"):
             passed |= dict.fromkeys((*call.results, *([call.out.buffer] if call.out else [])), call)
-    handed = {
-        item.buffer for call in code.calls if call.type not in ("extern", "fallback") for item in call.tensors if item
-    }
+        else:
+            handed |= {item.buffer for item in call.tensors if item}
     nodes = {node.name: node for node in found.nodes}
 
     def held(item: T) -> T:
@@ -176,6 +155,9 @@ def _of_views(access: BufferAccess, call: Call) -> BufferAccess:
     return replace(access, bytes=min(access.bytes, footprint(deps) * item), deps=tuple(deps))
 
 
+# ---------------------------------------------------------------------- the IR
+
+
 def real_name(name: str, renames: Mapping[str, str]) -> str:
     """The buffer that a chain of mutations began with."""
     seen: set[str] = set()
@@ -185,102 +167,72 @@ def real_name(name: str, renames: Mapping[str, str]) -> str:
     return name
 
 
-def log_sections(text: str) -> list[str]:
-    """Split a fusion log into the part of each graph, in the order in which they were compiled."""
-    starts = [found.start() for found in SECTION.finditer(text)]
-    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-
-
 def read_blocks(ir: str) -> list[Block]:
-    """The lines of each scheduler node; members of a fused one come after its head."""
+    """The scheduler nodes; members of a fused one come after its head, which tells nothing else."""
     blocks: list[Block] = []
-    group = ""
-    remaining = 0
+    group, remaining = "", 0
+    said: dict[str, str] = {}
+    key = ""
     for line in ir.splitlines():
-        head = HEAD.match(line)
-        if head is None:
-            if blocks:
-                blocks[-1].lines.append(line)
-            continue
-        name, kind, operation = head.groups()
-        if SEVERAL.search(kind):
-            group, remaining = name, len(operation.split(","))
-            blocks.append(Block(name, kind, operation, [], name))  # dropped below: its members tell the same
-            continue
-        if remaining:
+        if head := HEAD.match(line):
+            name, kind, operation = head.groups()
+            said = {}
+            if SEVERAL.search(kind):
+                group, remaining = name, len(operation.split(","))
+                continue
+            group = group if remaining > 0 else name
             remaining -= 1
-        else:
-            group = name
-        blocks.append(Block(name, kind, operation, [], group))
-    return [block for block in blocks if not SEVERAL.search(block.type)]
+            blocks.append(Block(name, kind, operation, group, said))
+        elif blocks and line.startswith(f"{blocks[-1].name}."):
+            key, _, value = line.partition(" =")
+            key = key.partition(".")[2]
+            said.setdefault(key, value.strip())
+        elif key in said:
+            said[key] += "\n" + line
+    return blocks
 
 
-def read_layouts(ir: str) -> dict[str, TensorMeta]:
+def read_layouts(ir: str, renames: Mapping[str, str], graph: Graph | None) -> dict[str, TensorMeta]:
     """Buffer → shape, stride, dtype."""
-    found: dict[str, TensorMeta] = {}
-    for line in ir.splitlines():
-        match = LAYOUT.match(line)
-        if match:
-            name, device, dtype, size, stride = match.groups()
-            found[name] = TensorMeta(shape=read_sizes(size), stride=read_sizes(stride), dtype=dtype, device=device)
-    return found
-
-
-def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Scheduler node → post-grad nodes, and → what it computes, from the log's lists of candidates."""
-    origins: dict[str, tuple[str, ...]] = {}
-    kinds: dict[str, str] = {}
-    for name, kind, names in ORIGINS.findall(log):
-        origins.setdefault(name, tuple(part.strip() for part in names.split(",") if part.strip()))
-        kinds.setdefault(name, kind)
-    return origins, kinds
-
-
-def uses_of(block: Block, renames: Mapping[str, str]) -> tuple[list[Use], list[Use]]:
-    """Return what a node reads and writes, as printed."""
-    text = "\n".join(block.lines)
-    iteration = said(block, "sizes")
-    iterations = numel(iteration) if iteration is not None else None
-    writes, *read = (
-        dependencies(text, f"{block.name}.{key}", iterations)
-        for key in ("writes", "met_dependencies", "unmet_dependencies")
-    )
-    reads = [use for uses in read for use in uses]
-    return without_order(reads, writes, renames) if block.type == "SchedulerNode" else reads, writes
+    found = {
+        name: TensorMeta(shape=read_sizes(size), stride=read_sizes(stride), dtype=dtype, device=device)
+        for name, device, dtype, size, stride in LAYOUT.findall(ir)
+    }
+    for node in graph.nodes if graph is not None else ():
+        if node.op == "placeholder" and node.outputs:
+            found.setdefault(node.name, node.outputs[0])
+    return found | {new: found[real] for new, real in renames.items() if real in found}
 
 
 def node_of(
-    block: Block,
-    group: int,
-    layouts: Mapping[str, TensorMeta],
-    origins: Sequence[str],
-    computes: str | None,
-    order: Mapping[str, int],
-    uses: tuple[list[Use], list[Use]],
+    block: Block, layouts: Mapping[str, TensorMeta], renames: Mapping[str, str], computes: str | None
 ) -> SchedulerNode:
-    reads, writes = uses
-    iteration = said(block, "sizes")
-    kernel = ((said(block, "node.python_kernel_name", "node.kernel") or "").split() or [None])[0]
-    device = next((layouts[use.buffer].device for use in writes if use.buffer in layouts), None)
-    known = sorted((name for name in origins if name in order or not order), key=lambda name: order.get(name, 0))
+    iteration = block.said.get("sizes", "").partition("\n")[0] or None
+    iterations = numbers(*read_sizes(re.sub(r"[()\[\]]", " ", iteration))) if iteration is not None else None
+    writes, met, unmet = (
+        dependencies(block.said.get(key, ""), iterations, layouts)
+        for key in ("writes", "met_dependencies", "unmet_dependencies")
+    )
+    reads = [*met, *unmet]
+    if block.type == "SchedulerNode":
+        reads = without_order(reads, writes, renames)
+    kernel = (block.said.get("node.python_kernel_name") or block.said.get("node.kernel") or "").split()
     return SchedulerNode(
         name=block.name,
         type=type_of(block, iteration, computes),
-        kernel=kernel if kernel != "None" else None,
-        group=group,
-        origins=tuple(known),
-        reads=accesses(reads, layouts),
-        writes=accesses(writes, layouts),
+        kernel=kernel[0] if kernel and kernel[0] != "None" else None,
+        group=0,
+        reads=merged(use.access for use in reads),
+        writes=merged(use.access for use in writes),
         ranges=iteration,
-        device=device,
+        device=next((layouts[use.access.buffer].device for use in writes if use.access.buffer in layouts), None),
     )
 
 
-def said(block: Block, *keys: str) -> str | None:
-    """Return what stands behind `op0.KEY = ` in the first line with one of the keys."""
-    starts = tuple(f"{block.name}.{key} = " for key in keys)
-    line = next((line for line in block.lines if line.startswith(starts)), None)
-    return line.partition(" = ")[2] if line is not None else None
+def in_order(names: str, order: Mapping[str, int]) -> tuple[str, ...]:
+    """The printed names that the graph has, in its order; all of them where there is no graph."""
+    found = [part.strip() for part in names.split(",") if part.strip()]
+    return tuple(sorted((name for name in found if name in order), key=order.__getitem__) if order else found)
 
 
 def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
@@ -290,30 +242,21 @@ def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
     if "Template" in block.operation:
         return "template"
     if block.type == "ExternKernelSchedulerNode":
-        return {
-            "MultiOutput": "multi_output",
-            "UserDefinedTritonKernel": "user_triton",
-            "FallbackKernel": "fallback",
-        }.get(block.operation, "extern")
+        return EXTERN_TYPES.get(block.operation, "extern")
     if computes in ("Scan", "Sort", "Scatter"):
         return computes.lower()
-    return "reduction" if iteration and not iteration.rstrip(")").endswith("(") else "pointwise"
+    # `((2048,), ())`, for the CPU `([2048], [])`: the loops around, and those of a reduction inside.
+    is_reduction = iteration and not iteration.rstrip(")]").endswith(("(", "["))
+    return "reduction" if is_reduction else "pointwise"
 
 
-def dependencies(text: str, key: str, iterations: int | None) -> list[Use]:
+def dependencies(text: str, iterations: int | None, layouts: Mapping[str, TensorMeta]) -> list[Use]:
     """The dependencies in a printed list, of a loop nest that runs so often."""
-    start = text.find(f"{key} =")
-    if start < 0:
-        return []
-    # The list ends where its bracket closes; long lists are printed over several lines.
-    depth, end = 0, start
-    for end in range(text.index("[", start), len(text)):
-        depth += {"[": 1, "]": -1}.get(text[end], 0)
-        if depth == 0:
-            break
-    part = text[start : end + 1]
-    found = [Use(match[1], place(match[2], match[3], iterations), True) for match in MEMORY.finditer(part)]
-    return [*found, *(Use(name, None, False, mode or "None") for name, mode in STAR.findall(part))]
+    found: list[Use] = []
+    for name, index, ranges in MEMORY.findall(text):
+        dep = place(index, ranges, iterations)
+        found.append(Use(access_of(name, () if dep is None else (dep,), layouts.get(name)), None))
+    return [*found, *(Use(access_of(name, (), layouts.get(name)), mode or "None") for name, mode in STAR.findall(text))]
 
 
 def place(index: str, ranges: str, iterations: int | None) -> MemoryDep | None:
@@ -325,6 +268,17 @@ def place(index: str, ranges: str, iterations: int | None) -> MemoryDep | None:
     return None if iterations is None else MemoryDep(index=index, ranges=(("iterations", iterations),))
 
 
+def access_of(buffer: str, deps: tuple[MemoryDep, ...], layout: TensorMeta | None) -> BufferAccess:
+    """The access of one dependency; one without a place takes all of the buffer."""
+    if layout is None:
+        return BufferAccess(buffer=buffer, deps=deps)
+    item, whole = ITEM_BYTES.get(layout.dtype or ""), numbers(*layout.shape)
+    size = None if item is None or whole is None else item * (footprint(deps, whole) if deps else whole)
+    return BufferAccess(
+        buffer=buffer, bytes=size, shape=layout.shape, stride=layout.stride, dtype=layout.dtype, deps=deps
+    )
+
+
 def without_order(reads: list[Use], writes: list[Use], renames: Mapping[str, str]) -> list[Use]:
     """The reads of a loop: torch orders what writes to memory again by a read of all of it, which no loop does.
 
@@ -332,95 +286,66 @@ def without_order(reads: list[Use], writes: list[Use], renames: Mapping[str, str
     """
     found: list[Use] = []
     for use in reads:
-        again = [item for item in writes if real_name(item.buffer, renames) == real_name(use.buffer, renames)]
-        if use.indexed or not again:
+        real = renames.get(use.access.buffer, use.access.buffer)
+        again = [item for item in writes if renames.get(item.access.buffer, item.access.buffer) == real]
+        if use.mode is None or not again:
             found.append(use)
         elif use.mode != "None":
-            found += [item._replace(buffer=use.buffer) for item in again]
+            found += [Use(replace(item.access, buffer=use.access.buffer), item.mode) for item in again]
     return found
 
 
-def numel(iteration: str) -> int | None:
-    """Return how often a loop nest `((2048,), (512,))` runs, `None` where a size is symbolic."""
-    counts = [part.strip() for part in re.sub(r"[()]", " ", iteration).split(",") if part.strip()]
-    return prod(int(count) for count in counts) if all(count.isdigit() for count in counts) else None
-
-
-def accesses(uses: Iterable[Use], layouts: Mapping[str, TensorMeta]) -> tuple[BufferAccess, ...]:
+def merged(accesses: Iterable[BufferAccess]) -> tuple[BufferAccess, ...]:
     """One access per buffer: as many bytes as the loops may touch, at most the buffer's."""
-    found = merge([tuple(access_of(use, layouts.get(use.buffer)) for use in uses)], {})
-    return tuple(sorted(found, key=lambda access: access.buffer))
+    return tuple(sorted(merge([tuple(accesses)], {}), key=lambda access: access.buffer))
 
 
-def access_of(use: Use, layout: TensorMeta | None) -> BufferAccess:
-    """The access of one dependency; one without a place takes all of the buffer."""
-    deps = () if use.dep is None else (use.dep,)
-    if layout is None:
-        return BufferAccess(buffer=use.buffer, deps=deps)
-    item, whole = ITEM_BYTES.get(layout.dtype or ""), numbers(*layout.shape)
-    count = footprint(deps, whole) if deps else whole
-    return BufferAccess(
-        buffer=use.buffer,
-        bytes=None if item is None or whole is None or count is None else item * count,
-        shape=layout.shape,
-        stride=layout.stride,
-        dtype=layout.dtype,
-        deps=deps,
-    )
+def user_names(text: str) -> set[str]:
+    """The scheduler nodes in a buffer's list of users, `OUTPUT` where the graph returns it."""
+    names: set[str] = set()
+    for user in re.findall(r"NodeUser\(node=(.*?), can_inplace", text, re.S):
+        names |= set(re.findall(r"op\d+", user)) or ({"OUTPUT"} if "OUTPUT" in user else set())
+    return names
 
 
-def users_of(block: Block) -> dict[str, set[str]]:
-    """Buffer → names of the scheduler nodes that use it, `OUTPUT` where the graph returns it."""
-    text = "\n".join(block.lines)
-    found: dict[str, set[str]] = {}
-    for match in USERS.finditer(text):
-        names: set[str] = set()
-        for user in re.findall(r"NodeUser\(node=(.*?), can_inplace", match[2], re.S):
-            names |= set(re.findall(r"op\d+", user)) or ({"OUTPUT"} if "OUTPUT" in user else set())
-        found[match[1]] = names
-    return found
-
-
-def group_of(
-    inside: Sequence[SchedulerNode],
-    users: Mapping[str, Mapping[str, set[str]]],
-    uses: Mapping[str, tuple[list[Use], list[Use]]],
-    layouts: Mapping[str, TensorMeta],
-) -> ScheduledGroup:
+def group_of(inside: Sequence[SchedulerNode], users: Mapping[str, set[str]]) -> ScheduledGroup:
     """The traffic of one group, without buffers that only its members use."""
     names = {node.name for node in inside}
-    internal = {buffer for name in names for buffer, used_by in users[name].items() if used_by and used_by <= names}
+    own = {item.buffer for node in inside for item in node.writes}
+    internal = {buffer for buffer in own if users.get(buffer) and users[buffer] <= names}
     kinds = {node.type for node in inside}
     one_of = ("template", "reduction", "scan", "sort")
-    own = {item.buffer for node in inside for item in node.writes}
     return ScheduledGroup(
         members=tuple(node.name for node in inside),
         type=next((kind for kind in one_of if kind in kinds), inside[0].type),
-        reads=accesses(
-            (use for node in inside for use in uses[node.name][0] if use.buffer not in internal | own), layouts
-        ),
-        writes=accesses((use for node in inside for use in uses[node.name][1] if use.buffer not in internal), layouts),
+        reads=merged(item for node in inside for item in node.reads if item.buffer not in own),
+        writes=merged(item for node in inside for item in node.writes if item.buffer not in internal),
     )
+
+
+# ---------------------------------------------------------------------- the fusion log
+
+
+def log_sections(text: str) -> list[str]:
+    """Split a fusion log into the part of each graph, in the order in which they were compiled."""
+    starts = [found.start() for found in SECTION.finditer(text)]
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:
     """Return what the log says of pairs: the joins, and the last reason for each pair that stayed apart."""
     joins: list[FusionAttempt] = []
     last: dict[tuple[int, int], FusionAttempt] = {}
-    for order, line in enumerate(log.splitlines()):
-        fused, refused = FUSING.search(line), CANNOT.search(line)
-        match = fused or refused
-        if match is None:
-            continue
-        a, b = members(match[1], nodes), members(match[2], nodes)
-        if not a or not b:
+    for order, (fused, one, other, reason) in enumerate(VERDICT.findall(log)):
+        a, b = (tuple(side.split("_")) for side in (one, other))  # `op2_op4` is a fused node
+        if not nodes.keys() >= {*a, *b}:
             continue
         if fused:
             joins.append(FusionAttempt(a=a, b=b, fused=True, how=how(a, b, nodes), order=order))
             continue
-        attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=match[3].strip(), order=order)
         groups = {nodes[name].group for name in a}, {nodes[name].group for name in b}
         if len(groups[0]) == len(groups[1]) == 1 and groups[0] != groups[1]:
+            attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason.strip(), order=order)
             last[groups[0].pop(), groups[1].pop()] = attempt
     return tuple(sorted((*(joins or joins_of_groups(nodes)), *last.values()), key=lambda item: item.order))
 
@@ -434,12 +359,6 @@ def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
         if len(names) <= MOST_JOINED
         for end in range(1, len(names))
     ]
-
-
-def members(name: str, nodes: Mapping[str, SchedulerNode]) -> tuple[str, ...]:
-    """The scheduler nodes in a fused one's name, `op2_op4`."""
-    parts = tuple(part for part in name.split("_") if part in nodes)
-    return parts if len(parts) == len(name.split("_")) else ()
 
 
 def how(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, SchedulerNode]) -> How:

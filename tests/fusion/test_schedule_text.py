@@ -109,3 +109,13 @@ def test_every_recorded_plan_is_read(path):
     assert len(found.nodes) == len(heads) - len(fused)
     assert len(found.groups) == len(found.nodes) - sum(line.count("SchedulerNode") - 2 for line in fused)
     assert all(node.writes or node.type == "nop" for node in found.nodes)
+
+
+def test_only_loops_inside_others_reduce_in_either_way_of_printing():
+    head = (
+        "op{0}: SchedulerNode(ComputedBuffer)\nop{0}.writes = [MemoryDep('buf{0}', c0, {{c0: 8}})]\nop{0}.sizes = {1}\n"
+    )
+    sizes = ("((8,), ())", "((8,), (4,))", "([8], [])", "([8], [4])")  # the latter two of the C++ backend
+    found = schedule_text.schedule("".join(map(head.format, range(4), sizes)), None, graph_id="g")
+    assert found is not None
+    assert [node.type for node in found.nodes] == ["pointwise", "reduction"] * 2
