@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fxscope.fleet.model import Collectives, Digest, DigestCoverage, Group, Plan, PlanKernel, PlanOp, RankStep
+from fxscope.fleet.model import Digest, DigestCoverage, Plan, PlanKernel, PlanOp, RankStep
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Problem
 from fxscope.readers.trace import columns, intervals
@@ -45,6 +44,7 @@ RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 HOST_IN_NAME = re.compile(r"^(?P<host>.+)_\d+\.\d+\.pt\.trace\.json")
 MAX_PLAN_LAUNCHES = 4_000  # whose arguments are read: whole steps, two at least
 MAX_PLAN_OPS = 400
+SENDING = ("send", "recv", "sendrecv")
 
 
 def digest(path: str | Path) -> Digest:
@@ -53,9 +53,7 @@ def digest(path: str | Path) -> Digest:
     Raises:
         TraceError: no such file, not a trace, too large, or no events. What is merely damaged is a problem in the digest.
     """
-    # The kernel itself, or what launched it, says which collective ran.
-    trace = columns.read(Path(path), args_of=lambda name: name == "record_param_comms" or collective(name) is not None)
-    return _Reading(trace).digest()
+    return _Reading(columns.read(path)).digest()
 
 
 def unreadable(file: str, message: str) -> Digest:
@@ -66,6 +64,12 @@ def unreadable(file: str, message: str) -> Digest:
 def rank_in(file: str) -> int | None:
     found = RANK_IN_NAME.search(Path(file).name)
     return int(found[1]) if found else None
+
+
+def _may_send(name: str) -> bool:
+    """Return whether a kernel may send to one rank; an all-to-all has a kernel of the same name."""
+    found = collective(name)
+    return found is not None and (found.get("operation") or "Generic") in ("SendRecv", "Generic")
 
 
 def is_input(name: str) -> bool:
@@ -109,9 +113,6 @@ class _Reading:
         if steps and not trace.steps:
             message = "the trace has no ProfilerStep: all of it is one step, and nothing can be compared over steps"
             self.note(message, "Call prof.step() after each step.")
-        # What a communication kernel is, the kernel itself says, or the op that launched it.
-        ops = trace.op[self.comm]
-        self.comm_args = trace.details(np.concatenate((self.comm, ops[ops >= 0])).astype(np.int64).tolist())
 
     def note(self, message: str, remedy: str | None = None) -> None:
         self.problems.append(Problem(where=self.trace.path.name, message=message, remedy=remedy))
@@ -119,28 +120,28 @@ class _Reading:
     # ------------------------------------------------------------------ steps
 
     def windows(self) -> list[_Window]:
-        """The steps on the device, cut where the last collective of each ends."""
-        before = self.comm[self.launch_step[self.comm] < 0]
-        boundaries = [int(self.end[mine].max()) if len(mine) else None for mine in self._by_step(self.comm)]
-        launched = self._by_step(self.device)
-        found: list[_Window] = []
+        """The steps on the device, cut where the last collective of each ends; the hosts' steps where there is none."""
+        collectives, launched = self._by_step(self.comm), self._by_step(self.device)
+        if not any(map(len, collectives)):
+            return [
+                _Window(number, index, index, host, (host[0], max(host[1], int(self.end[rows].max()))), False)
+                for index, (number, host, rows) in enumerate(zip(self.numbers, self.hosts, launched, strict=True))
+                if len(rows)
+            ]
         # Communication of a step that was not recorded may still end in the trace; it ends at the same moment everywhere too.
-        early = before[self.start[before] < self.hosts[0][1]] if self.hosts else before
-        last = int(self.end[early].max()) if len(early) and boundaries and boundaries[0] is not None else None
-        first_is_edge, since = True, 0
-        for index, (number, host) in enumerate(zip(self.numbers, self.hosts, strict=True)):
-            work, boundary = launched[index], boundaries[index]
-            if boundary is None:
-                if any(item is not None for item in boundaries) or not len(work):
-                    continue  # a step without communication belongs to the next that has some
-                device = (host[0], int(max(self.end[work].max(), host[1])))
-                found.append(_Window(number, index, index, host, device, False))
-                continue
-            host = (self.hosts[since][0], host[1])
-            begin = last if last is not None else min(host[0], int(self.start[work].min()))
+        early = self.comm[(self.launch_step[self.comm] < 0) & (self.start[self.comm] < self.hosts[0][1])]
+        last = int(self.end[early].max()) if len(early) and len(collectives[0]) else None
+        found: list[_Window] = []
+        since = 0
+        for index, rows in enumerate(collectives):
+            if not len(rows):
+                continue  # a step without communication belongs to the next that has some
+            boundary = int(self.end[rows].max())
+            host = self.hosts[since][0], self.hosts[index][1]
+            begin = last if last is not None else min(host[0], int(self.start[launched[index]].min()))
             if boundary > begin:
-                found.append(_Window(number, since, index, host, (begin, boundary), not first_is_edge))
-            last, first_is_edge, since = boundary, False, index + 1
+                found.append(_Window(self.numbers[index], since, index, host, (begin, boundary), since > 0))
+            last, since = boundary, index + 1
         return found
 
     def _by_step(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -176,7 +177,6 @@ class _Reading:
         spent = np.concatenate(([0], np.cumsum(trace.duration_ns[allocations])))
         columns_ = {
             "wall_us": wall,
-            "busy_us": busy,
             "compute_us": compute,
             "exposed_us": busy - compute,
             "idle_host_us": np.maximum(0, wall - busy - idle_input - idle_waiting),
@@ -215,40 +215,18 @@ class _Reading:
             rows = np.concatenate(kept) if kept else rows[:0]
         return intervals.union(self.start[rows], self.end[rows])
 
-    # ------------------------------------------------------------------ communication
-
-    def collectives(self) -> tuple[Collectives, tuple[Group, ...]]:
-        """Return the communication of the steps, and its groups."""
-        trace = self.trace
-        groups = {group.name: group for group in self.header_groups()}
-        rows = self.comm[self.launch_step[self.comm] >= 0]
-        rows = rows[np.lexsort((rows, self.start[trace.launcher[rows]]))] if len(rows) else rows
-        order: Counter[tuple[int, str | None]] = Counter()
-        found: list[tuple[Any, ...]] = []
-        for row in rows.tolist():
-            args = self.comm_args.get(row), self.comm_args.get(int(trace.op[row]))
-            name = _text(_first("group_name", *args))
-            if name is not None and name not in groups:
-                groups[name] = Group(name=name, ranks=_ranks(_first("group_ranks", *args)))
-            step = self.numbers[int(self.launch_step[row])]
-            group = list(groups).index(name) if name is not None else -1
-            name = trace.name_of(row)
-            by_name = (collective(name) or {}).get("operation") or name.split("(")[0]
-            kind = _text(_first("collective", *args)) or str(by_name)
-            found.append((step, group, kind, whole(_first("sequence", *args)), order[step, name]))
-            order[step, name] += 1
-        names = ("step", "group", "kind", "sequence", "place")
-        columns_: dict[str, Any] = dict(zip(names, zip(*found, strict=True), strict=bool(found)))
-        return Collectives(**columns_, duration_us=tuple((trace.duration_ns[rows] / 1e3).tolist())), tuple(
-            groups.values()
-        )
-
-    def header_groups(self) -> list[Group]:
-        return [
-            Group(name=str(item["pg_name"]), ranks=_ranks(item.get("ranks")))
-            for item in _dicts(self.info.get("pg_config"))
-            if item.get("pg_name") is not None
-        ]
+    def sends(self) -> bool:
+        """Return whether the rank sends to single ranks, by what the op or the kernel says; by its name where neither does."""
+        names = of_names(self.trace, self.trace.name[self.comm], _may_send)
+        rows = self.comm[names & (self.launch_step[self.comm] >= 0)]
+        ops = self.trace.op[rows]
+        details = self.trace.details([*rows.tolist(), *np.unique(ops[ops >= 0]).tolist()])
+        for row, op in zip(rows.tolist(), ops.tolist(), strict=True):
+            told = (args.collective for item in (row, op) if (args := details.get(item)) is not None)
+            operation = (collective(self.trace.name_of(row)) or {}).get("operation")
+            if str(next((kind for kind in told if kind is not None), operation)).strip("_").lower() in SENDING:
+                return True
+        return False
 
     # ------------------------------------------------------------------ plan
 
@@ -330,7 +308,6 @@ class _Reading:
                 "Initialise torch.distributed before the profiler starts, or name the files rank0.json.gz, ….",
             )
         windows = self.windows()
-        collectives, groups = self.collectives()
         host = HOST_IN_NAME.match(file)
         return Digest(
             file=file,
@@ -338,13 +315,10 @@ class _Reading:
             world=world,
             host=_text(trace.header.get("hostname")) or (host["host"] if host else None),
             device=self._device_name(),
-            groups=groups,
             steps=tuple(self.rank_steps(windows)),
-            collectives=collectives,
             plan=self.plan(windows),
-            coverage=DigestCoverage(
-                num_events=len(trace), num_collectives=len(collectives.kind), incomplete=trace.incomplete
-            ),
+            sends=self.sends(),
+            coverage=DigestCoverage(num_events=len(trace), incomplete=trace.incomplete),
             problems=tuple(self.problems),
         )
 
@@ -380,10 +354,6 @@ def _dicts(values: Any) -> list[dict[str, Any]]:
     return [item for item in values if isinstance(item, dict)] if isinstance(values, list) else []
 
 
-def _first(field: str, *args: Args | None) -> Any:
-    return next((value for item in args if item is not None and (value := getattr(item, field)) is not None), None)
-
-
 def _natural(value: Any) -> int | None:
     found = whole(value)
     return found if found is not None and found >= 0 else None
@@ -395,12 +365,3 @@ def _text(value: Any) -> str | None:
 
 def _dims(value: Any) -> str | None:
     return ",".join(map(str, value)) if isinstance(value, list) and value else None
-
-
-def _ranks(value: Any) -> tuple[int, ...] | None:
-    """The ranks of a group: a list, or text such as "[0, 1, 2]"; `None` where the text was cut ("[0, 1, ...]")."""
-    if isinstance(value, str):
-        if not re.fullmatch(r"\[\s*\d+(\s*,\s*\d+)*\s*\]", value):
-            return None
-        value = [int(number) for number in re.findall(r"\d+", value)]
-    return tuple(value) if isinstance(value, list) and value and all(isinstance(item, int) for item in value) else None

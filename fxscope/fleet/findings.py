@@ -1,4 +1,4 @@
-"""Digests of a job → what is uneven about it. Ranks are compared by step and sequence number, never by clock.
+"""Digests of a job → what is uneven about it. Ranks are compared by step, never by clock.
 
 A collective makes everybody's step equally long, so the length of a step says nothing of who was late. Nor does the time
 that a rank waited: where the host is the limit, the slowest rank by a hair waits for nobody and all others wait for it. What
@@ -8,11 +8,9 @@ more of one of these than its peers, beyond what these differ by among themselve
 
 from __future__ import annotations
 
-import functools
 import itertools
-import statistics
-from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,17 +29,14 @@ from fxscope.fleet.quantities import (
     typical,
 )
 from fxscope.index import grouped
-from fxscope.model import Problem, replace
+from fxscope.model import Problem
 from fxscope.text import listed, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from fxscope.fleet.quantities import Excess
 
-OFTEN = 2  # so many steps make a habit of what the median step does not show
-SIGMAS_OF_STEP = 6.0  # for steps that are looked at one by one: hosts have hiccups
-STEPS_FOR_SOME = 4  # with fewer steps compared, late in some is late in the median or chance
 STEPS_OF_HOST = 3  # with fewer, a host that needed longer may be chance: what else differs comes first
 LARGE_GROUP = 32
 FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
@@ -53,8 +48,7 @@ RULE = (
     f"A rank is late if, in the median step (in every step if there are two), it needs more device work, data loading or "
     f"host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations of the peers' spread "
     f"over ranks and steps (more for few samples) and more than {100 * FLOOR:.0f} % of a step ({100 * FLOOR_OF_FEW:.0f} % with "
-    "fewer than three peers or a single step), and the others waited for it. It is also late if this holds in several steps by "
-    f"{SIGMAS_OF_STEP:g} deviations and {100 * FLOOR_OF_FEW:.0f} %, and these steps cost {100 * FLOOR:.0f} % of all steps."
+    "fewer than three peers or a single step), and the others waited for it."
 )
 
 
@@ -62,47 +56,58 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     """Return what the digests of one job show. Damaged and missing ranks are problems; the rest is compared without them."""
     everything = list(digests)
     problems = [problem for item in everything for problem in item.problems]
+
+    def say(message: str) -> None:
+        problems.append(Problem(where="fleet", message=message))
+
     by_rank = _by_rank(everything, problems)
-    world = _world(by_rank, problems)
+    world = _world(by_rank, say)
     table = table_of(by_rank, problems)
     walls = table.columns["wall"]
     empty = [str(rank) for rank, row in zip(table.ranks, walls, strict=True) if np.isnan(row).all()]
     if empty and table.steps:
-        message = f"no step of theirs could be compared: {listed(empty, MAX_LISTED)}; if one is late, it does not show"
-        problems.append(Problem(where="fleet", message=message))
+        say(f"no step of theirs could be compared: {listed(empty, MAX_LISTED)}; if one is late, it does not show")
     groups = plans.groups_of(by_rank)
     peers = _peers(table, groups)
     alone = [str(rank) for rank, others in peers.items() if not len(others.rows)] if len(peers) > 1 else []
     if any(group.program for group in groups):
-        message = (
+        without = f"; alone in their program, so not compared: {listed(alone, MAX_LISTED)}" if alone else ""
+        say(
             "ranks send to each other and run different programs: each is compared with its own program's ranks only"
+            + without
         )
-        message += f"; alone in their program, so not compared: {listed(alone, MAX_LISTED)}" if alone else ""
-        problems.append(Problem(where="fleet", message=message))
-    late = _late(peers, by_rank, groups)
+    step_us = median(walls)
+
+    def named() -> dict[int, Finding]:
+        found = (
+            (rank, _judge(peers[rank], row, step_us or 0.0, by_rank, groups))
+            for row, rank in enumerate(by_rank)
+            if len(peers[rank].rows)
+        )
+        return {rank: item for rank, item in found if item is not None}
+
+    late = named()
     if late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks):
         # no majority: who is on time is the rule
-        groups = plans.groups_of(by_rank, late={item.ranks[0] for item in late})
-        late = _late(peers, by_rank, groups)
-    arrivals = arrivals_of(by_rank, problems)
-    of_rank = {item.ranks[0]: item for item in late}
-    findings = [*(_with_arrivals(item, arrivals) for item in late), *_plan_findings(groups, of_rank)]
+        groups = plans.groups_of(by_rank, late=late)
+        late = named()
+    findings = [*late.values(), *_plan_findings(groups, late)]
     few = len(table.steps) < STEPS_OF_HOST
     findings.sort(
         key=lambda item: (few and item.cause == "host", -(item.cost_us or 0.0), item.kind != "late", item.ranks)
     )
-    wall, exposed = median(walls), median(table.columns["exposed"])
+    exposed = median(table.columns["exposed"])
     return Fleet(
         title=title,
         world=world,
-        ranks=_lines(by_rank, peers, groups, arrivals),
+        ranks=_lines(by_rank, peers, groups),
         steps=tuple(table.steps),
         even=not findings,
         verdict=_verdict(findings, table, by_rank, all_alone=len(alone) == len(peers)),
         rule=RULE,
-        spread_us=_spread_of(table, set(of_rank)),
-        step_us=wall,
-        exposed_share=exposed / wall if wall and exposed is not None else None,
+        spread_us=_spread_of(table, late),
+        step_us=step_us,
+        exposed_share=exposed / step_us if step_us and exposed is not None else None,
         findings=tuple(findings),
         plans=groups,
         problems=tuple(problems),
@@ -129,20 +134,18 @@ def _by_rank(digests: Sequence[Digest], problems: list[Problem]) -> dict[int, Di
     return dict(sorted(found.items()))
 
 
-def _world(by_rank: Mapping[int, Digest], problems: list[Problem]) -> int | None:
+def _world(by_rank: Mapping[int, Digest], say: Callable[[str], None]) -> int | None:
     """Return how many ranks the traces say that there are; note those that are not here."""
     worlds = sorted({item.world for item in by_rank.values() if item.world})
     if len(worlds) > 1:
-        message = f"the traces say different world sizes ({', '.join(map(str, worlds))}): is this one job?"
-        problems.append(Problem(where="fleet", message=message))
+        say(f"the traces say different world sizes ({', '.join(map(str, worlds))}): is this one job?")
     world = worlds[-1] if worlds else 0
     num_absent = world - sum(rank < world for rank in by_rank)
     if num_absent:  # a header may say any number
         absent = (str(rank) for rank in itertools.count() if rank not in by_rank)
         who = listed(list(itertools.islice(absent, min(num_absent, MAX_LISTED))), MAX_LISTED)
         who += " and more" if num_absent > MAX_LISTED else ""
-        message = f"{num_absent} of {world} ranks cannot be compared: {who}; if one is late, it does not show"
-        problems.append(Problem(where="fleet", message=message))
+        say(f"{num_absent} of {world} ranks cannot be compared: {who}; if one is late, it does not show")
     return world or None
 
 
@@ -163,51 +166,8 @@ def _peers(table: Table, groups: Sequence[PlanGroup]) -> dict[int, Peers]:
 # ---------------------------------------------------------------------- who is late
 
 
-def _late(peers: Mapping[int, Peers], by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]) -> list[Finding]:
-    found: list[Finding | None] = []
-    for row, (rank, digest) in enumerate(by_rank.items()):
-        others = peers[rank]
-        walls = others.table.columns["wall"]
-        step_us = median(walls)
-        if len(others.rows) and step_us is not None and not np.isnan(walls[row]).all():
-            against = functools.partial(_against_majority, rank, by_rank, groups)
-            judge = functools.partial(_judge, row=row, step_us=step_us, digest=digest, against=against)
-            found.append(judge(others) or _judge_some(others, row, step_us, judge))
-    return [item for item in found if item is not None]
-
-
-def _judge_some(peers: Peers, row: int, step_us: float, judge: Callable[[Peers], Finding | None]) -> Finding | None:
-    """Return the lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
-
-    Args:
-        judge: what says so of some of the steps alone.
-    """
-    steps = peers.table.steps
-    if len(steps) < STEPS_FOR_SOME:
-        return None
-    late = np.zeros(len(steps), bool)
-    for name in WORDS:
-        limit = max(SIGMAS_OF_STEP * peers.spread(name)[0], FLOOR_OF_FEW * step_us)
-        late |= np.nan_to_num(peers.over(name, row)) > limit
-    if not OFTEN <= late.sum() < len(late):
-        return None
-    some = peers.table.at(late)
-    item = judge(Peers(some, peers.rows))
-    each_us = (item.cost_us or 0.0) if item is not None else 0.0
-    cost_us = each_us * len(some.steps) / len(steps)
-    if item is None or cost_us <= FLOOR * step_us:
-        return None
-    said = f"in {len(some.steps)} of {len(steps)} steps only: {listed([str(n) for n in some.steps], MAX_LISTED)}"
-    cost = f"costs {microseconds(each_us)} in each of them; over all steps {microseconds(cost_us)} a step"
-    return replace(item, cost_us=round(cost_us, 3), evidence=(said, *item.evidence, cost))
-
-
 def _judge(
-    peers: Peers,
-    row: int,
-    step_us: float,
-    digest: Digest,
-    against: Callable[[], tuple[plans.Comparison | None, Digest | None]],
+    peers: Peers, row: int, step_us: float, by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
 ) -> Finding | None:
     """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
     excesses = {name: peers.excess(name, row, step_us) for name in WORDS}
@@ -221,14 +181,18 @@ def _judge(
     cost = min(typical(peers.bound(row)), sum(outside.values()))
     if not outside or cost <= floor:
         return None
-    comparison, reference = against()
-    slower_us = _slower(digest, reference) if reference is not None else 0.0
-    parts = _parts(peers, row, comparison.cause if comparison else None, slower_us, outside)
+    rank = peers.table.ranks[row]
+    planned, changes, slower_us = None, (), 0.0
+    if (reference := _reference(rank, groups)) is not None:
+        here, there = by_rank[rank].plan, by_rank[reference].plan
+        slower_us = plans.slower_us(here, there)
+        changes, planned = plans.compare(here, there)
+    parts = _parts(peers, row, planned, slower_us, outside)
     cause = max(parts, key=lambda name: parts[name])
-    changes = comparison.changes if comparison is not None and comparison.cause is not None else ()
+    changes = changes if planned is not None else ()
     return Finding(
         kind="late",
-        ranks=(peers.table.ranks[row],),
+        ranks=(rank,),
         cause=cause if parts[cause] > 0 else None,
         cost_us=round(cost, 3),
         evidence=_sentences(peers, row, excesses),
@@ -265,33 +229,11 @@ def _parts(
     return {**parts, "slower_kernels": slower_us, "host": host_us}
 
 
-def _slower(mine: Digest, reference: Digest) -> float:
-    """Return how much longer a step's launches take that both ranks make alike, in configuration and number."""
-    theirs = {(k.name, k.grid, k.block): k for k in reference.plan.kernels}
-    total = 0.0
-    for kernel in mine.plan.kernels:
-        other = theirs.get((kernel.name, kernel.grid, kernel.block))
-        if other is not None and (other.least, other.most) == (kernel.least, kernel.most):
-            total += kernel.total_us - other.total_us
-    return total
-
-
-def _against_majority(
-    rank: int, by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
-) -> tuple[plans.Comparison | None, Digest | None]:
-    """Return how a rank's plan compares with the largest group's of its program, and whose that is."""
+def _reference(rank: int, groups: Sequence[PlanGroup]) -> int | None:
+    """A rank of the largest group of the rank's program; where it is alone in that one, of the next."""
     mine = next((group for group in groups if rank in group.ranks), None)
-    if mine is None:
-        return None, None
-    against = plans.majority_of(groups, mine)
-    reference = next((other for other in against.ranks if other != rank), None)
-    if reference is None:  # every rank has a plan of its own
-        reference = next(
-            (group.ranks[0] for group in groups if group.program == mine.program and group is not mine), None
-        )
-    if reference is None:
-        return None, None
-    return plans.compare(by_rank[rank].plan, by_rank[reference].plan), by_rank[reference]
+    program = [other for group in groups if mine and group.program == mine.program for other in group.ranks[:2]]
+    return next((other for other in program if other != rank), None)
 
 
 def _sentences(peers: Peers, row: int, excesses: Mapping[str, Excess]) -> tuple[str, ...]:
@@ -306,69 +248,6 @@ def _sentences(peers: Peers, row: int, excesses: Mapping[str, Excess]) -> tuple[
         exposed = f"{microseconds(waited)} a step in exposed communication, this rank {microseconds(mine)}"
         found.append(f"peers spent {exposed}")
     return tuple(found)
-
-
-def _with_arrivals(finding: Finding, arrivals: Mapping[int, Arrivals]) -> Finding:
-    found = arrivals.get(finding.ranks[0])
-    if found is None:
-        return finding
-    waited = f"; the others then waited {microseconds(found.wait_us)} each (median)" if found.wait_us else ""
-    said = f"arrived last at {found.last} of {found.total} collectives{waited}"
-    return replace(finding, evidence=(*finding.evidence, said))
-
-
-# ---------------------------------------------------------------------- arrivals
-
-
-class Arrivals(NamedTuple):
-    """A rank's arrivals at the collectives that could be aligned."""
-
-    total: int = 0
-    last: int = 0  # at how many it was the last
-    wait_us: float = 0.0  # median over the others and over the collectives at which the rank is last
-
-
-# Of these, members do not all end together: a receiver may be long done, or one rank sends to one.
-_NOT_TOGETHER = ("send", "recv", "sendrecv", "broadcast", "gather", "scatter", "reduce")
-
-
-def arrivals_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> dict[int, Arrivals]:
-    """Align collectives by group and sequence number (by step and place in it where the trace has none)."""
-    meetings: dict[tuple[object, ...], list[tuple[int, float, str]]] = {}
-    for rank, digest in by_rank.items():
-        known = {step.number for step in digest.steps if step.whole}
-        c = digest.collectives
-        for step, group, kind, sequence, place, duration in zip(
-            c.step, c.group, c.kind, c.sequence, c.place, c.duration_us, strict=True
-        ):
-            if group < 0 or step not in known or kind.strip("_").lower() in _NOT_TOGETHER:
-                continue
-            info = digest.groups[group]
-            key = (
-                (info.name, info.ranks, sequence)
-                if sequence is not None
-                else (info.name, info.ranks, step, place, None)
-            )
-            meetings.setdefault(key, []).append((rank, duration, kind))
-    total: Counter[int] = Counter()
-    waits: defaultdict[int, list[float]] = defaultdict(list)
-    torn = 0
-    for members in meetings.values():
-        ranks, durations, kinds = zip(*members, strict=True)
-        if len(members) < 2 or len({*kinds}) > 1 or len({*ranks}) < len(ranks):
-            torn += len(members) > 1
-            continue
-        shortest = durations.index(min(durations))
-        total.update(ranks)
-        others = (*durations[:shortest], *durations[shortest + 1 :])
-        waits[ranks[shortest]].append(statistics.median(others) - durations[shortest])
-    if torn:
-        message = f"{torn} collectives do not match between ranks (other kinds at the same place): left out"
-        problems.append(Problem(where="fleet", message=message))
-    return {
-        rank: Arrivals(count, len(waits[rank]), statistics.median(waits[rank] or [0.0]))
-        for rank, count in total.items()
-    }
 
 
 # ---------------------------------------------------------------------- plans
@@ -406,31 +285,23 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
 
 
 def _lines(
-    by_rank: Mapping[int, Digest],
-    peers: Mapping[int, Peers],
-    groups: Sequence[PlanGroup],
-    arrivals: Mapping[int, Arrivals],
+    by_rank: Mapping[int, Digest], peers: Mapping[int, Peers], groups: Sequence[PlanGroup]
 ) -> tuple[RankLine, ...]:
     plan_of = {rank: i for i, group in enumerate(groups) for rank in group.ranks}
-    found: list[RankLine] = []
-    for row, (rank, digest) in enumerate(by_rank.items()):
-        others = peers[rank]
-        found.append(
-            RankLine(
-                rank=rank,
-                file=digest.file,
-                host=digest.host,
-                plan=plan_of.get(rank),
-                **{f"{name}_us": median(others.table.columns[name][row]) for name in SHOWN},
-                lateness_us=tuple(None if us != us else round(us, 1) for us in others.lateness(row).tolist()),
-                arrived_last=arrivals.get(rank, Arrivals()).last,
-                num_collectives=arrivals.get(rank, Arrivals()).total,
-            )
+    return tuple(
+        RankLine(
+            rank=rank,
+            file=digest.file,
+            host=digest.host,
+            plan=plan_of.get(rank),
+            **{f"{name}_us": median(peers[rank].table.columns[name][row]) for name in SHOWN},
+            lateness_us=tuple(None if us != us else round(us, 1) for us in peers[rank].lateness(row).tolist()),
         )
-    return tuple(found)
+        for row, (rank, digest) in enumerate(by_rank.items())
+    )
 
 
-def _spread_of(table: Table, named: set[int]) -> dict[str, float] | None:
+def _spread_of(table: Table, named: Collection[int]) -> dict[str, float] | None:
     """Return what ranks that are not named differ by, over ranks and steps, against each step's median."""
     rows = [i for i, rank in enumerate(table.ranks) if rank not in named]
     if len(rows) < 2 or not table.steps:

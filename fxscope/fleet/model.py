@@ -1,4 +1,4 @@
-"""The types of a fleet: a rank's digest (`fxscope-digest/1`) and what a job's digests show (`fxscope-fleet/1`).
+"""The types of a fleet: a rank's digest (`fxscope-digest/2`) and what a job's digests show (`fxscope-fleet/1`).
 
 Times are microseconds of the rank's own clock; clocks of two ranks are never compared. What is not known is `None`.
 """
@@ -11,7 +11,7 @@ import msgspec
 
 from fxscope.model import Problem, encoded
 
-DIGEST_SCHEMA = "fxscope-digest/1"
+DIGEST_SCHEMA = "fxscope-digest/2"
 FLEET_SCHEMA = "fxscope-fleet/1"
 
 Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "memory"]
@@ -33,13 +33,6 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     """Frozen and keyword-only; defaults are written out too."""
 
 
-class Group(Item, frozen=True, kw_only=True):
-    """A process group that the rank is in."""
-
-    name: str  # unique within the job
-    ranks: tuple[int, ...] | None = None
-
-
 class RankStep(Item, frozen=True, kw_only=True):
     """One step of one rank, on the device: from the end of the last collective of the step before to that of this one.
 
@@ -50,7 +43,6 @@ class RankStep(Item, frozen=True, kw_only=True):
     number: int  # N of ProfilerStep#N
     whole: bool  # it begins and ends at a collective; where not (first step, none at all) the edges are the host's step
     wall_us: float
-    busy_us: float  # some kernel or copy ran (union over streams)
     compute_us: float  # one that is no communication ran
     exposed_us: float  # nothing but communication ran: transfer, and waiting for others to arrive
     idle_host_us: float  # nothing ran, and nothing of the two below explains it: waiting for the host to launch
@@ -63,17 +55,6 @@ class RankStep(Item, frozen=True, kw_only=True):
     def own_us(self) -> float:
         """Return what the rank needed for itself: the step without waiting and without exposed transfer."""
         return self.wall_us - self.exposed_us
-
-
-class Collectives(Item, frozen=True, kw_only=True):
-    """The communication kernels launched in steps, as columns of equal length in order of launch."""
-
-    step: tuple[int, ...] = ()  # N of ProfilerStep#N
-    group: tuple[int, ...] = ()  # index into `groups` of the digest; -1: not known
-    kind: tuple[str, ...] = ()  # "allreduce", "_allgather_base", … as the trace says it; else from the kernel's name
-    sequence: tuple[int | None, ...] = ()  # torch's own sequence number in the group, where the trace has it
-    place: tuple[int, ...] = ()  # n-th of its group in its step
-    duration_us: tuple[float, ...] = ()  # waiting and transfer
 
 
 class PlanKernel(Item, frozen=True, kw_only=True):
@@ -109,7 +90,6 @@ class DigestCoverage(Item, frozen=True, kw_only=True):
     """The part of the trace that the digest uses."""
 
     num_events: int
-    num_collectives: int
     incomplete: bool = False  # the trace is damaged: some events are not there, so the rank is not compared
 
 
@@ -122,10 +102,9 @@ class Digest(Item, frozen=True, kw_only=True):
     world: int | None = None
     host: str | None = None
     device: str | None = None
-    groups: tuple[Group, ...] = ()
     steps: tuple[RankStep, ...] = ()
-    collectives: Collectives = Collectives()
     plan: Plan = Plan(signature=None)
+    sends: bool = False  # to single ranks, as the stages of a pipeline do
     coverage: DigestCoverage | None = None  # None: the trace could not be read
     problems: tuple[Problem, ...] = ()
 
@@ -170,8 +149,6 @@ class RankLine(Item, frozen=True, kw_only=True):
     idle_host_us: float | None = None
     idle_input_us: float | None = None
     lateness_us: tuple[float | None, ...] = ()  # by compared step: how late by its own work; 0: no later than its peers
-    arrived_last: int = 0  # at how many collectives
-    num_collectives: int = 0  # that could be aligned
 
 
 class PlanGroup(Item, frozen=True, kw_only=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fxscope.fleet.model import Cause, Digest, Plan, PlanChange, PlanGroup, PlanKernel
+from fxscope.fleet.model import Cause, Digest, Plan, PlanChange, PlanGroup
 from fxscope.index import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 MAX_CHANGES = 40
 
@@ -30,6 +31,7 @@ class Interval(NamedTuple):
 
 
 NONE = Interval()
+Counts = dict[str, dict[str, Interval]]
 
 
 class Comparison(NamedTuple):
@@ -66,7 +68,7 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
         else:  # the counts vary from step to step, and nothing more is different
             same += ranks
     kept.sort(key=lambda item: order(item[0]))
-    is_one_program = not any(_sends(digest) for digest in digests.values())
+    is_one_program = not any(digest.sends for digest in digests.values())
     programs: list[Plan] = []  # the plan that most ranks of each program run
     found: list[PlanGroup] = []
     for ranks, plan in kept:
@@ -94,11 +96,6 @@ def majority_of(groups: Sequence[PlanGroup], group: PlanGroup) -> PlanGroup:
     return next(other for other in groups if other.program == group.program)
 
 
-def _sends(digest: Digest) -> bool:
-    """Return whether the rank sends to single ranks."""
-    return any(kind.strip("_").lower() in ("send", "recv", "sendrecv") for kind in digest.collectives.kind)
-
-
 def _same(here: Plan, there: Plan) -> bool:
     """Return whether nothing in which two plans differ is more than a count that varies from step to step."""
     mine, theirs = ({kernel.name for kernel in plan.kernels if kernel.least} for plan in (here, there))
@@ -109,80 +106,75 @@ def _same(here: Plan, there: Plan) -> bool:
 
 def compare(here: Plan, there: Plan) -> Comparison:
     """Return in what a plan differs from another; what varies from step to step alike in both is no difference."""
-    kernels, configurations = _kernel_changes(here, there)
-    ops, shapes, same_ops = _op_changes(here, there)
-    cause: Cause | None = None
-    # Another batch: the same ops, as often, on other shapes. Kernels may then be other ones too: libraries choose by shape.
-    if shapes and same_ops:
-        cause = "shapes"
-    elif kernels:
-        more = all(
-            change.change == "added" or (change.change == "other_count" and (change.total_us or 0) >= 0)
-            for change in kernels
-        )
-        cause = "device_work" if more else "other_kernels"
-    of_shapes, others = (*shapes, *kernels, *configurations, *ops), (*kernels, *ops, *shapes, *configurations)
-    return Comparison(of_shapes if cause == "shapes" else others, cause)
-
-
-def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanChange]]:
-    """(kernels added, missing or launched another number of times; other configurations)."""
-    mine, theirs = (grouped(plan.kernels, lambda kernel: kernel.name) for plan in (here, there))
-    kernels: list[PlanChange] = []
-    configurations: list[PlanChange] = []
-    for name in sorted({*mine, *theirs}):
-        sides = mine.get(name, []), theirs.get(name, [])
-        a, b = map(_total, sides)
-        a_us, b_us = (sum(kernel.total_us for kernel in side) for side in sides)
-        total_us = round(a_us - b_us, 3)
-        ours, others = ({(k.grid, k.block): Interval(k.least, k.most) for k in side} for side in sides)
-        change = functools.partial(PlanChange, what="kernel", name=name, total_us=total_us)
-        if a.apart(b):
-            kernels.append(change(change=_change(a, b), majority=str(b), here=str(a)))
-        elif any(ours.get(key, NONE).apart(others.get(key, NONE)) for key in {*ours, *others}):
-            other = change(change="other_configuration", majority=_configs(others), here=_configs(ours))
-            configurations.append(other)
+    times: defaultdict[str, float] = defaultdict(float)
+    for sign, plan in ((1, here), (-1, there)):
+        for kernel in plan.kernels:
+            times[kernel.name] += sign * kernel.total_us
+    kernels, configurations = _changes("kernel", _launched(here), _launched(there), times)
+    ops, shapes = _changes("op", _called(here), _called(there)) if here.ops and there.ops else ([], [])
+    ops = [change for change in ops if "::" in change.name]  # a generated kernel's own launch is among the kernels
     for found in (kernels, configurations):
         found.sort(key=lambda change: -abs(change.total_us or 0))
-    return kernels, configurations
-
-
-def _total(items: Iterable[PlanKernel | Interval]) -> Interval:
-    items = list(items)
-    return Interval(sum(item.least for item in items), sum(item.most for item in items))
-
-
-def _change(here: Interval, there: Interval) -> Literal["added", "missing", "other_count"]:
-    return "added" if there == NONE else "missing" if here == NONE else "other_count"
-
-
-def _configs(configs: Mapping[tuple[str | None, str | None], Interval]) -> str:
-    return "; ".join(
-        f"grid {grid or '?'} block {block or '?'} ×{n}" for (grid, block), n in sorted(configs.items(), key=str)[:3]
+    shapes.sort(key=lambda change: "::" not in change.name)
+    # Another batch: the same ops, as often, on other shapes. Kernels may then be other ones too: libraries choose by shape.
+    if shapes and not ops:
+        return Comparison((*shapes, *kernels, *configurations), "shapes")
+    more = all(
+        change.change == "added" or (change.change == "other_count" and (change.total_us or 0) >= 0)
+        for change in kernels
     )
+    cause = ("device_work" if more else "other_kernels") if kernels else None
+    return Comparison((*kernels, *ops, *shapes, *configurations), cause)
 
 
-def _op_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanChange], bool]:
-    """(ops added, missing or another number of times; ops on other shapes; whether the ops are the same)."""
-    if not here.ops or not there.ops:
-        return [], [], False
-    by_op: dict[str, tuple[dict[str, Interval], dict[str, Interval]]] = {}
-    for side, plan in enumerate((here, there)):
-        for item in plan.ops:
-            by_op.setdefault(item.name, ({}, {}))[side][item.shapes] = Interval(item.least, item.most)
-    ops: list[PlanChange] = []
-    shapes: list[PlanChange] = []
-    same = True
-    for name, (mine, theirs) in sorted(by_op.items()):
-        a, b = _total(mine.values()), _total(theirs.values())
+def slower_us(here: Plan, there: Plan) -> float:
+    """Return how much longer a step's launches take that both ranks make alike, in configuration and number."""
+    theirs = {(k.name, k.grid, k.block, k.least, k.most): k.total_us for k in there.kernels}
+    mine = {(k.name, k.grid, k.block, k.least, k.most): k.total_us for k in here.kernels}
+    return sum(us - theirs[key] for key, us in mine.items() if key in theirs)
+
+
+def _launched(plan: Plan) -> Counts:
+    """Kernel → launch configuration → launches a step."""
+    return {
+        name: {f"grid {k.grid or '?'} block {k.block or '?'}": Interval(k.least, k.most) for k in kernels}
+        for name, kernels in grouped(plan.kernels, lambda kernel: kernel.name).items()
+    }
+
+
+def _called(plan: Plan) -> Counts:
+    """Op → shapes of its inputs → calls a step."""
+    return {
+        name: {op.shapes: Interval(op.least, op.most) for op in ops}
+        for name, ops in grouped(plan.ops, lambda op: op.name).items()
+    }
+
+
+def _changes(
+    what: Literal["kernel", "op"], here: Counts, there: Counts, times: Mapping[str, float] | None = None
+) -> tuple[list[PlanChange], list[PlanChange]]:
+    """(What is added, missing or runs another number of times; what runs as often, in other configurations or shapes)."""
+    counts: list[PlanChange] = []
+    configurations: list[PlanChange] = []
+    other: Literal["other_configuration", "other_shapes"]
+    other = "other_configuration" if what == "kernel" else "other_shapes"
+    for name in sorted({*here, *there}):
+        mine, theirs = here.get(name, {}), there.get(name, {})
+        change = functools.partial(PlanChange, what=what, name=name, total_us=round(times[name], 3) if times else None)
+        a, b = _total(mine), _total(theirs)
         if a.apart(b):
-            if "::" in name:  # a generated kernel's own launch is among the kernels
-                same = False
-                ops.append(PlanChange(what="op", change=_change(a, b), name=name, majority=str(b), here=str(a)))
+            counts.append(change(change=_change(a, b), majority=str(b), here=str(a)))
             continue
         gone = [key for key in theirs if theirs[key].apart(mine.get(key, NONE))]
         new = [key for key in mine if mine[key].apart(theirs.get(key, NONE))]
         if gone and new:
-            shapes.append(PlanChange(what="op", change="other_shapes", name=name, majority=gone[0], here=new[0]))
-    shapes.sort(key=lambda change: "::" not in change.name)
-    return ops, shapes, same
+            configurations.append(change(change=other, majority=gone[0], here=new[0]))
+    return counts, configurations
+
+
+def _total(counts: Mapping[str, Interval]) -> Interval:
+    return Interval(sum(item.least for item in counts.values()), sum(item.most for item in counts.values()))
+
+
+def _change(here: Interval, there: Interval) -> Literal["added", "missing", "other_count"]:
+    return "added" if there == NONE else "missing" if here == NONE else "other_count"

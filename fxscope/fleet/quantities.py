@@ -34,11 +34,6 @@ class Table(NamedTuple):
     steps: list[int]
     columns: dict[str, Quantity]
 
-    def at(self, chosen: NDArray[np.bool_]) -> Table:
-        """Return the table of some steps."""
-        steps = [number for number, is_chosen in zip(self.steps, chosen.tolist(), strict=True) if is_chosen]
-        return Table(self.ranks, steps, {name: values[:, chosen] for name, values in self.columns.items()})
-
 
 class Excess(NamedTuple):
     """A quantity of which a rank has more than its peers."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import logging
 import os
 import subprocess
 import sys
@@ -37,6 +38,7 @@ DEFAULT_MEMORY = 2 << 30
 PROCESS_BYTES = 110 << 20  # an interpreter with numpy and what it keeps between traces
 PER_UNPACKED_BYTE = 0.6  # peak of reading, measured on traces of 100 k and 1 M events
 SUFFIX = ".digest.json.gz"
+RETRIES = 5  # of a Ray task whose node or process died
 
 
 def digests(
@@ -71,9 +73,7 @@ def digests(
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         tasks = _local(missing, jobs or cores, memory_bytes)
     else:
-        from fxscope.fleet import cluster
-
-        tasks = cluster.digests_of(missing, None if on == "ray" else on)
+        tasks = _on_ray(missing, None if on == "ray" else on)
     with contextlib.closing(tasks) as made:
         for count, (source, data) in enumerate(made, start=1 + len(found) - len(missing)):
             digest = done[source.key] = decode(data, source.name)
@@ -93,9 +93,6 @@ def decode(data: bytes, where: str) -> Digest:
         raise FxscopeError(f"{where} is not a digest: {error}.") from None
     if found.schema != DIGEST_SCHEMA:
         raise FxscopeError(f"{where} has schema {found.schema!r}, this fxscope reads {DIGEST_SCHEMA!r}.")
-    lengths = {len(column) for column in msgspec.structs.asdict(found.collectives).values()}
-    if len(lengths) > 1 or any(not -1 <= group < len(found.groups) for group in found.collectives.group):
-        raise FxscopeError(f"{where} is not a digest: its collectives do not agree with each other. Make it again.")
     return found
 
 
@@ -211,3 +208,40 @@ def _local(found: Sequence[Source], jobs: int, memory_bytes: int) -> Generator[t
             stopped.set()
             for worker in list(workers):
                 worker.stop()
+
+
+# ---------------------------------------------------------------------- Ray
+
+
+def _on_ray(found: Sequence[Source], address: str | None) -> Generator[tuple[Source, bytes]]:
+    """Yield digests as tasks end; without an address on the connected cluster, $RAY_ADDRESS's, or a new one here.
+
+    A trace is read where its task runs: every node must see the files.
+    """
+    try:
+        import ray  # pyright: ignore[reportMissingImports]
+        from ray.exceptions import RayError  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise FxscopeError("--on ray needs Ray: pip install 'fxscope[ray]'.") from None
+    is_own = not ray.is_initialized()
+    try:
+        if is_own:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        task = ray.remote(max_retries=RETRIES, num_cpus=1)(work)
+        largest_first = sorted(found, key=need, reverse=True)
+        running = {task.options(memory=need(source)).remote(source): source for source in largest_first}
+    except (ConnectionError, RuntimeError, OSError, ValueError, ImportError) as error:
+        where = f" at {address}" if address else ""
+        raise FxscopeError(f"cannot connect to Ray{where}: {sources.first_line(error)}.") from None
+    try:
+        while running:
+            (reference, *_), _ = ray.wait(list(running))
+            source = running.pop(reference)
+            try:
+                yield source, ray.get(reference)
+            except RayError as error:
+                message = f"its task failed {RETRIES + 1} times: {sources.first_line(error)}"
+                yield source, encoded(digesting.unreadable(source.name, message))
+    finally:
+        if is_own:
+            ray.shutdown()

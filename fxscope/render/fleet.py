@@ -155,14 +155,13 @@ def scale(fleet: Fleet) -> float:
 def _rank_table(fleet: Fleet, width: int, limit: int) -> list[str]:
     """Ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
     rows, said, most = shown(fleet, limit), marks(fleet), scale(fleet)
-    head = ["rank", "device", "data", "host idle", "exposed", "last at", "lateness by step"]
+    head = ["rank", "device", "data", "host idle", "exposed", "lateness by step"]
     table = [head]
-    room = max(8, width - 56 - max(map(len, said.values()), default=0))
+    room = max(8, width - 47 - max(map(len, said.values()), default=0))
     for line in rows:
         times = (line.compute_us, line.idle_input_us, line.idle_host_us, line.exposed_us)
-        last = f"{line.arrived_last}/{line.num_collectives}" if line.num_collectives else "–"
         shades = "".join(shade(value, most) for value in line.lateness_us[-room:])
-        table.append([str(line.rank), *map(microseconds, times), last, f"{shades} {said.get(line.rank, '')}".rstrip()])
+        table.append([str(line.rank), *map(microseconds, times), f"{shades} {said.get(line.rank, '')}".rstrip()])
     lines = aligned(table, left={len(head) - 1})
     if len(rows) < len(fleet.ranks):
         lines.append(f"{len(fleet.ranks) - len(rows)} ranks more, none of them named")

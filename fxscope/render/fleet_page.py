@@ -100,8 +100,6 @@ def _rank(line: RankLine, digest: Digest, said: Mapping[int, str]) -> dict[str, 
         "data": _round(line.idle_input_us),
         "host": _round(line.idle_host_us),
         "exposed": _round(line.exposed_us),
-        "last": line.arrived_last,
-        "collectives": line.num_collectives,
         "lateness": line.lateness_us,
         "said": said.get(line.rank, ""),
         "steps": [

@@ -174,7 +174,7 @@ def test_digests_of_one_job_do_not_depend_on_clocks(tmp_path: Path) -> None:
     moved, still = examined(tmp_path), examined(JOBS / "ddp_slow_gpu")
     assert [(f.kind, f.ranks, f.cause) for f in moved.findings] == [(f.kind, f.ranks, f.cause) for f in still.findings]
     for one, other in zip(moved.ranks, still.ranks, strict=True):
-        assert one.own_us == pytest.approx(other.own_us, abs=1.0) and one.arrived_last == other.arrived_last
+        assert one.own_us == pytest.approx(other.own_us, abs=1.0)
 
 
 def test_one_rank_alone_and_none_at_all() -> None:
@@ -233,9 +233,7 @@ def test_ranks_that_send_to_each_other_are_compared_within_their_program(sends: 
     make(JOBS / "ddp_even", tmp_path, ranks=7, steps=4, other=OTHER, faults=faults, seed=3)
     made = digests(tmp_path)
     if sends:
-        kinds = [("_send", *item.collectives.kind[1:]) for item in made]
-        columns = [replace(item.collectives, kind=kind) for item, kind in zip(made, kinds, strict=True)]
-        made = [replace(item, collectives=column) for item, column in zip(made, columns, strict=True)]
+        made = [replace(item, sends=True) for item in made]
     fleet = findings.examine(made)
     differing = [item.ranks for item in fleet.findings if item.kind == "plan_differs"]
     if not sends:
@@ -249,17 +247,26 @@ def test_ranks_that_send_to_each_other_are_compared_within_their_program(sends: 
     assert alone.problems[-1].message.endswith("alone in their program, so not compared: 2 and 3")
 
 
-@pytest.mark.slow
-def test_a_rank_that_is_late_in_some_steps_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import make_fleet
-
-    always = make_fleet.delays
-    sometimes = lambda step, faults, number: always(step, faults, number) if number in (3, 6, 8) else []  # noqa: E731
-    monkeypatch.setattr(make_fleet, "delays", sometimes)
-    make(JOBS / "ddp_even", tmp_path, ranks=6, steps=10, faults=[Fault("input", 4, 5000.0)], seed=6)
-    (found,) = examined(tmp_path).findings
-    assert (found.kind, found.ranks, found.cause) == ("late", (4,), "input")
-    assert found.evidence[0].startswith("in 3 of 9 steps only")
+@pytest.mark.parametrize(
+    ("kind", "kernel", "sends"),
+    [
+        ("send", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", True),
+        ("_recv", "ncclDevKernel_Generic(x)", True),
+        ("alltoall_base", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", False),
+        (None, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", True),
+        (None, "ncclDevKernel_Generic(x)", False),
+    ],
+)
+def test_a_rank_that_sends_to_single_ranks(kind: str | None, kernel: str, sends: bool, tmp_path: Path) -> None:
+    trace = msgspec.json.decode(gzip.decompress((JOBS / "ddp_even" / "rank0.json.gz").read_bytes()))
+    for event in trace["traceEvents"]:
+        if event.get("cat") == "kernel" and event["name"].startswith("nccl"):
+            event["name"] = kernel
+        if "Collective name" in event.get("args", {}):
+            event["args"]["Collective name"] = kind
+    path = tmp_path / "rank0.json"
+    path.write_bytes(msgspec.json.encode(trace))
+    assert digest(path).sends is sends and not digest(JOBS / "ddp_even" / "rank0.json.gz").sends
 
 
 def test_of_two_ranks_the_late_one_is_the_one_that_differs(tmp_path: Path) -> None:

@@ -141,7 +141,6 @@ const COLUMNS = [
   ['data', (line) => line.data],
   ['host idle', (line) => line.host],
   ['exposed', (line) => line.exposed],
-  ['last at', (line) => line.last],
   ['plan', (line) => line.plan],
   ['cause', (line) => line.said],
 ];
@@ -179,7 +178,6 @@ function table() {
       cell(line, 'data'),
       cell(line, 'host'),
       cell(line, 'exposed'),
-      make('td', {}, line.collectives ? `${line.last} of ${line.collectives}` : '–'),
       make('td', {}, line.plan === null ? '–' : `${line.plan}`),
       make('td', {}, line.said),
     );
