@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope import __version__
 from fxscope.commands.common import check_apart, drop_what_stdout_does_not_take, failed, tidy_on_termination
@@ -59,11 +59,8 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, summary in (VERBS | MORE_VERBS).items():
         description = summary[0].upper() + summary[1:] + "."
-        child = (
-            verbs.add_parser(name, description=description, help=summary)
-            if name in VERBS
-            else verbs.add_parser(name, description=description)
-        )
+        listed: dict[str, Any] = {"help": summary} if name in VERBS else {}
+        child = verbs.add_parser(name, description=description, **listed)
         if verb in (name, None):
             module(name).configure(child)
             child.set_defaults(parser=child)
@@ -132,35 +129,38 @@ def main(argv: Sequence[str] | None = None) -> int:
             return status
     except FxscopeError as error:
         return failed(error, arguments.verb)
-    except (ImportError, ValueError) as error:  # the second: a variable of the environment that torch cannot read
-        if not torch_failed(error):
-            raise
-        print(
-            f"fxscope {arguments.verb}: this needs torch, which cannot be imported here ({type(error).__name__}: {error})."
-            " `fxscope doctor` says how to install it; recordings can be read and shown without it.",
-            file=sys.stderr,
-        )
-        return 2
-    except KeyboardInterrupt:
-        print(f"fxscope {arguments.verb}: interrupted", file=sys.stderr)
-        return 130
-    except RecursionError:
-        print(f"fxscope {arguments.verb}: the input is nested too deeply to be read.", file=sys.stderr)
-        return 2
-    except MemoryError:
-        print(f"fxscope {arguments.verb}: the input needs more memory than there is.", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         drop_what_stdout_does_not_take()  # the reader (`| head`) went away: that is its right
         return 0
-    except OSError as error:  # a name that no file can have, a disk that is full or fails
+    except (Exception, KeyboardInterrupt) as error:
+        said = explained(error)
+        if said is None:
+            raise
         with legible_streams():
-            where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-            said = f"{where}{error.strerror or error}."
-            if isinstance(error, FileNotFoundError) and not where:  # of getcwd
-                said = "the current folder does not exist any more. Change to one that does."
             print(f"fxscope {arguments.verb}: {said}", file=sys.stderr)
-        return 2
+        return 130 if isinstance(error, KeyboardInterrupt) else 2
+
+
+def explained(error: BaseException) -> str | None:
+    """The line for an error that is none of fxscope's own; `None` where it is a fault of fxscope's."""
+    if isinstance(error, (ImportError, ValueError)) and torch_failed(error):  # a variable that torch cannot read
+        return (
+            f"this needs torch, which cannot be imported here ({type(error).__name__}: {error})."
+            " `fxscope doctor` says how to install it; recordings can be read and shown without it."
+        )
+    if isinstance(error, OSError):  # a name that no file can have, a disk that is full or fails
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # of getcwd
+            return "the current folder does not exist any more. Change to one that does."
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{where}{error.strerror or error}."
+    return next((said for kind, said in OTHERS.items() if isinstance(error, kind)), None)
+
+
+OTHERS: dict[type[BaseException], str] = {
+    KeyboardInterrupt: "interrupted",
+    RecursionError: "the input is nested too deeply to be read.",
+    MemoryError: "the input needs more memory than there is.",
+}
 
 
 def torch_failed(error: Exception) -> bool:

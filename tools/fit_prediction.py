@@ -32,7 +32,7 @@ from fxscope.gpus import fitting  # noqa: E402
 from fxscope.gpus.prediction import CpuFit, Prediction, StepFit, predict  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
-from fxscope.readers.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402
+from tools.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,11 +102,7 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
     if battery is not None:
         content = read(battery)
         assert content["gpu"]["device_name"] == gpu.device_name
-        also = [
-            fitting.Observation(part, item.call.workload, item.us, part)
-            for part, item in battery_calls(content["programs"])
-            if item.call.workload is not None
-        ]
+        also = [fitting.Observation(part, work, us, part) for part, work, us in battery_calls(content)]
         replay = fitting.replay_of(content["launch"])
         text += f", and {len(also)} calls of fxscope's battery on it"
     start = spreads = other = None

@@ -232,10 +232,13 @@ def by_members(data: bytes, chance: random.Random) -> bytes:
 @functools.cache
 def _made() -> dict[str, Path]:
     """Return files that are made for this run: small recordings, columns, expectations."""
+    import msgspec
+
     from fxscope import store
     from fxscope.analysis.check.learn import learn
     from fxscope.commands import common
     from tests import build
+    from tools.measured import battery_calls
 
     folder = Path(tempfile.mkdtemp(prefix="fxscope-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -255,7 +258,11 @@ def _made() -> dict[str, Path]:
     paths["mine.json"] = folder / "mine.json"
     paths["answers"] = store.write(folder / "answers", "4\naten::t, aten::view\n<= 5\n3..4\ngelu, mul\n0\n")
     battery = json.loads(lzma.decompress((DATA / "battery" / "h200.json.xz").read_bytes()))
-    battery["programs"] = dict(list(battery["programs"].items())[::7])
+    found = list(battery_calls({"programs": dict(list(battery.pop("programs").items())[::7])}))
+    battery["calls"] = {
+        name: [(msgspec.to_builtins(work), us) for program, work, us in found if program == name]
+        for name in {program for program, *_ in found}
+    }
     paths["measured"] = store.write(folder / "measured.json", json.dumps(battery))
     return paths
 
@@ -383,6 +390,7 @@ def trial(name: str, seed: int, folder: Path) -> None:
 
 def guess(path: str) -> int:
     """Hold the answers of a file against recordings, as `fxscope guess` holds those of a pipe."""
+
     from fxscope import store
     from fxscope.commands import guess as verb
     from fxscope.errors import FxscopeError

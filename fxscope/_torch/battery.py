@@ -7,8 +7,7 @@ function whose defaults are its inputs, over every combination of some sizes:
 
     {"calls": ["lambda a=T(n, 1024): a * 1.5"], "over": {"dtype n": [["bfloat16", 16], ["float32", 8]]}}
 
-What was measured is written as it comes, in the form of `tests/data/zoo`: a program that fails is named, with its error,
-and costs nothing but itself.
+What was measured is written as it comes: a program that fails is named, with its error, and costs nothing but itself.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import itertools
 import json
 import os
 import re
-import statistics
 import time
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -30,11 +28,15 @@ from torch.nn import functional
 from torch.utils.benchmark import Timer
 
 from fxscope.errors import one_line
+from fxscope.index import index_of
+from fxscope.passes.cost import work_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
     from types import FunctionType
+
+    from fxscope.model import Recording
 
 BF16, F16, F32 = torch.bfloat16, torch.float16, torch.float32
 STEPS = 6
@@ -135,36 +137,11 @@ def matmul_precision(precision: str) -> Generator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def packed(recording: Any) -> dict[str, Any]:
-    """A recording as `tests/data/zoo` has it: output codes, and the calls with the median of their times."""
-    steps: dict[str, dict[tuple[int, Any], float]] = {}
-    kernels: dict[str, list[Any]] = {}
-    for launch in recording.launches:
-        if launch.call is None:
-            continue
-        times = steps.setdefault(launch.call, {})
-        key = (launch.step, launch.invocation)
-        times[key] = times.get(key, 0.0) + launch.duration_ns / 1e3
-        if len(times) == 1:
-            about = [launch.name[:120], launch.grid, launch.block, launch.registers, launch.shared_bytes]
-            kernels.setdefault(launch.call, []).append(about)
-    calls = [
-        [call.id, call.kernel, call.type, round(statistics.median(steps[call.id].values()), 3), kernels[call.id]]
-        for call in recording.calls
-        if call.id in steps
-    ]
-    dtypes: dict[str, str] = {}  # of library calls, by their nodes: a program's inputs have none in the code
-    for call in recording.calls:
-        nodes = {node.name: node for node in recording.graph(call.graph).nodes} if call.is_extern else {}
-        found = [out.dtype for name in call.nodes if name in nodes for out in nodes[name].outputs if out.dtype]
-        dtypes |= {call.id: found[0]} if found else {}
-    return {
-        "codes": [source.text for source in recording.sources if source.kind == "output_code"],
-        "calls": calls,
-        "dtypes": dtypes,
-        "missing": [call.id for call in recording.calls if call.id not in steps],
-        "problems": [str(problem.message)[:200] for problem in recording.problems],
-    }
+def calls_of(recording: Recording) -> list[list[Any]]:
+    """(workload, device time in µs) of each call that ran and whose work is known."""
+    graphs = index_of(recording).nodes
+    works = ((work_of(call, graphs.get(call.graph, {}), recording), call.timing) for call in recording.calls)
+    return [[msgspec.to_builtins(work), timing.typical_us] for work, timing in works if work and timing]
 
 
 def timed(run: Callable[[], Any]) -> float:
@@ -241,7 +218,7 @@ def measure(out: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Measure everything on GPU 0, writing what there is to `out` as JSON after each part. Raises RuntimeError."""
     started = time.monotonic()
     result: dict[str, Any] = {"gpu": described(), "torch": torch.__version__, "cpus": os.cpu_count()}
-    result |= {"programs": {}, "failed": {}, "seconds": {}, "launch": {}, "rates": {}}
+    result |= {"calls": {}, "failed": {}, "seconds": {}, "launch": {}, "rates": {}}
 
     def part(name: str, run: Callable[[], Any]) -> Any:
         begin = time.monotonic()
@@ -267,9 +244,9 @@ def measure(out: Path, say: Callable[[str], None]) -> dict[str, Any]:
     result["rates"] = part("rates", rates) or {}
     save()
     for name, item in programs().items():
-        recording = part(name, lambda item=item: packed(measure_program(item, "cuda", steps=STEPS, warmup=4)))
-        if recording is not None:
-            result["programs"][name] = recording
+        found = part(name, lambda item=item: calls_of(measure_program(item, "cuda", steps=STEPS, warmup=4)))
+        if found is not None:
+            result["calls"][name] = found
         save()
     result["launch"] = part("launch", launch_costs) or {}
     save()

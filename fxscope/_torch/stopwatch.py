@@ -1,13 +1,11 @@
-"""Wall time of a call without a profiler, and how far its result is from float32."""
+"""Wall time of a call without a profiler."""
 
 from __future__ import annotations
 
-import copy
 import time
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._pytree import tree_map
 
 from fxscope._torch import running
 from fxscope._torch.steps import Durations
@@ -37,7 +35,7 @@ def times_of_calls(run: Callable[[], Any]) -> StepTimes | None:
     durations = Durations()
     synchronize()
     first = _block(run, 1)
-    calls = max(1, min(MAX_CALLS, int(BUDGET_S / BLOCKS / max(1e-7, first / 1e9))))
+    calls = _calls_in(BUDGET_S / BLOCKS, first)
     num_blocks = min(BLOCKS, int(BUDGET_S * 1e9 / (first * calls)))
     samples = [_block(run, calls) for _ in range(num_blocks)] or [first]
     for sample in samples:
@@ -45,8 +43,13 @@ def times_of_calls(run: Callable[[], Any]) -> StepTimes | None:
     return durations.summary(0, when="calls", calls=calls if num_blocks else 1)
 
 
+def _calls_in(seconds: float, each_ns: int) -> int:
+    """Return how many calls of this length a block holds."""
+    return max(1, min(MAX_CALLS, int(seconds * 1e9 / each_ns)))
+
+
 def _block(run: Callable[[], Any], calls: int) -> int:
-    """Nanoseconds per call."""
+    """Nanoseconds per call, at least one."""
     start = time.perf_counter_ns()
     for _ in range(calls):
         run()
@@ -62,52 +65,9 @@ def wall_samples(
     A sample is a block of calls between two synchronisations: what a program that does not wait for each call sees.
     """
     run = running.runner(model, inputs, kwargs, backward=backward, compile_options=running.compile_options(compile))
-    start = time.perf_counter()
-    run()
-    synchronize()
-    first = time.perf_counter() - start
-    for _ in range(3):
-        run()
-    synchronize()
-    calls = max(1, min(MAX_CALLS, int(BLOCK_S * 1e9 / _block(run, 1))))
-    return tuple(_block(run, calls) / 1e3 for _ in range(repeats)), first
-
-
-def error_against_float32(
-    model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], *, compile: Any
-) -> tuple[float | None, float | None]:
-    """(largest, relative root-mean-square) difference of the result from the same weights in float32.
-
-    Both `None` where the model is no module, has no single tensor of elements as its result, or cannot run in float32.
-    """
-    if not isinstance(model, torch.nn.Module):
-        return None, None
-
-    def call(model: Any, inputs: Any, kwargs: Any, compile: Any) -> Any:
-        options = running.compile_options(compile)
-        return running.runner(model, inputs, kwargs, backward=False, compile_options=options)()
-
-    try:
-        result = call(model, inputs, kwargs, compile)
-        exact = call(copy.deepcopy(model).float(), tree_map(as_float32, inputs), tree_map(as_float32, kwargs), None)
-    except Exception:
-        # A model that insists on its dtype, or is too large twice: then the error is not known, and that is said.
-        return None, None
-    if not isinstance(result, torch.Tensor) or not isinstance(exact, torch.Tensor) or not exact.is_floating_point():
-        return None, None
-    if result.shape != exact.shape or not exact.numel():
-        return None, None
-    difference = result.float() - exact
-    scale = exact.pow(2).mean().sqrt().item()
-    error = difference.pow(2).mean().sqrt().item()
-    return difference.abs().max().item(), error / scale if scale else None
-
-
-def as_float32(value: Any) -> Any:
-    """Floating-point tensors in float32, anything else as it is."""
-    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-
-
-def reset() -> None:
-    """Forget what was compiled: each point of a sweep compiles for its own shape."""
-    torch.compiler.reset()
+    first = _block(run, 1) / 1e9
+    _block(run, 3)
+    calls = _calls_in(BLOCK_S, _block(run, 1))
+    samples = tuple(_block(run, calls) / 1e3 for _ in range(repeats))
+    torch.compiler.reset()  # the next one compiles for its own shape
+    return samples, first

@@ -172,8 +172,6 @@ class SweepPoint(msgspec.Struct, kw_only=True):
     share_of_roof: float | None = None  # time-weighted over the kernel calls that have a roof
     peak_bytes: int | None = None
     start_bytes: int | None = None
-    max_error: float | None = None  # against float32
-    relative_rms_error: float | None = None
     first_call_s: float | None = None
     kernels: dict[str, Any] = {}
 

@@ -65,11 +65,9 @@ def read(path: Path) -> dict[str, Any]:
 
     try:
         content = msgspec.json.decode(store.contents(path, what="a file of measurements"))  # no number beyond all
-    except OSError as error:
-        raise CaptureError(f"{path} cannot be read: {error.strerror or error}.") from None
     except store.NOT_JSON as error:
         raise CaptureError(f"{path} holds no measurements: {error}.") from None
-    parts = {"gpu", "programs", "launch", "failed"}
+    parts = {"gpu", "calls", "launch", "failed"}
     if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):
         raise CaptureError(f"{path} holds no measurements of `fxscope calibrate`.")
     return content
@@ -85,12 +83,12 @@ def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
 
     from fxscope import gpus
     from fxscope.gpus import fitting
-    from fxscope.readers.measured import battery_calls
+    from fxscope.model import Workload
 
     found = [
-        fitting.Observation(program, item.call.workload, item.us)
-        for program, item in battery_calls(measured["programs"])
-        if item.call.workload is not None
+        fitting.Observation(program, msgspec.convert(work, Workload), float(us))
+        for program, calls in measured["calls"].items()
+        for work, us in calls
     ]
     if not found:
         failed = next(iter(measured["failed"].items()), ("", "no program ran"))

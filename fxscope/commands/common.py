@@ -119,7 +119,7 @@ def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
     given = {option: value for option in INPUT_OPTIONS if (value := getattr(arguments, option, None))}
     if path.is_dir():
         recording = read_folder(path, given)
-    elif path.suffix == ".fxscope" or looks_like_recording(path):
+    elif path.suffix == ".fxscope" or has_schema(path):
         from fxscope.store import load
 
         if given:
@@ -195,13 +195,8 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
 def is_plain_trace(name: str, arguments: argparse.Namespace) -> bool:
     """Return whether an input is a trace that is read without its compile's files."""
     path = Path(name)
-    return not (
-        path.is_dir()
-        or path.suffix == ".fxscope"
-        or looks_like_recording(path)
-        or arguments.debug_dir
-        or arguments.compile_log
-    )
+    is_read_alone = not (arguments.debug_dir or arguments.compile_log)
+    return is_read_alone and not (path.is_dir() or path.suffix == ".fxscope" or has_schema(path))
 
 
 MAX_LINES = 40
@@ -295,17 +290,15 @@ def with_memory(recording: Recording, path: Path) -> Recording:
     from fxscope.model import Memory, replace
     from fxscope.store import contents
 
-    try:
+    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, FxscopeError):
         peak = json.loads(contents(path, limit=1 << 20, what="a meta.json")).get("peak_mem")
-    except (OSError, ValueError, AttributeError, RecursionError, FxscopeError):
-        return recording
-    if recording.memory is not None or not isinstance(peak, int):
-        return recording
-    return replace(recording, memory=Memory(peak_bytes=peak))
+        if recording.memory is None and isinstance(peak, int):
+            return replace(recording, memory=Memory(peak_bytes=peak))
+    return recording
 
 
-def looks_like_recording(path: Path) -> bool:
-    """Return whether a JSON file, packed or not, begins like a recording; a trace begins otherwise."""
+def has_schema(path: Path, schema: str = "fxscope/") -> bool:
+    """Return whether a JSON file, packed or not, begins with a schema of fxscope's, as a recording or a sweep does."""
     if not path.name.endswith((".json", ".json.gz")) or not path.is_file():
         return False
     try:
@@ -315,7 +308,7 @@ def looks_like_recording(path: Path) -> bool:
             head = zlib.decompressobj(31).decompress(head, 200)
     except (OSError, zlib.error):
         return False
-    return b'"fxscope/' in head[:200]
+    return f'"{schema}'.encode() in head[:200]
 
 
 def stem(path: Path) -> str:
@@ -336,21 +329,15 @@ def named(
         name = name or stem(Path(path))
         if name in recordings or name in sweeps:
             raise FxscopeError(f"two recordings are called {name!r}: name them, as in before={path}.")
-        if is_sweep(Path(path)):
+        if has_schema(Path(path), "fxscope-sweep/"):
             sweeps[name] = read_sweep(Path(path))
         else:
             recordings[name] = read(path, arguments)
     return recordings, sweeps
 
 
-def is_sweep(path: Path) -> bool:
-    if path.suffix != ".json" or not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return b'"fxscope-sweep/' in file.read(200)
-
-
 def read_sweep(path: Path) -> Sweep:
+    """Read what `fxscope sweep` wrote. Raises FxscopeError."""
     import msgspec
 
     from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
@@ -358,8 +345,6 @@ def read_sweep(path: Path) -> Sweep:
 
     try:
         sweep = msgspec.json.decode(contents(path, what="a sweep"), type=Sweep)
-    except OSError as error:
-        raise FxscopeError(f"cannot read {path}: {error.strerror}.") from None
     except NOT_JSON as error:
         raise FxscopeError(
             f"{path} is not a sweep: {error}. One is made with `fxscope sweep … -o sweep.json`."
@@ -393,8 +378,6 @@ def read_text(name: str) -> str:
 
     try:
         return contents(name, limit=16 << 20, what="a file of expectations").decode()
-    except OSError as error:
-        raise FxscopeError(f"cannot read {name}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise FxscopeError(f"{name} is not text in UTF-8.") from None
 
@@ -531,18 +514,15 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
         raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
     check_apart(arguments)  # again: `run` has options that come after the program
-    arguments.folder = Path()  # where the names are meant: a program may change it
-    if not all(Path(name).is_absolute() for name in arguments.output or ("",)):
-        with contextlib.nullcontext() if arguments.output else contextlib.suppress(FileNotFoundError):  # it is gone
-            arguments.folder = Path.cwd()
-    for name in arguments.output or ():
+    outputs = arguments.output or ()
+    is_relative = not all(Path(name).is_absolute() for name in outputs)
+    arguments.folder = Path.cwd() if is_relative else Path()  # where the names are meant: a program may change it
+    for name in outputs:
         if name == "-":
             raise RenderError("-o - would be a file of that name: leave -o out, and --format NAME goes to stdout.")
         check_target(name, format=arguments.format, force=arguments.force)
-    if not arguments.output and arguments.format:
-        check_target(None, format=arguments.format)
-    formats = {
-        format_of(name, arguments.format or (None if name else "terminal")) for name in arguments.output or (None,)
+    formats = {format_of(name, arguments.format) for name in outputs} or {
+        format_of(None, arguments.format or "terminal")
     }
     if stage and formats <= WITHOUT_STAGE:
         raise RenderError(f"--stage means nothing here: {' and '.join(sorted(formats))} draw no single graph.")
@@ -580,7 +560,7 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
 
     failed: list[str] = []
     unforeseen: Exception | None = None
-    safe = False  # whether the recording itself is on disk
+    is_saved = False  # the recording itself is on disk
     for name in arguments.output:
         format = format_of(name, arguments.format)
         without = {"name", "stage"} if format in WITHOUT_STAGE else {"name"}
@@ -593,9 +573,9 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
             unforeseen = error
             failed.append(f"{name} was not written: {one_line(error)} (a fault of fxscope's)")
         else:
-            safe = safe or format in ("fxscope", "json")
+            is_saved = is_saved or format in ("fxscope", "json")
             print(f"wrote {name}", file=sys.stderr)
-    if failed and keep and not safe:
+    if failed and keep and not is_saved:
         failed.append(rescue(recording, arguments.folder / arguments.output[0]))
     if unforeseen is not None:
         print("\n".join(failed), file=sys.stderr)
@@ -612,12 +592,12 @@ def write_stdout(recording: Recording, arguments: argparse.Namespace, *, keep: b
     from fxscope.store import rescue
 
     try:
-        kept = {key: value for key, value in options.items() if key != "name" or arguments.format == "report"}
-        data = render(recording, arguments.format, **kept)
+        if arguments.format != "report":
+            options.pop("name", None)
+        data = render(recording, arguments.format, **options)
         if isinstance(data, str):
-            data = budgeted(data, arguments) if arguments.format == "report" else data
-            data = data.encode("utf-8", errors="replace")
-            data += b"" if data.endswith(b"\n") else b"\n"
+            text = budgeted(data, arguments) if arguments.format == "report" else data
+            data = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", errors="replace")
         write_bytes(data)
     except RenderError as error:
         if not keep:

@@ -131,7 +131,6 @@ def fill(
     from fxscope.errors import FxscopeError
     from fxscope.factories import load_factory
 
-    stopwatch.reset()
     model, inputs, kwargs = load_factory(program, **{name: value})
     try:
         recording: Recording = record(
@@ -139,9 +138,6 @@ def fill(
         )
         point.wall_us, point.first_call_s = stopwatch.wall_samples(
             model, inputs, kwargs, compile=compile, repeats=arguments.repeats, backward=arguments.backward
-        )
-        point.max_error, point.relative_rms_error = stopwatch.error_against_float32(
-            model, inputs, kwargs, compile=compile
         )
     except FxscopeError as error:
         raise CaptureError(f"{program} at {name}={value}: {error}") from None

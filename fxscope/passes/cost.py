@@ -15,7 +15,7 @@ from fxscope.columns import column
 from fxscope.gpus import timing as device_times
 from fxscope.gpus.prediction import Prediction, predict, smallest_us
 from fxscope.index import index_of
-from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
+from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import as_run, of_dtype, pair_runs, predicted_step
@@ -130,11 +130,7 @@ def cost_of_call(
     call = replace(call, estimated_us=None, estimated_range_us=None, estimated_basis=None)
     if not recording.environment.target or call.timing is not None or on_cpu:
         return call
-    work = call.workload
-    if work is not None and work.m and work.dtype is None and (dtype := dtype_of(call, graph)) is not None:
-        work = of_dtype(work, dtype)
-    if work is not None and work.family == "gemm" and work.dtype == "float32" and multiplies_by_tf32(recording):
-        work = replace(work, dtype="tfloat32")
+    work = work_of(call, graph, recording)
     found: Prediction | str = "of this GPU nothing is known"
     if call.type == "user_triton":
         found = "generated code does not say what a user's own kernel does"
@@ -151,6 +147,16 @@ def cost_of_call(
         floor, basis = smallest
     words = f"lower bound: {basis}; " if floor is not None else ""
     return replace(call, estimated_us=floor, estimated_basis=f"{words}no prediction: {found}")
+
+
+def work_of(call: KernelCall, graph: Mapping[str, Node], recording: Recording) -> Workload | None:
+    """The workload of a call; of a matrix product with its dtype, which the code may not say."""
+    work = call.workload
+    if work is not None and work.m and work.dtype is None and (dtype := dtype_of(call, graph)) is not None:
+        work = of_dtype(work, dtype)
+    if work is not None and work.family == "gemm" and work.dtype == "float32" and multiplies_by_tf32(recording):
+        work = replace(work, dtype="tfloat32")
+    return work
 
 
 def multiplies_by_tf32(recording: Recording) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fxscope.analysis.findings import Sweep, SweepPoint
 
-HEADINGS = ("setup", "wall", "device", "kernels", "of the roof", "peak memory", "error vs float32")
+HEADINGS = ("setup", "wall", "device", "kernels", "of the roof", "peak memory")
 
 
 def cells(point: SweepPoint) -> list[str]:
@@ -26,7 +26,6 @@ def cells(point: SweepPoint) -> list[str]:
         "–" if point.num_kernels is None else f"{point.num_kernels:g}",
         roof_share(point.share_of_roof),
         num_bytes(point.peak_bytes),
-        "–" if point.relative_rms_error is None else f"{point.relative_rms_error:.1e}",
     ]
 
 

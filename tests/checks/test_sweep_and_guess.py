@@ -94,7 +94,6 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
     ]
     for point in data["points"]:
         assert point["problem"] is None and len(point["wall_us"]) == 3 and point["num_kernels"] >= 1
-        assert point["relative_rms_error"] < 1e-3
     assert main(["sweep", "--from", str(tmp_path / "s.json")]) == 0
     assert "rows" in capsys.readouterr().out
     assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 2  # it exists
@@ -167,12 +166,3 @@ def test_no_guess_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert main(["guess", f"{model}:factory"]) == 2
     assert "no guess was made" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("rows", [0, 3])
-def test_a_result_without_elements_has_no_error_against_float32(rows: int) -> None:
-    torch = pytest.importorskip("torch")
-    from fxscope._torch.stopwatch import error_against_float32
-
-    found = error_against_float32(torch.nn.Linear(4, 4), (torch.ones(rows, 4),), {}, compile=None)
-    assert found == ((0.0, 0.0) if rows else (None, None))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fxscope import cli, gpus
@@ -18,7 +19,6 @@ from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, measured_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
-from fxscope.readers.measured import measured_calls
 from fxscope.readers.triton_accesses import accesses
 from fxscope.text import microseconds
 
@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import fit_prediction  # noqa: E402
+
+from tools.measured import measured_calls  # noqa: E402
 
 ZOO = ROOT / "tests" / "data" / "zoo"
 
@@ -211,8 +213,11 @@ def measurements(tmp_path) -> Path:
     path = tmp_path / "measured.json"
     about = {key: gpu[key] for key in ("also", "vendor", "target", "properties", "sources", "notes")}
     about |= {"name": "h200", "device_name": "NVIDIA H999", "bandwidths": [], "matrix": {}}
-    programs = {name: zoo(name) for name in ("bert", "gpt2")}
-    content = {"gpu": about, "torch": "2.11.0", "programs": programs, "failed": {}, "launch": {}}
+    calls = {
+        name: [(msgspec.to_builtins(item.call.workload), item.us) for item in measured_calls(zoo(name))]
+        for name in ("bert", "gpt2")
+    }
+    content = {"gpu": about, "torch": "2.11.0", "calls": calls, "failed": {}, "launch": {}}
     path.write_text(json.dumps({**content, "rates": {"copy_bytes_per_s": 4e12, "bfloat16": 7e14}}))
     return path
 

@@ -1,12 +1,14 @@
-"""Calls that were measured on a GPU: output codes and times, as `tests/data/zoo` and the battery have them."""
+"""Calls that were measured on a GPU: output codes and times, as `tests/data/zoo` and `tests/data/battery` have them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import grouped
-from fxscope.model import replace
+from fxscope.model import Workload, replace
 from fxscope.passes.predicted import of_dtype
 from fxscope.readers import output_code
 
@@ -43,9 +45,11 @@ def measured_calls(program: Mapping[str, Any]) -> Iterator[MeasuredCall]:
         yield from (MeasuredCall(calls[number - 1], item[3]) for number, item in sorted(numbered.items()) if item[3])
 
 
-def battery_calls(programs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, MeasuredCall]]:
-    """Yield (program, call) of what `fxscope calibrate` measured, calls whose work is not known left out."""
-    for name, program in programs.items():
+def battery_calls(content: Mapping[str, Any]) -> Iterator[tuple[str, Workload, float]]:
+    """Yield (program, workload, µs) of what `fxscope calibrate` measured, now or when it wrote the programs' code."""
+    for name, calls in content.get("calls", {}).items():
+        yield from ((name, msgspec.convert(work, Workload), us) for work, us in calls)
+    for name, program in content.get("programs", {}).items():
         for item in measured_calls(program):
             work = item.call.workload
             if work is None:
@@ -56,7 +60,7 @@ def battery_calls(programs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[s
                 work = of_dtype(replace(work, num_bytes=at_two_bytes), dtype)
             if name.endswith("tfloat32"):  # which the code does not say: it was switched on around it
                 work = replace(work, dtype="tfloat32")
-            yield name, MeasuredCall(replace(item.call, workload=work), item.us)
+            yield name, work, item.us
 
 
 def _fits(code: output_code.OutputCode, numbered: Mapping[int, Any]) -> bool:
