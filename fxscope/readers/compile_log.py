@@ -6,10 +6,10 @@ A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follo
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import textwrap
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.english import failure_text
 from fxscope.errors import FOREIGN, TraceError
+from fxscope.index import grouped
 from fxscope.kernel_names import decode
 from fxscope.model import (
     Compile,
@@ -38,11 +39,10 @@ from fxscope.store import unmarked
 from fxscope.text import counted, num_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Generator, Iterator
 
     from fxscope.model import CallType, Node, Stage
 
-_DIRECTIONS: tuple[Direction, ...] = ("backward", "forward", "inference")
 _DIRECTION = re.compile(r"_(forward|backward|inference).*$")
 LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
@@ -55,12 +55,15 @@ class InductorGraph:
 
     compile_id: str
     direction: Direction
-    post_grad: str | None = None
+    post_grad: str = ""
     code: str | None = None
     mappings: dict[str, Any] = field(default_factory=dict)
-    ir: str | None = None
+    ir: str = ""
     fusion_log: str | None = None
-    cache: str | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.compile_id}:{self.direction}"
 
 
 @dataclass(kw_only=True)
@@ -70,7 +73,7 @@ class Collected:
     where: str
     limit: int | None  # of bytes, unpacked, as the user gave it
     size: int = 0  # read so far
-    graphs: list[Graph] = field(default_factory=list)
+    graphs: dict[str, Graph] = field(default_factory=dict)
     found: list[InductorGraph] = field(default_factory=list)
     compiles: dict[str, Compile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -87,23 +90,38 @@ class Collected:
                 "Raise --max-size if you trust it."
             )
 
+    def note(self, compile_id: str, **fields: Any) -> None:
+        """Add what is known of a compile; `None` changes nothing."""
+        known = self.compiles.get(compile_id) or Compile(compile_id=compile_id)
+        fields = {key: value for key, value in fields.items() if value is not None}
+        self.compiles[compile_id] = replace(known, **fields)
+
+    def problem(self, message: str, where: str | None = None, remedy: str | None = None) -> None:
+        self.problems.append(Problem(where=where or self.where, message=message, remedy=remedy))
+
+    def graph(self, graph_id: str, stage: Stage, direction: Direction | None, text: str) -> Graph:
+        """Parse a printed graph; it takes the place of an earlier one of its id, at the end."""
+        nodes, outputs = graph_text.parse(text)
+        compile_id = graph_id.partition(":")[0]
+        self.graphs.pop(graph_id, None)
+        self.graphs[graph_id] = Graph(
+            id=graph_id, stage=stage, compile_id=compile_id, direction=direction, nodes=nodes, outputs=outputs
+        )
+        return self.graphs[graph_id]
+
+
+@contextmanager
+def _foreign_refused(path: str | Path) -> Generator[None]:
+    """Let what is no artefact of a compile, or a damaged one, end in one line."""
+    try:
+        yield
+    except FOREIGN as error:
+        raise TraceError(
+            f"{path} is damaged, or not what this torch's Inductor writes ({type(error).__name__}: {error}). Make it again."
+        ) from error
+
 
 # ---------------------------------------------------------------------- TORCH_TRACE
-
-
-def _refused(read: Callable[..., Recording]) -> Callable[..., Recording]:
-    """Let what is no artefact of a compile, or a damaged one, end in one line."""
-
-    @functools.wraps(read)
-    def reader(path: str | Path, *, max_bytes: int | None = None) -> Recording:
-        try:
-            return read(path, max_bytes=max_bytes)
-        except FOREIGN as error:
-            raise TraceError(
-                f"{path} is damaged, or not what this torch's Inductor writes ({type(error).__name__}: {error}). Make it again."
-            ) from error
-
-    return reader
 
 
 def is_log(path: Path) -> bool:
@@ -120,15 +138,16 @@ def is_log(path: Path) -> bool:
 
 def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:
     """The logs below a folder by their rank (`rank_3/…`, `…_rank_3_….log`), `None` where no name contains one."""
-    found: dict[int | None, list[Path]] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.name.endswith(LOG_SUFFIXES) and path.is_file() and path.stat().st_size:
-            numbers = re.findall(r"rank[_-]?(\d+)", str(path.relative_to(folder)))
-            found.setdefault(int(numbers[-1]) if numbers else None, []).append(path)
+
+    def rank(path: Path) -> int | None:
+        numbers = re.findall(r"rank[_-]?(\d+)", str(path.relative_to(folder)))
+        return int(numbers[-1]) if numbers else None
+
+    names = sorted(path for path in folder.rglob("*") if path.name.endswith(LOG_SUFFIXES))
+    found = grouped((path for path in names if path.is_file() and path.stat().st_size), rank)
     return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0)))
 
 
-@_refused
 def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
     """Read a TORCH_TRACE log (.log, .log.gz, .log.zst) or a rank's folder of them, of 4 GiB unpacked at most or of `max_bytes`.
 
@@ -136,39 +155,33 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
         TraceError: there is none, it is not such a log, it is larger, or the folder has logs of several ranks.
     """
     path = Path(path)
-    files = [path]
-    if path.is_dir():
-        ranks = logs_of_ranks(path)
-        numbers = [rank for rank in ranks if rank is not None]
-        if len(numbers) > 1:
-            first = ranks[numbers[0]][0]
-            raise TraceError(
-                f"{path} holds the logs of {len(numbers)} ranks ({numbers[0]} to {numbers[-1]}): which one? Give its log, "
-                f"such as {first}, or compare all with `fxscope fleet {path}`."
-            )
-        files = [file for found in ranks.values() for file in found]
-    if not files:
+    ranks: dict[int | None, list[Path]] = logs_of_ranks(path) if path.is_dir() else {None: [path]}
+    numbers = [rank for rank in ranks if rank is not None]
+    if len(numbers) > 1:
+        raise TraceError(
+            f"{path} holds the logs of {len(numbers)} ranks ({numbers[0]} to {numbers[-1]}): which one? Give its log, "
+            f"such as {ranks[numbers[0]][0]}, or compare all with `fxscope fleet {path}`."
+        )
+    if not ranks:
         raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
     collected = Collected(where=path.name, limit=max_bytes)
-    for file in files:
-        _Log(file, collected).read()
-    if not collected.num_entries:
-        raise TraceError(f"{path} is not a TORCH_TRACE log: it has no entry of one.")
-    if not collected.found and not collected.graphs and not collected.compiles:
-        message = "the log holds no compile: nothing was compiled in this process"
-        collected.problems.append(Problem(where=path.name, message=message))
-    return _recording(collected)
+    with _foreign_refused(path):
+        for file in (file for files in ranks.values() for file in files):
+            _Log(file, collected).read()
+        if not collected.num_entries:
+            raise TraceError(f"{path} is not a TORCH_TRACE log: it has no entry of one.")
+        if not collected.found and not collected.graphs and not collected.compiles:
+            collected.problem("the log holds no compile: nothing was compiled in this process")
+        return _recording(collected)
 
 
 def artifacts(path: Path, *names: str, max_bytes: int | None = None) -> list[tuple[str, str, Any]]:
     """(Compile id, name, value) of a log's JSON artifacts of these names, in order; damaged ones are left out."""
-    collected = Collected(where=path.name, limit=max_bytes)
     found: list[tuple[str, str, Any]] = []
-    for entry, payload in _entries(path, collected):
-        about = entry.get("artifact")
-        name = about.get("name") if isinstance(about, dict) else None
-        if name in names and (compile_id := _compile_id(entry)) is not None:
-            found.append((compile_id, str(name), _json(payload)))
+    for entry, payload in _entries(path, Collected(where=path.name, limit=max_bytes)):
+        name, about = _named(entry)
+        if "artifact" in entry and name in names and about and (compile_id := _compile_id(entry)) is not None:
+            found.append((compile_id, name, _json(payload)))
     return found
 
 
@@ -176,31 +189,27 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
     """Yield (entry, payload)."""
     entry: dict[str, Any] | None = None
     payload = bytearray()  # a string for each line would take twenty times as much
-    decoder = json.JSONDecoder()
     num_lost = 0
     for line in _lines(path, collected):
-        if line.startswith(b"\t"):
-            if entry is not None:
-                payload += line[1:]
-            continue
-        if not line.strip() and entry is not None:  # torch.export's payloads have them
-            payload += b"\n"
+        if line.startswith(b"\t") or (
+            entry is not None and not line.strip()
+        ):  # torch.export's payloads have empty ones
+            payload += line.removeprefix(b"\t")
             continue
         if entry is not None:
             yield entry, payload.decode("utf-8", errors="replace")
         entry, payload = None, bytearray()
         text = line.decode("utf-8", errors="replace")
-        start = text.find("{")
-        if start >= 0 and _ENTRY.match(text):
+        if _ENTRY.match(text):
             try:
-                entry = decoder.raw_decode(text, start)[0]
+                entry = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
             except ValueError:
                 num_lost += 1
     if entry is not None:
         yield entry, payload.decode("utf-8", errors="replace")
     if num_lost:
-        message = f"{counted(num_lost, 'damaged entry', 'damaged entries')} could not be read: what they say is missing"
-        collected.problems.append(Problem(where=path.name, message=message, remedy="Copy the log again."))
+        lost = counted(num_lost, "damaged entry", "damaged entries")
+        collected.problem(f"{lost} could not be read: what they say is missing", remedy="Copy the log again.")
 
 
 def _lines(path: Path, collected: Collected) -> Iterator[bytes]:
@@ -236,7 +245,6 @@ class _Log:
         self._collected = collected
         self._strings: dict[int, str] = {}
         self._last: dict[str, InductorGraph] = {}  # by compile id
-        self._attempts: dict[str, int] = {}
         self._direction: dict[str, Direction] = {}
         self._phases: dict[tuple[str, str], list[float]] = {}  # start of each phase of a compile that has not ended
         self._num_aot = 0
@@ -252,41 +260,32 @@ class _Log:
             if isinstance(text, list) and len(text) == 2:
                 self._strings[text[1]] = text[0]
                 continue
-            kind = next((key for key in entry if key not in _ENVELOPE), "")
-            name = str(entry["artifact"].get("name")) if kind == "artifact" else kind
+            name, about = _named(entry)
             compile_id = _compile_id(entry)
-            if kind == "dynamo_start" and compile_id is not None and not entry.get("attempt"):
+            if name == "dynamo_start" and compile_id is not None and not entry.get("attempt"):
                 if compile_id in self._started:
                     self._run += 1
                     self._started.clear()
                 self._started.add(compile_id)
-            compile_id = f"aot/{self._num_aot}" if compile_id is None else self._in_run(compile_id)
-            attempt = entry.get("attempt")
-            if isinstance(attempt, int) and attempt > self._attempts.get(compile_id, 0):
-                # Dynamo starts over after a graph break: what the first try left is not what was compiled
-                self._attempts[compile_id] = attempt
-                prefix = f"{compile_id}:"
-                graphs = self._collected.graphs
-                self._collected.graphs = [graph for graph in graphs if not graph.id.startswith(prefix)]
-            self._entry(name, entry, payload, compile_id)
+            self._entry(
+                name, about, payload, f"aot/{self._num_aot}" if compile_id is None else self._in_run(compile_id)
+            )
         # Old logs have no entry for breaks. A restart alone is none: a function that resumes proves it.
         if not any(item.break_reason for item in self._collected.compiles.values()):
             for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
-                _compile(self._collected, compile_id, break_reason=reason, break_source=source)
+                self._collected.note(compile_id, break_reason=reason, break_source=source)
 
     def _in_run(self, compile_id: str) -> str:
         return compile_id if self._run == 1 else f"r{self._run}/{compile_id}"
 
-    def _entry(self, name: str, entry: dict[str, Any], payload: str, compile_id: str) -> None:
-        about = entry[name] if isinstance(entry.get(name), dict) else {}
+    def _entry(self, name: str, about: dict[str, Any], payload: str, compile_id: str) -> None:
         if name in _GRAPHS:
             self._graph(name, payload, compile_id)
         elif name in _INDUCTOR:
             if name != "graph_dump" or about.get("name") == "inductor_aot_wrapper_code":
                 self._inductor(name, payload, compile_id)
         elif name == "dynamo_start":
-            stack = about.get("stack") or []
-            _compile(self._collected, compile_id, source=_frame(stack[-1], self._strings) if stack else None)
+            self._collected.note(compile_id, source=self._frame(about.get("stack")))
         elif name == "chromium_event":
             self._phase(_json(payload), compile_id)
         elif name == "compilation_metrics":
@@ -294,27 +293,35 @@ class _Log:
         elif name in ("guard_added", "propagate_real_tensors_provenance"):
             self._export_guard(name, about, compile_id)
         elif fields := _fields(name, payload):
-            _compile(self._collected, compile_id, **fields)
+            self._collected.note(compile_id, **fields)
+
+    def _frame(self, stack: list[dict[str, Any]] | None) -> Source | None:
+        """The innermost place of a stack."""
+        if not stack:
+            return None
+        frame = stack[-1]
+        file = self._strings.get(frame.get("filename", -1))
+        return Source(file=file, line=frame.get("line"), function=frame.get("name"), code=frame.get("loc"))
 
     def _graph(self, name: str, payload: str, compile_id: str) -> None:
         suffix, stage, direction = _GRAPHS[name]
         if compile_id.startswith("aot/"):
-            if any(graph.id == f"{compile_id}:{suffix}" for graph in self._collected.graphs):
+            if f"{compile_id}:{suffix}" in self._collected.graphs:
                 self._num_aot += 1
                 compile_id = f"aot/{self._num_aot}"
-            _compile(self._collected, compile_id)
+            self._collected.note(compile_id)
         if direction is not None and direction != "backward":
             self._direction[compile_id] = direction
         if name == "exported_program":
             payload = textwrap.dedent(payload.partition("\n")[2].partition("\nGraph signature:")[0])
-        _graph(self._collected, f"{compile_id}:{suffix}", stage, compile_id, direction, payload)
+        self._collected.graph(f"{compile_id}:{suffix}", stage, direction, payload)
 
     def _inductor(self, name: str, payload: str, compile_id: str) -> None:
         found = self._last.get(compile_id)
-        if _INDUCTOR[name] == "mappings":
-            if found is not None:
-                mapping = _json(payload)
-                mapping = mapping if isinstance(mapping, dict) else {}
+        kind = _INDUCTOR[name]
+        if kind == "mappings":
+            mapping = _json(payload)
+            if found is not None and isinstance(mapping, dict):
                 before_2_9 = name == "inductor_triton_kernel_to_post_grad_nodes"
                 found.mappings |= {"cppCodeToPost": mapping} if before_2_9 else mapping
             return
@@ -322,7 +329,7 @@ class _Log:
             found = InductorGraph(compile_id=compile_id, direction=self._direction.get(compile_id, "inference"))
             self._last[compile_id] = found
             self._collected.found.append(found)
-        setattr(found, _INDUCTOR[name], payload)
+        setattr(found, kind, payload)
         if name == "inductor_output_code":
             found.direction = _direction_of_code(payload) or found.direction
 
@@ -333,27 +340,21 @@ class _Log:
         arguments = event.get("args")
         said = arguments.get("compile_id") if isinstance(arguments, dict) else None
         key = (self._in_run(str(said)) if said and said != "None" else compile_id, str(event.get("name")))
-        began = self._phases.setdefault(key, [])
+        began, now = self._phases.setdefault(key, []), float(event.get("ts") or 0)
         if event["ph"] == "B":
-            began.append(float(event.get("ts") or 0))
+            began.append(now)
         elif began and (start := began.pop(), not began)[1]:
             phases = self._collected.phases.setdefault(key[0], {})
-            phases[key[1]] = phases.get(key[1], 0.0) + float(event.get("ts") or 0) - start
+            phases[key[1]] = phases.get(key[1], 0.0) + now - start
 
     def _metrics(self, metrics: dict[str, Any], compile_id: str) -> None:
-        if compile_id not in self._collected.compiles and compile_id.startswith("aot/"):
-            return  # of no compile: torch writes them of whatever it timed
-        seconds, micros = metrics.get("entire_frame_compile_time_s"), metrics.get("duration_us")
-        start, end = metrics.get("start_time_us"), metrics.get("end_time_us")
-        duration = float(micros) if micros else seconds * 1e6 if isinstance(seconds, int | float) else None
-        if duration is None and start and end:
-            duration = float(end - start)
         known = self._collected.compiles.get(compile_id)
+        if known is None and compile_id.startswith("aot/"):
+            return  # of no compile: torch writes them of whatever it timed
         failure = None
         if metrics.get("fail_type"):
             failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
-            message = failure.partition("\n")[0]
-            self._collected.problems.append(Problem(where=f"compile {compile_id}", message=message))
+            self._collected.problem(failure.partition("\n")[0], where=f"compile {compile_id}")
         function = str(metrics.get("co_name"))
         if restarts := metrics.get("restart_reasons"):
             place = Source(file=metrics.get("co_filename"), line=metrics.get("co_firstlineno"), function=function)
@@ -361,12 +362,10 @@ class _Log:
         if function.startswith("torch_dynamo_resume_in_"):
             self._resumed.add(function)
         dynamic = metrics.get("shape_env_guard_count")
-        recompiled = metrics.get("recompile_reason")
-        _compile(
-            self._collected,
+        self._collected.note(
             compile_id,
-            duration_us=duration,
-            recompile_reason=None if known and known.recompile_reason else recompiled or None,
+            duration_us=_duration(metrics),
+            recompile_reason=None if known and known.recompile_reason else metrics.get("recompile_reason") or None,
             dynamic=bool(dynamic) if dynamic is not None else None,
             cudagraph_skip=metrics.get("cudagraph_skip_reason"),
             failure=failure,
@@ -376,28 +375,34 @@ class _Log:
         """A guard that `torch.export` took; one that it could only take by looking at real tensors is a problem."""
         if not compile_id.startswith("aot/"):
             return
-        _compile(self._collected, compile_id)
-        known = self._collected.compiles[compile_id].guards
+        self._collected.note(compile_id)
         text = str(about.get("expr"))
         if name == "guard_added":
-            _compile(self._collected, compile_id, guards=tuple(dict.fromkeys((*known, text))))
+            known = self._collected.compiles[compile_id].guards
+            self._collected.note(compile_id, guards=tuple(dict.fromkeys((*known, text))))
             return
-        stack = about.get("user_stack") or []
-        place = _frame(stack[-1], self._strings) if stack else Source()
+        place = self._frame(about.get("user_stack")) or Source()
         message = f"export read real data at {place.file}:{place.line}: {text} is {about.get('result')}"
-        self._collected.problems.append(Problem(where=f"compile {compile_id}", message=message))
+        self._collected.problem(message, where=f"compile {compile_id}")
 
 
-_ENTRY = re.compile(r"^[VDIWEC]\d{4} .*\{")
+_ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
 _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
 _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
 _ENTRIES = json.loads((resources.files("fxscope") / "data" / "log_entries.json").read_text(encoding="utf-8"))
 _CACHE: dict[str, str] = _ENTRIES["cache"]
-_GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = _ENTRIES[
-    "graphs"
-]  # → end of the graph's id, stage, direction
+# → end of the graph's id, stage, direction
+_GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = _ENTRIES["graphs"]
 # → field of `InductorGraph`; torch has named the last graph before lowering in three ways.
 _INDUCTOR: dict[str, str] = _ENTRIES["inductor"]
+
+
+def _named(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The name of an entry, of an artifact its own, and what it says of it."""
+    kind = next((key for key in entry if key not in _ENVELOPE), "")
+    name = str(entry[kind].get("name")) if kind == "artifact" else kind
+    about = entry.get(kind)
+    return name, about if isinstance(about, dict) else {}
 
 
 def _fields(name: str, payload: str) -> dict[str, Any]:
@@ -426,13 +431,15 @@ def _compile_id(entry: dict[str, Any]) -> str | None:
     return f"!{autograd}/{frame}/{number}" if isinstance(autograd, int) else f"{frame}/{number}"
 
 
-def _frame(frame: dict[str, Any], strings: dict[int, str]) -> Source:
-    return Source(
-        file=strings.get(frame.get("filename", -1)),
-        line=frame.get("line"),
-        function=frame.get("name"),
-        code=frame.get("loc"),
-    )
+def _duration(metrics: dict[str, Any]) -> float | None:
+    """The time of a compile in µs: torch has written it in three ways."""
+    if micros := metrics.get("duration_us"):
+        return float(micros)
+    seconds = metrics.get("entire_frame_compile_time_s")
+    if isinstance(seconds, int | float):
+        return seconds * 1e6
+    start, end = metrics.get("start_time_us"), metrics.get("end_time_us")
+    return float(end - start) if start and end else None
 
 
 def _break(payload: str) -> tuple[str, Source | None]:
@@ -443,11 +450,10 @@ def _break(payload: str) -> tuple[str, Source | None]:
     lines = [line.strip() for line in (reason[1] if reason else payload).splitlines() if line.strip()]
     wanted = [line for line in lines if not line.startswith(("Hint:", "Developer debug context"))]
     text = " ".join(wanted).removeprefix("Encountered graph break when attempting to trace ")
-    code = None
-    if place:
-        found = re.search(rf'File "{re.escape(place[1])}", line {place[2]}, in (\w+)\n\s+(.+)', payload)
-        code = found[2].strip() if found else None
-    return text, Source(file=place[1], line=int(place[2]), code=code) if place else None
+    if place is None:
+        return text, None
+    code = re.search(rf'File "{re.escape(place[1])}", line {place[2]}, in (\w+)\n\s+(.+)', payload)
+    return text, Source(file=place[1], line=int(place[2]), code=code[2].strip() if code else None)
 
 
 def _json(text: str) -> Any:
@@ -462,27 +468,9 @@ def _direction_of_code(code: str) -> Direction | None:
     return found[1] if found else None  # type: ignore[return-value]
 
 
-def _compile(collected: Collected, compile_id: str, **fields: Any) -> None:
-    known = collected.compiles.get(compile_id) or Compile(compile_id=compile_id)
-    collected.compiles[compile_id] = replace(
-        known, **{key: value for key, value in fields.items() if value is not None}
-    )
-
-
-def _graph(
-    collected: Collected, graph_id: str, stage: Any, compile_id: str, direction: Direction | None, text: str
-) -> None:
-    nodes, outputs = graph_text.parse(text)
-    collected.graphs = [graph for graph in collected.graphs if graph.id != graph_id]
-    collected.graphs.append(
-        Graph(id=graph_id, stage=stage, compile_id=compile_id, direction=direction, nodes=nodes, outputs=outputs)
-    )
-
-
 # ---------------------------------------------------------------------- debug folders
 
 
-@_refused
 def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recording:
     """Read a TORCH_COMPILE_DEBUG folder: one graph's, or any folder above several; 4 GiB at most or `max_bytes`.
 
@@ -503,31 +491,35 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
             )
         raise TraceError(f"{path} holds no output_code.py: it is not a debug folder of TORCH_COMPILE_DEBUG=1.")
     collected = Collected(where=path.name, limit=max_bytes)
-    logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
-    sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []
-    # Named model__N_direction_i.j: forward and backward of one N belong together.
-    models = list(dict.fromkeys(_DIRECTION.sub("", folder.name) for folder in folders))
-    for position, folder in enumerate(folders):
-        code = _text(folder / "output_code.py", collected)
-        named: list[Direction] = [*(word for word in _DIRECTIONS if word in folder.name), "inference"]
-        direction = _direction_of_code(code) or named[0]
-        mapping = folder / "inductor_provenance_tracking_node_mappings.json"
-        found = InductorGraph(
+    with _foreign_refused(path):
+        logs = (_text(folder / "fusion.log", collected) for folder in (path, path.parent))
+        sections = schedule_text.log_sections(next(filter(None, logs), ""))
+        # Named model__N_direction_i.j: forward and backward of one N belong together.
+        models = list(dict.fromkeys(_DIRECTION.sub("", folder.name) for folder in folders))
+        for position, folder in enumerate(folders):
             # The folder does not say Dynamo's id: the models are numbered in their order.
-            compile_id=f"{models.index(_DIRECTION.sub('', folder.name))}/0",
-            direction=direction,
-            code=code,
-            post_grad=_text(folder / "fx_graph_transformed.py", collected) or None,
-            mappings=_json(_text(mapping, collected)) if mapping.is_file() else {},
-            ir=_text(folder / "ir_post_fusion.txt", collected) or None,
-            fusion_log=sections[position] if len(sections) == len(folders) else None,
-        )
-        collected.found.append(found)
-        before = _text(folder / "fx_graph_readable.py", collected)
-        if before:
-            stage = "backward" if direction == "backward" else "forward"
-            _graph(collected, f"{found.compile_id}:{direction}", stage, found.compile_id, direction, before)
-    return _recording(collected)
+            compile_id = f"{models.index(_DIRECTION.sub('', folder.name))}/0"
+            _read_folder(folder, compile_id, sections[position] if len(sections) == len(folders) else None, collected)
+        return _recording(collected)
+
+
+def _read_folder(folder: Path, compile_id: str, fusion_log: str | None, collected: Collected) -> None:
+    """Read the files of one graph."""
+    code = _text(folder / "output_code.py", collected)
+    named = [word for word in ("backward", "forward", "inference") if word in folder.name]
+    direction: Direction = _direction_of_code(code) or (named or ["inference"])[0]  # type: ignore[assignment]
+    found = InductorGraph(
+        compile_id=compile_id,
+        direction=direction,
+        code=code,
+        post_grad=_text(folder / "fx_graph_transformed.py", collected),
+        mappings=_json(_text(folder / "inductor_provenance_tracking_node_mappings.json", collected)),
+        ir=_text(folder / "ir_post_fusion.txt", collected),
+        fusion_log=fusion_log,
+    )
+    collected.found.append(found)
+    if before := _text(folder / "fx_graph_readable.py", collected):
+        collected.graph(found.id, "backward" if direction == "backward" else "forward", direction, before)
 
 
 def _text(path: Path, collected: Collected) -> str:
@@ -551,89 +543,77 @@ def _folder_order(folder: Path) -> tuple[Any, ...]:
 
 
 def _recording(collected: Collected) -> Recording:
-    graphs = list(collected.graphs)
     calls: list[KernelCall] = []
     links: list[Link] = []
     sources: list[SourceText] = []
     schedules: list[Schedule] = []
-    compiles = dict(collected.compiles)
     # Dynamo may have started over: the last of each
-    for found in {(item.compile_id, item.direction): item for item in collected.found}.values():
-        prefix = f"{found.compile_id}:{found.direction}"
-        graph_id = f"{prefix}:post_grad"
-        is_python = found.code is not None and "::run_impl(" not in found.code
-        parsed = output_code.parse(found.code) if found.code is not None and is_python else None
-        nodes, outputs = graph_text.parse(found.post_grad or "")
-        order = {node.name: position for position, node in enumerate(nodes)}
-        nodes = _with_from_node(nodes, found, parsed)
-        post_grad = Graph(
-            id=graph_id,
-            stage="post_grad",
-            compile_id=found.compile_id,
-            direction=found.direction,
-            nodes=nodes,
-            outputs=outputs,
-        )
-        graphs.append(post_grad)
-        if found.code is not None and parsed is not None:
-            if parsed.unread:
-                collected.problems.append(Problem(where=graph_id, message=parsed.unread, remedy=parsed.remedy))
-            handles = found.mappings.get("cppCodeToPost") or {}
-            calls += output_code.named_calls(parsed, graph_id=graph_id, handles=handles, order=order)
-            compiles.setdefault(found.compile_id, Compile(compile_id=found.compile_id))
-        elif found.code is not None:
-            calls += _cpp_calls(found, graph_id, prefix, order.keys())
+    for found in {item.id: item for item in collected.found}.values():
+        post_grad = collected.graph(f"{found.id}:post_grad", "post_grad", found.direction, found.post_grad)
+        parsed = None
         if found.code is not None:
-            source_id = f"{prefix}:output_code"
-            sources.append(SourceText(id=source_id, kind="output_code", text=found.code, graph=graph_id))
-        links += _links(found, graph_id, graphs)
-        if found.ir and found.code and parsed is not None:
-            schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=graph_id, graph=post_grad)
+            sources.append(
+                SourceText(id=f"{found.id}:output_code", kind="output_code", text=found.code, graph=post_grad.id)
+            )
+            if "::run_impl(" in found.code:
+                calls += _cpp_calls(found, post_grad)
+            else:
+                parsed = output_code.parse(found.code)
+                if parsed.unread:
+                    collected.problem(parsed.unread, where=post_grad.id, remedy=parsed.remedy)
+                order = {node.name: position for position, node in enumerate(post_grad.nodes)}
+                handles = found.mappings.get("cppCodeToPost") or {}
+                calls += output_code.named_calls(parsed, graph_id=post_grad.id, handles=handles, order=order)
+                collected.note(found.compile_id)
+        post_grad = replace(post_grad, nodes=_with_from_node(post_grad.nodes, found, parsed))
+        collected.graphs[post_grad.id] = post_grad
+        links += _links(found, post_grad, collected.graphs)
+        if found.ir and parsed is not None:
+            schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=post_grad.id, graph=post_grad)
             if schedule is not None:
                 schedules.append(schedule_text.as_called(schedule, parsed))
-    for compile_id, phases in collected.phases.items():
-        if compile_id in compiles:
-            item = compiles[compile_id]
-            whole = phases.get("dynamo", phases.get("entire_frame_compile"))
-            compiles[compile_id] = replace(item, phases=phases, duration_us=item.duration_us or whole)
+    for compile_id, item in collected.compiles.items():
+        phases = collected.phases.get(compile_id, {})
+        whole = phases.get("dynamo", phases.get("entire_frame_compile"))
+        collected.note(compile_id, phases=phases, duration_us=item.duration_us or whole)
     return Recording(
         title=collected.where,
-        graphs=tuple(graphs),
+        graphs=tuple(collected.graphs.values()),
         calls=tuple(calls),
         links=tuple(links),
         sources=tuple(sources),
         schedules=tuple(schedules),
-        compiles=tuple(compiles.values()),
+        compiles=tuple(collected.compiles.values()),
         problems=tuple(collected.problems),
     )
 
 
-def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: Collection[str]) -> list[KernelCall]:
+def _cpp_calls(found: InductorGraph, post_grad: Graph) -> list[KernelCall]:
     """The kernel calls of AOTInductor's C++ wrapper, with the nodes that torch's mapping gives for a handle.
 
     A mapping of torch before 2.9 has no handles: it is taken where the kernel is called once.
     """
     code = found.code or ""
-    lines = code[code.rindex("::run_impl(") :].splitlines()
-    kernels = [match for line in lines if (match := _CPP_CALL.match(line) or _CPP_HANDLE.match(line))]
+    known = {node.name for node in post_grad.nodes}
     mapping = found.mappings.get("cppCodeToPost") or {}
-    called = [match["kernel"] for match in kernels if match.re is _CPP_CALL]
+    matches = list(_CPP_CALL.finditer(code, code.rindex("::run_impl(")))
+    called = [match["kernel"] for match in matches]
     result: list[KernelCall] = []
     handle: str | None = None
-    for match in kernels:
-        if match.re is _CPP_HANDLE:
+    for match in matches:
+        if match["handle"]:
             handle = match["handle"]
             continue
         kernel = match["kernel"]
-        nodes = mapping.get(handle or "") or (mapping.get(kernel, ()) if called.count(kernel) == 1 else ())
-        nodes = tuple(name for name in nodes if name in known)
+        names = mapping.get(handle or "") or (mapping.get(kernel, ()) if called.count(kernel) == 1 else ())
+        nodes = tuple(name for name in names if name in known)
         kind: CallType = "extern" if kernel.startswith("aoti_torch_") else "cpp"
         if kernel.startswith("triton_"):
             kind = output_code.TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
         result.append(
             KernelCall(
-                id=f"{prefix}:{len(result)}",
-                graph=graph_id,
+                id=f"{found.id}:{len(result)}",
+                graph=post_grad.id,
                 handle=handle or f"{kernel}:{len(result)}",
                 kernel=kernel,
                 type=kind,
@@ -646,37 +626,36 @@ def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: Collecti
 
 
 _CPP_CALL = re.compile(
-    r"\s*(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\("
+    r"^[ \t]*(?:// \[Provenance debug handles\] (?P<handle>\S+)|(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?"
+    r"(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\()",
+    re.MULTILINE,
 )
-_CPP_HANDLE = re.compile(r"\s*// \[Provenance debug handles\] (?P<handle>\S+)")
 
 
 def _with_from_node(
     nodes: tuple[Node, ...], found: InductorGraph, parsed: output_code.OutputCode | None
 ) -> tuple[Node, ...]:
     """The nodes with the names that they came from, by torch's mapping, else by the comments above its kernels."""
-    earlier = (
-        {name: (source,) for kernel in parsed.kernels.values() for name, source in kernel.from_node.items()}
-        if parsed
-        else {}
-    )
+    kernels = parsed.kernels.values() if parsed else ()
+    earlier = {name: (source,) for kernel in kernels for name, source in kernel.from_node.items()}
     earlier |= {name: tuple(names) for name, names in (found.mappings.get("postToPre") or {}).items()}
     return tuple(replace(node, from_node=earlier.get(node.name, node.from_node)) for node in nodes)
 
 
-def _links(found: InductorGraph, graph_id: str, graphs: list[Graph]) -> list[Link]:
+def _links(found: InductorGraph, post_grad: Graph, graphs: dict[str, Graph]) -> list[Link]:
     """Pre-grad → post-grad links from torch's mapping, and AOT → post-grad ones by the names that passes keep."""
-    links: list[Link] = []
-    names = {graph.id: {node.name for node in graph.nodes} for graph in graphs}
-    here = names[graph_id]
-    pre = f"{found.compile_id}:pre_grad"
-    for source, targets in (found.mappings.get("preToPost") or {}).items():
-        for target in targets:
-            if target in here and source in names.get(pre, ()):
-                links.append(
-                    Link(from_=(pre, source), to=(graph_id, target), relation="lowered_to", evidence="from_node")
-                )
-    aot = f"{found.compile_id}:{found.direction}"
-    for name in sorted(here & names.get(aot, set())):
-        links.append(Link(from_=(aot, name), to=(graph_id, name), relation="lowered_to", evidence="name"))
-    return links
+    pre, aot = f"{found.compile_id}:pre_grad", found.id
+    here, before, same = (
+        {node.name for node in graphs[graph].nodes} if graph in graphs else set[str]()
+        for graph in (post_grad.id, pre, aot)
+    )
+    mapped = [
+        Link(from_=(pre, source), to=(post_grad.id, target), relation="lowered_to", evidence="from_node")
+        for source, targets in (found.mappings.get("preToPost") or {}).items()
+        for target in targets
+        if target in here and source in before
+    ]
+    return mapped + [
+        Link(from_=(aot, name), to=(post_grad.id, name), relation="lowered_to", evidence="name")
+        for name in sorted(here & same)
+    ]

@@ -329,7 +329,7 @@ def group_of(inside: Sequence[SchedulerNode], users: Mapping[str, set[str]]) -> 
 def log_sections(text: str) -> list[str]:
     """Split a fusion log into the part of each graph, in the order in which they were compiled."""
     starts = [found.start() for found in SECTION.finditer(text)]
-    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    return [text[start:end] for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
 
 
 def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:
