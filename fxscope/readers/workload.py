@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from math import log2, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import Workload, replace
-from fxscope.passes.flops import may_be_causal, of_attention, pixels
+from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
 from fxscope.passes.footprint import footprint
 from fxscope.passes.predicted import of_dtype
 from fxscope.readers.triton_accesses import body_of, by_pointer, numels
@@ -27,14 +27,21 @@ if TYPE_CHECKING:
 # Of Inductor's GEMM templates (torch/_inductor/kernel/mm.py and bmm.py, 2.11 to 2.15), each on a line of its own.
 _OF_TEMPLATE = ("M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
 _CONSTANT = re.compile(rf"^[ ]*({'|'.join(_OF_TEMPLATE)})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE)
-_STATEMENT = re.compile(r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))", re.MULTILINE)
-_LOOP = re.compile(r"for r\d_offset in ")
-_SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(")
-_SLOWEST = re.compile(
-    r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(|sort_with_index\("
-)
-_REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
+# What is counted in a Triton kernel's code, by field of `Workload`.
+_COUNTED = {
+    "loads": r"tl\.load\(",
+    "loops": r"for r\d_offset in ",
+    "statements": r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))",
+    "slow_ops": r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(",
+    "slowest_ops": (
+        r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(|sort_with_index\("
+    ),
+    "reduced": r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(",
+}
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
+_GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm")}
+# The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
+_OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_padding", "groups", "output_mask")
 
 
 def workloads(calls: Sequence[Call], kernels: Mapping[str, Kernel], memory: Mapping[str, str]) -> list[Workload | None]:
@@ -91,30 +98,27 @@ def workload(call: Call, kernel: Kernel | None) -> tuple[Workload | None, dict[s
 def _template(call: Call, kernel: Kernel) -> Workload | None:
     """The product that a GEMM template makes; `None` of other templates, and where sizes are symbolic."""
     found = dict(_CONSTANT.findall(kernel.source))
-    try:
-        m, n, k, rows, columns, depth, warps, stages = (int(found[name]) for name in _OF_TEMPLATE)
-    except KeyError:
+    if not found.keys() >= {*_OF_TEMPLATE}:
         return None
+    m, n, k, rows, columns, depth, warps, stages = (int(found[name]) for name in _OF_TEMPLATE)
     grid = call.arguments[len(kernel.arguments) :]
     batch = int(grid[1]) if len(grid) > 1 and grid[1].isdigit() else 1
     dtype = kernel.signature.get("arg_A")
-    tile = f"{rows}x{columns}x{depth} w{warps} s{stages}"
-    work = product(m, k, n, dtype, batch=batch, tile=tile)
+    work = product((batch, m, k, n), dtype, variant=f"{rows}x{columns}x{depth} w{warps} s{stages}")
     extra = sum(numel(access) or 0 for access in call.tensors) * ITEM_BYTES.get(dtype or "", 2)  # of an epilogue too
-    return replace(work, num_bytes=max(work.num_bytes, extra))
+    return replace(work, family="template", num_bytes=max(work.num_bytes, extra))
 
 
 def _library(call: Call) -> Workload | None:
-    name = call.kernel
-    if name in ("extern_kernels.mm", "extern_kernels.addmm", "extern_kernels.bmm", "extern_kernels.baddbmm"):
+    if call.kernel in _GEMMS:
         return _gemm(call)
-    if name == "extern_kernels._grouped_mm":
+    if call.kernel == "extern_kernels._grouped_mm":
         return _grouped(call)
-    if name == "extern_kernels.convolution":
+    if call.kernel == "extern_kernels.convolution":
         return _convolution(call)
-    if name.startswith("torch.ops.aten.convolution_backward"):
-        return _convolution_backward(call)
-    if (found := _ATTENTION.search(name)) is not None:
+    if call.kernel.startswith("torch.ops.aten.convolution_backward"):
+        return _convolution(call, backward=True)
+    if (found := _ATTENTION.search(call.kernel)) is not None:
         return _attention(call, found[1], backward=bool(found[2]))
     return _other(call)
 
@@ -130,106 +134,90 @@ def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]
         return None, {}
     outer = prod(value for name, value in sizes.items() if name in wanted and name[0] in "xyz")
     inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
-    elements = outer * inner
-    is_reduction = kernel.type != "triton_pointwise"
     tensors = dict(zip(kernel.arguments, call.tensors, strict=False))
-    moved: dict[tuple[str, bool], int] = {}
-    every = by_pointer(call, kernel)
-    for (pointer, loaded), accesses in every.items():
+    reads: dict[str, int] = defaultdict(int)
+    num_bytes = gathers = 0
+    for (pointer, loaded), accesses in by_pointer(call, kernel).items():
         size = numel(tensors.get(pointer))
         known = [access.dep for access in accesses if access.dep is not None]
-        reach = elements if len(known) < len(accesses) else footprint(known)
-        item = ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
-        moved[pointer, loaded] = item * (min(reach, size) if size else reach)
-    reads: dict[str, int] = defaultdict(int)
-    for (pointer, loaded), size in moved.items():
-        if loaded and (access := tensors.get(pointer)) is not None:
-            reads[access.buffer] += size
-    hint = re.search(r"ReductionHint\.(\w+)", kernel.meta.get("reduction_hint", ""))
+        reach = outer * inner if len(known) < len(accesses) else footprint(known)
+        moved = ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4) * (min(reach, size) if size else reach)
+        num_bytes += moved
+        if loaded:
+            gathers += len(accesses) - len(known)
+            if (access := tensors.get(pointer)) is not None:
+                reads[access.buffer] += moved
+    counts: dict[str, Any] = {name: len(re.findall(pattern, body, re.MULTILINE)) for name, pattern in _COUNTED.items()}
     work = Workload(
-        family="reduction" if is_reduction else "pointwise",
+        family="reduction" if kernel.type != "triton_pointwise" else "pointwise",
         dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
-        num_bytes=sum(moved.values()),
+        num_bytes=num_bytes,
         outer=outer,
         inner=inner,
-        elements=elements,
-        loads=len(re.findall(r"tl\.load\(", body)),
-        loops=len(_LOOP.findall(body)),
-        statements=len(_STATEMENT.findall(body)),
-        slow_ops=len(_SLOW.findall(body)),
-        slowest_ops=len(_SLOWEST.findall(body)),
-        reduced=len(_REDUCED.findall(body)),
-        gathers=sum(access.dep is None for (_, loaded), found in every.items() for access in found if loaded),
-        strided="ynumel" in sizes or (hint is not None and hint[1] == "OUTER"),
+        elements=outer * inner,
+        gathers=gathers,
+        strided="ynumel" in sizes or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER",
         atomic="tl.atomic_" in body,
+        **counts,
     )
     return work, reads
-
-
-def numel(access: BufferAccess | None) -> int | None:
-    dims = _dims(access)
-    return prod(dims) if dims is not None else None
 
 
 # ---------------------------------------------------------------------- library kernels
 
 
 def _dims(access: BufferAccess | None) -> tuple[int, ...] | None:
-    if access is None or access.shape is None or any(not isinstance(size, int) for size in access.shape):
+    """The shape, `None` where a size is symbolic."""
+    if access is None or access.shape is None or numbers(*access.shape) is None:
         return None
-    return tuple(int(size) for size in access.shape)
+    return tuple(map(int, access.shape))
+
+
+def numel(access: BufferAccess | None) -> int | None:
+    return numbers(*access.shape) if access is not None and access.shape is not None else None
 
 
 def _dtype(*accesses: BufferAccess | None) -> str | None:
     return next((access.dtype for access in accesses if access is not None and access.dtype), None)
 
 
-def _row_major(access: BufferAccess | None) -> bool:
-    """Return whether the last dimension is the dense one."""
-    stride = access.stride if access is not None else None
-    return not stride or stride[-1] == 1
+def _first(call: Call, start: int, count: int) -> list[BufferAccess | None]:
+    """So many tensor arguments of a call, `None` where there are fewer."""
+    return [*call.tensors[start : start + count], *[None] * count][:count]
 
 
 def _gemm(call: Call) -> Workload | None:
     operands = [access for access in call.tensors if access is not None]
-    added = call.kernel.endswith("add" + "mm") or call.kernel.endswith("baddbmm")
     a, b = operands[-2:] if len(operands) >= 2 else (None, None)
     left, right = _dims(a), _dims(b)
     if left is None or right is None or len(left) < 2 or len(right) < 2:
         return None
-    batch = prod(left[:-2])
-    m, k, n = left[-2], left[-1], right[-1]
+    added = "add" in call.kernel and len(_dims(operands[0]) or ()) > 1
+    # Whether the last dimension is the dense one.
+    dense = [not item.stride or item.stride[-1] == 1 for item in operands[-2:]]
     return product(
-        m,
-        k,
-        n,
+        (prod(left[:-2]), left[-2], left[-1], right[-1]),
         _dtype(call.out, a, b),
-        batch=batch,
-        added=int(added and len(_dims(operands[0]) or ()) > 1),
-        layout=("n" if _row_major(a) else "t") + ("n" if _row_major(b) else "t"),
+        added=int(added),
+        layout="".join("n" if item else "t" for item in dense),
     )
 
 
 def product(
-    m: int,
-    k: int,
-    n: int,
-    dtype: str | None,
-    *,
-    batch: int = 1,
-    added: int = 0,
-    layout: str = "",
-    tile: str | None = None,
+    sizes: tuple[int, int, int, int], dtype: str | None, *, added: int = 0, layout: str = "", variant: str = ""
 ) -> Workload:
     """The workload of a matrix product.
 
     Args:
+        sizes: batch, m, k, n.
+        dtype: of the operands.
         added: tensors of the result's size that are added to it.
-        tile: "64x128x32 w4 s3": the product of Inductor's template with such tiles, warps and stages.
+        layout, variant: see `Workload`.
     """
+    batch, m, k, n = sizes
     return Workload(
-        family="gemm" if tile is None else "template",
-        variant=tile or "",
+        family="gemm",
+        variant=variant,
         dtype=dtype,
         num_bytes=batch * (m * k + k * n + m * n * (1 + added)) * ITEM_BYTES.get(dtype or "", 2),
         m=m,
@@ -243,113 +231,71 @@ def product(
 
 
 def _grouped(call: Call) -> Workload | None:
-    left, right = _dims(call.tensors[0]), _dims(call.tensors[1])
+    a, b = _first(call, 0, 2)
+    left, right = _dims(a), _dims(b)
     if left is None or right is None or len(left) != 2 or len(right) != 3:
         return None
     groups = right[0]
-    work = product(max(1, left[0] // groups), left[1], right[-1], _dtype(*call.tensors[:2]), batch=groups)
-    return replace(work, variant="grouped")
+    return product((groups, max(1, left[0] // groups), left[1], right[-1]), _dtype(a, b), variant="grouped")
 
 
-def _numbers(text: str | None) -> tuple[int, ...] | None:
-    sizes = read_sizes((text or "").strip("[]()"))
-    numbers = tuple(size for size in sizes if isinstance(size, int))
-    return numbers if len(numbers) == len(sizes) > 0 else None
-
-
-def _channels_last(access: BufferAccess | None) -> bool:
-    stride = access.stride if access is not None else None
-    return bool(stride) and len(stride) > 2 and stride[1] == 1
-
-
-def _convolution(call: Call) -> Workload | None:
-    words = dict(call.keywords)
-    x, w = call.tensors[0], call.tensors[1] if len(call.tensors) > 1 else None
-    shape, weight = _dims(x), _dims(w)
-    stride, padding, dilation = (_numbers(words.get(name)) for name in ("stride", "padding", "dilation"))
-    if shape is None or weight is None or stride is None or padding is None or dilation is None:
-        return None
-    groups = (_numbers(words.get("groups")) or (1,))[0]
-    transposed = words.get("transposed") == "True"
-    space = pixels(shape, weight, stride, padding, dilation, transposed=transposed)
-    if not space or groups < 1:
-        return None
-    return _as_gemm("convolution", shape, weight, space, groups, _dtype(x, w), _channels_last(x), transposed=transposed)
-
-
-def _convolution_backward(call: Call) -> Workload | None:
-    grad, x, w = (*call.tensors[:3], None, None, None)[:3]
-    space, shape, weight = _dims(grad), _dims(x), _dims(w)
-    if shape is None or weight is None or space is None or len(call.arguments) < 11:
-        return None
-    groups = (_numbers(call.arguments[9]) or (1,))[0]
-    if groups < 1:
-        return None
-    mask = re.findall(r"True|False", call.arguments[10])
-    return _as_gemm(
-        "convolution_backward",
-        shape,
-        weight,
-        space[2:],
-        groups,
-        _dtype(grad, x, w),
-        _channels_last(grad),
-        transposed=call.arguments[7] == "True",
-        passes=mask[:2].count("True"),
-    )
-
-
-def _as_gemm(
-    family: str,
-    shape: tuple[int, ...],
-    weight: tuple[int, ...],
-    space: tuple[int, ...],
-    groups: int,
-    dtype: str | None,
-    last: bool,
-    *,
-    transposed: bool = False,
-    passes: int = 1,
-) -> Workload:
+def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     """A convolution as the GEMM that it is: pixels × output channels × (input channels × kernel), a group each."""
-    item = ITEM_BYTES.get(dtype or "", 2)
-    pixels = shape[0] * prod(shape[2:] if transposed else space)
-    out = weight[1] * groups if transposed else weight[0]
-    m, n, k = pixels, max(1, out // groups), weight[1] * prod(weight[2:])
+    x, w = _first(call, 1 if backward else 0, 2)
+    words = dict(zip(_OF_CONVOLUTION, call.arguments[4:], strict=False) if backward else call.keywords)
+    shape, weight = _dims(x), _dims(w)
+    stride, padding, dilation, groups = (
+        read_sizes(words.get(name, "").strip("[]()")) for name in ("stride", "padding", "dilation", "groups")
+    )
+    if shape is None or weight is None or not stride or not padding or not dilation:
+        return None
+    transposed = words.get("transposed") == "True"
+    last = x
+    if backward:
+        (last,) = _first(call, 0, 1)
+        space = (_dims(last) or ())[2:]
+    else:
+        space = pixels(shape, weight, stride, padding, dilation, transposed=transposed)
+    count = groups[0] if groups else 1
+    if not space or not isinstance(count, int) or count < 1:
+        return None
+    passes = re.findall(r"True|False", words["output_mask"])[:2].count("True") if "output_mask" in words else 1
+    dtype = _dtype(last, x, w)
+    out = weight[1] * count if transposed else weight[0]
+    inner = weight[1] * prod(weight[2:])
+    m, n, k = shape[0] * prod(shape[2:] if transposed else space), max(1, out // count), inner
     if transposed:
-        n, k = weight[1] * prod(weight[2:]), max(1, weight[0] // groups)
+        n, k = inner, max(1, weight[0] // count)
     written = shape[0] * out * prod(space)
-    depthwise = groups > 1 and weight[1] == 1
     return Workload(
-        family=family,  # pyright: ignore[reportArgumentType] - one of two words
-        variant="depthwise" if depthwise else "grouped" if groups > 1 else "",
+        family="convolution_backward" if backward else "convolution",
+        variant="" if count == 1 else "depthwise" if weight[1] == 1 else "grouped",
         dtype=dtype,
-        num_bytes=(prod(shape) + prod(weight) + written) * item * passes,
+        num_bytes=(prod(shape) + prod(weight) + written) * ITEM_BYTES.get(dtype or "", 2) * passes,
         m=m,
         n=n,
         k=k,
-        batch=groups,
+        batch=count,
         elements=written,
-        layout="last" if last else "first",
+        layout="last" if last and last.stride and len(last.stride) > 2 and last.stride[1] == 1 else "first",
         taps=prod(weight[2:]),
         passes=passes,
-        flops=2 * m * n * k * groups * passes,
+        flops=2 * m * n * k * count * passes,
     )
 
 
 def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
     first = 1 if backward else 0
-    q, k, v = (_dims(access) for access in (*call.tensors[first : first + 3], None, None, None)[:3])
+    q, k, v = map(_dims, _first(call, first, 3))
     if q is None or k is None or v is None or len(q) != 4 or len(k) != 4:
         return None
     dtype = _dtype(*call.tensors[: first + 3])
-    item = ITEM_BYTES.get(dtype or "", 2)
     batch, heads, length, width = q
     return Workload(
         family="attention_backward" if backward else "attention",
         variant=backend,
         dtype=dtype,
-        num_bytes=(2 * prod(q) + prod(k) + prod(v)) * item * (2 if backward else 1),
+        num_bytes=(2 * prod(q) + prod(k) + prod(v)) * ITEM_BYTES.get(dtype or "", 2) * (2 if backward else 1),
         m=length,
         n=k[2],
         k=width,
