@@ -468,7 +468,7 @@ class Recorder:
                 continue
             facts = observed.facts
             if theirs:
-                graph = eager_graph.eager_graph(eager_graph.first_step(recording.ops), facts)
+                graph = eager_graph.eager_graph(recording.ops, facts, eager_graph.first_step(recording.ops))
                 ties = eager_graph.tie(recording.ops, graph)
             else:
                 graph, ties = eager_graph.program_graph(recording.ops, facts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
@@ -146,7 +146,57 @@ class Items(Sequence[T], Generic[T]):
 
     def replaced(self, columns: dict[str, Column]) -> Items[T]:
         """The same items with some fields from other columns."""
-        return Items(self._type, self._length, self._columns | columns)
+        return type(self)(self._type, self._length, self._columns | columns)
+
+
+class KeptItems(Items[T]):
+    """Items that are kept once they are made, for what is looked at many times: the nodes of a trace's graph."""
+
+    __slots__ = ("_made_items",)
+
+    def __init__(self, type_: type[T], length: int, columns: dict[str, Column]) -> None:
+        super().__init__(type_, length, columns)
+        self._made_items: dict[int, T] = {}
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return super().__getitem__(index)
+        return self.at([range(self._length)[index]])[0]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.at(list(range(self._length))))
+
+    def at(self, positions: list[int], fields: Sequence[str] = ()) -> list[T]:
+        made = self._made_items
+        missing = [position for position in positions if position not in made]
+        made.update(zip(missing, super().at(missing), strict=True))
+        return [made[position] for position in positions]
+
+
+class ByName(Mapping[str, Any]):
+    """Items by their name, each made when it is asked for."""
+
+    def __init__(self, items: Items[Any]) -> None:
+        self._items = items
+        self._rows = {name: row for row, name in enumerate(items.column("name"))}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._items[self._rows[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def make(self, names: Iterable[str]) -> None:
+        """Make the items of these names together, which takes less time than one by one."""
+        self._items.at([self._rows[name] for name in names if name in self._rows])
+
+
+def by_name(items: Sequence[Any]) -> Mapping[str, Any]:
+    """Name → item, of `Items` or a tuple."""
+    return ByName(items) if isinstance(items, Items) else {item.name: item for item in items}
 
 
 @cache
@@ -169,6 +219,11 @@ def uncollected() -> Generator[None]:
 def column(items: Sequence[Any], field: str) -> list[Any]:
     """A field of every item, `Items` or tuple."""
     return items.column(field) if isinstance(items, Items) else [getattr(item, field) for item in items]
+
+
+def rows_of(items: Sequence[Any], *fields: str) -> Iterator[tuple[Any, ...]]:
+    """Several fields of every item, a tuple for each."""
+    return zip(*(column(items, field) for field in fields), strict=True)
 
 
 def blocks_of(items: Sequence[Any], fields: Sequence[str]) -> Iterator[dict[str, list[Any]]]:

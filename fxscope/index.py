@@ -13,7 +13,7 @@ from itertools import count
 from statistics import median, median_low
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fxscope.columns import column
+from fxscope.columns import by_name, column, rows_of
 from fxscope.op_names import is_dispatched
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class Index:
         return {graph.id: graph for graph in self._graphs}
 
     @cached_property
-    def nodes(self) -> dict[str, dict[str, Node]]:
+    def nodes(self) -> dict[str, Mapping[str, Node]]:
         """Graph id → name → node."""
-        return {graph.id: {node.name: node for node in graph.nodes} for graph in self._graphs}
+        return {graph.id: by_name(graph.nodes) for graph in self._graphs}
 
     @cached_property
     def by_key(self) -> dict[Key, Node]:
@@ -101,7 +101,7 @@ class Index:
     @cached_property
     def dispatched(self) -> dict[int, int]:
         """Step → how many ops were dispatched in it."""
-        found = Counter(zip(*(column(self._ops, field) for field in ("step", "category", "name")), strict=True))
+        found = Counter(rows_of(self._ops, "step", "category", "name"))
         steps: Counter[int] = Counter()
         for (step, kind, name), number in found.items():
             if kind == "cpu_op" and is_dispatched(name):
@@ -124,8 +124,8 @@ class Index:
     def runs_of_node(self) -> dict[str, dict[str, dict[str, list[tuple[int, int]]]]]:
         """Graph id → name → kernel → (step, nanoseconds) of each launch attributed to the node."""
         found: dict[str, dict[str, dict[str, list[tuple[int, int]]]]] = {graph.id: {} for graph in self._graphs}
-        columns = (column(self._launches, field) for field in ("graph", "nodes", "name", "step", "duration_ns"))
-        for graph, nodes, kernel, step, duration in zip(*columns, strict=True):
+        columns = rows_of(self._launches, "graph", "nodes", "name", "step", "duration_ns")
+        for graph, nodes, kernel, step, duration in columns:
             for node in nodes if graph in found else ():
                 found[graph].setdefault(node, {}).setdefault(kernel, []).append((step, duration))
         return found
@@ -134,8 +134,7 @@ class Index:
     def launch_rows_of_step(self) -> dict[int, list[int]]:
         """Step → where its launches are in the recording, in order of start: for what needs columns of them only."""
         found: dict[int, list[int]] = {step: [] for step in self.steps}
-        columns = (column(self._launches, field) for field in ("start_ns", "id", "step"))
-        for *_, step, row in sorted(zip(*columns, count())):
+        for (*_, step), row in sorted(zip(rows_of(self._launches, "start_ns", "id", "step"), count())):
             if step in found:
                 found[step].append(row)
         return found
@@ -176,8 +175,7 @@ class Index:
     def runs_of_call(self) -> dict[str, float]:
         """Call → how often a step runs it; 0.5 where every other step does."""
         found: set[tuple[str, int, int | None]] = set()
-        columns = (column(self._launches, field) for field in ("call", "step", "invocation"))
-        for call, step, invocation in zip(*columns, strict=True):
+        for call, step, invocation in rows_of(self._launches, "call", "step", "invocation"):
             if call is not None and step in self.step_set:
                 found.add((call, step, invocation))
         return {call: number / self.num_steps for call, number in Counter(call for call, _, _ in found).items()}
@@ -186,8 +184,7 @@ class Index:
     def share_of_node(self) -> dict[Key, float]:
         """Node that launched something itself → share of the steps in which it did."""
         found: set[tuple[str, str, int]] = set()
-        columns = (column(self._launches, field) for field in ("graph", "nodes", "step"))
-        for graph, nodes, step in zip(*columns, strict=True):
+        for graph, nodes, step in rows_of(self._launches, "graph", "nodes", "step"):
             if graph is not None and step in self.step_set:
                 found.update((graph, node, step) for node in nodes)
         return {
@@ -203,7 +200,7 @@ class Index:
     def step_us(self) -> tuple[float, ...]:
         """Device time of each step."""
         total = dict.fromkeys(self.steps, 0)
-        for step, time in zip(column(self._launches, "step"), column(self._launches, "duration_ns"), strict=True):
+        for step, time in rows_of(self._launches, "step", "duration_ns"):
             if step in total:
                 total[step] += time
         return tuple(time / 1e3 for time in total.values())
@@ -228,15 +225,15 @@ class Index:
     @cached_property
     def launch_calls(self) -> float:
         """Calls of the CPU that launched what a step ran, the median: what has one correlation id was one call."""
-        pairs = zip(column(self._launches, "step"), column(self._launches, "correlation"), count())
-        calls = {(step, -row if known is None else known) for step, known, row in pairs}
+        pairs = enumerate(rows_of(self._launches, "step", "correlation"))
+        calls = {(step, -row if known is None else known) for row, (step, known) in pairs}
         found = Counter(step for step, _ in calls)
         return median(found[step] for step in self.steps)
 
     def counts(self, *categories: str) -> list[int]:
         """Launches of these categories in each step that counts, of any where none is named."""
         found = dict.fromkeys(self.steps, 0)
-        kinds = zip(column(self._launches, "step"), column(self._launches, "category"), strict=True)
+        kinds = rows_of(self._launches, "step", "category")
         for step, number in Counter(step for step, kind in kinds if not categories or kind in categories).items():
             if step in found:
                 found[step] = number

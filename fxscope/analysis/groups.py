@@ -14,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fxscope.analysis.select import ops_in, ran_backward
-from fxscope.columns import column, picked, uncollected
+from fxscope.columns import ByName, column, picked, uncollected
 from fxscope.index import grouped, index_of, kept, per_step
 from fxscope.model import Item, replace
 from fxscope.op_names import (
@@ -446,6 +446,9 @@ def _first_facts(
     op_rows = [place for launch in seen.values() if (place := rows_of_ops.get(launch.op_id)) is not None]
     fields = ("id", "name", "shapes", "dtypes", "source", "graph")
     ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, op_rows, fields)}
+    for graph, keys in grouped((key for key in first if key[0] == "nodes"), lambda key: key[1]).items():
+        if isinstance(nodes := index_of(recording).nodes.get(graph), ByName):
+            nodes.make(name for key in keys for name in key[2])
     made: dict[tuple[Any, ...], PlaceFacts] = {}
     for key, row in first.items():
         if key[0] == "call":

@@ -19,7 +19,7 @@ from fxscope.analysis.missed import Bracket, MissedRow, missed_rows
 from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
-from fxscope.columns import column
+from fxscope.columns import column, rows_of
 from fxscope.english import cudagraph_text
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import WHOLE, Item, Printed, encoded, replace
@@ -492,7 +492,12 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
 def unknown(recording: Recording) -> list[str]:
     """Return what could not be known, in a few words each."""
     out: list[str] = []
-    nodes = [n for g in recording.graphs for n in g.nodes if n.op not in ("placeholder", "output", "get_attr")]
+    ran = [
+        (source, outputs)
+        for graph in recording.graphs
+        for op, source, outputs in rows_of(graph.nodes, "op", "source", "outputs")
+        if op not in ("placeholder", "output", "get_attr")
+    ]
     covered = recording.coverage
     if covered and covered.unattributed:
         out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
@@ -500,15 +505,15 @@ def unknown(recording: Recording) -> list[str]:
         out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:
         out.append("fusion decisions (--compile-log)")
-    elif recording.launches and not any(n.outputs for n in nodes) and not recording.calls:
+    elif recording.launches and not any(outputs for _, outputs in ran) and not recording.calls:
         out.append("missed fusions (record with fxscope run)")
-    if nodes and not any(n.source and n.source.file for n in nodes):
+    if ran and not any(source and source.file for source, _ in ran):
         out.append("source lines")
     if recording.launches and not any(group.modules for group in groups(recording)):
         out.append("modules")
-    lost = [n for g in recording.graphs if g.stage in ("post_grad", "eager") for n in g.nodes if n.kind == "unknown"]
-    if lost:
-        out.append(f"where {counted(len(lost), 'node')} ran")
+    last = [graph for graph in recording.graphs if graph.stage in ("post_grad", "eager")]
+    if lost := sum(column(graph.nodes, "kind").count("unknown") for graph in last):
+        out.append(f"where {counted(lost, 'node')} ran")
     if left := buffers_unknown(recording):
         out.append(f"missed fusions: {left}")
     undecided = Counter(item.verdict for item in recording.decisions)[None]

@@ -6,6 +6,7 @@ Add one: write `passes/NAME.py` with a function whose docstring's first line is 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column
@@ -44,7 +45,7 @@ def run(recording: Recording) -> Recording:
 
 def verify(recording: Recording, *, before: str = "use") -> None:
     """Raise PassError if ids repeat or an item points at one that is not there."""
-    graphs = {graph.id: {node.name for node in graph.nodes} for graph in recording.graphs}
+    graphs = {graph.id: set(column(graph.nodes, "name")) for graph in recording.graphs}
     calls = {call.id for call in recording.calls}
     if len(graphs) != len(recording.graphs):
         raise PassError(f"before {before}: two graphs have the same id")
@@ -54,10 +55,9 @@ def verify(recording: Recording, *, before: str = "use") -> None:
         names = graphs[graph.id]
         if len(names) != len(graph.nodes):
             raise PassError(f"before {before}: two nodes of {graph.id} have the same name")
-        for node in graph.nodes:
-            for name in node.inputs:
-                if name not in names:
-                    raise PassError(f"before {before}: {graph.id}: {node.name} takes {name}, which is not in the graph")
+        if missing := set(chain.from_iterable(column(graph.nodes, "inputs"))) - names:
+            name = next(node.name for node in graph.nodes if missing & set(node.inputs))
+            raise PassError(f"before {before}: {graph.id}: {name} takes {min(missing)}, which is not in the graph")
     for call in recording.calls:
         if call.graph in graphs:
             missing = [name for name in call.nodes if name not in graphs[call.graph]]

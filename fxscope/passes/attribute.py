@@ -10,7 +10,7 @@ import itertools
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope.columns import column, with_columns
+from fxscope.columns import column, rows_of, with_columns
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, LaunchEvidence, Recording, Timing, replace
@@ -19,7 +19,7 @@ from fxscope.passes.regions import Region, fits, match_replay, match_sequence, p
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Evidence, KernelCall, Launch
+    from fxscope.model import Evidence, Graph, KernelCall, Launch
 
 
 def attribute(recording: Recording) -> Recording:
@@ -175,10 +175,9 @@ def between_neighbours(
 
 def with_eager_nodes(links: list[Linked], recording: Recording) -> None:
     """Fill in the launches outside compiled regions: the eager graph's node of their op."""
-    ids, graphs, names = (column(recording.ops, field) for field in ("id", "graph", "node"))
     tied = {
         op_id: (graph, (name,))
-        for op_id, graph, name in zip(ids, graphs, names, strict=True)
+        for op_id, graph, name in rows_of(recording.ops, "id", "graph", "node")
         if graph is not None and name is not None
     }
     evidence: dict[Evidence | None, LaunchEvidence] = {}
@@ -208,34 +207,37 @@ def coverage_of(
 
 def with_timing(recording: Recording) -> Recording:
     """Fill the times of calls and of eager nodes: one value per execution, the sum of its device events."""
-    call, step, invocation, duration, graph_of, nodes_of = (
-        column(recording.launches, field) for field in ("call", "step", "invocation", "duration_ns", "graph", "nodes")
-    )
     executions: dict[str, dict[tuple[int, int | None], int]] = {}
     per_step: dict[str, dict[str, dict[int, int]]] = {}
-    for position, name in enumerate(call):
+    fields = ("call", "step", "invocation", "duration_ns", "graph", "nodes")
+    for name, step, invocation, duration, graph_id, nodes in rows_of(recording.launches, *fields):
         if name is not None:
             mine = executions.setdefault(name, {})
-            key = (step[position], invocation[position])
-            mine[key] = mine.get(key, 0) + duration[position]
-        if graph_of[position] is not None:
-            times = per_step.setdefault(graph_of[position], {})
-            for node in nodes_of[position]:
+            mine[step, invocation] = mine.get((step, invocation), 0) + duration
+        if graph_id is not None:
+            times = per_step.setdefault(graph_id, {})
+            for node in nodes:
                 of_node = times.setdefault(node, {})
-                of_node[step[position]] = of_node.get(step[position], 0) + duration[position]
+                of_node[step] = of_node.get(step, 0) + duration
     calls = tuple(
         replace(call, timing=timing(executions[call.id].values()) if call.id in executions else None)
         for call in recording.calls
     )
-    graphs = list(recording.graphs)
-    for position, graph in enumerate(graphs):
-        if graph.stage == "eager":
-            of_nodes = {name: timing(times.values()) for name, times in per_step.get(graph.id, {}).items()}
-            nodes = (
-                replace(node, timing=of_nodes[node.name]) if node.name in of_nodes else node for node in graph.nodes
-            )
-            graphs[position] = replace(graph, nodes=tuple(nodes))
-    return replace(recording, calls=calls, graphs=tuple(graphs))
+    return replace(
+        recording,
+        calls=calls,
+        graphs=tuple(
+            with_times(graph, per_step[graph.id]) if graph.stage == "eager" and graph.id in per_step else graph
+            for graph in recording.graphs
+        ),
+    )
+
+
+def with_times(graph: Graph, per_step: Mapping[str, Mapping[int, int]]) -> Graph:
+    """The graph whose nodes have their device time, given by node and step in nanoseconds."""
+    found = {name: timing(times.values()) for name, times in per_step.items()}
+    times = [found.get(name, before) for name, before in rows_of(graph.nodes, "name", "timing")]
+    return replace(graph, nodes=with_columns(graph.nodes, timing=times))
 
 
 def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:

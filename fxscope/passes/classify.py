@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-from fxscope.columns import column
-from fxscope.index import by_each, grouped, index_of
+from fxscope.columns import column, rows_of, with_columns
+from fxscope.index import by_each, index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
 from fxscope.passes.slices import written_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 RETURNS = "what the graph returns: it launches nothing"
 
@@ -270,81 +271,60 @@ def _without_target(node: Node, expected: Nature, used: set[str], replaced: Repl
 
 def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
     """Classify an eager chain: what launched work is a kernel; storage identity tells a view from a host op."""
-    ran_for = index_of(recording).runs_of_node.get(graph.id, {})
-    launched = {name: list(kernels) for name, kernels in ran_for.items()}
-    children = grouped((node for node in graph.nodes if node.parent is not None), lambda node: node.parent)
-    below: dict[str, bool] = {}
-    for node in reversed(graph.nodes):
-        # children come after their parent in the order of execution
-        below[node.name] = any(
-            child.name in launched or below.get(child.name, False) for child in children.get(node.name, ())
-        )
-    ran = bool(recording.launches)
-    classified = [
-        _eager_node(node, launched.get(node.name, []), below[node.name], bool(children.get(node.name)), ran, problems)
-        for node in graph.nodes
-    ]
-    if "cpu_kernel" in column(recording.launches, "category"):
-        classified = _with_parts(classified, launched)
-    fields = (column(recording.ops, field) for field in ("captured", "graph", "node"))
-    captured = {node for is_captured, of, node in zip(*fields, strict=True) if is_captured and of == graph.id}
-    reason = "captured in a graph: its kernels run when that is replayed"
-    classified = [
-        replace(node, kind="kernel", reason=reason)
-        if node.name in captured and node.kind == "host" and node.expected == "kernel"
-        else node
-        for node in classified
-    ]
-    return replace(graph, nodes=tuple(classified))
+    launched = index_of(recording).runs_of_node.get(graph.id, {})
+    names, parents = column(graph.nodes, "name"), column(graph.nodes, "parent")
+    above: set[str | None] = set()  # ops that call, at any depth, one that launched work
+    for name, parent in zip(reversed(names), reversed(parents), strict=True):  # children come after their parent
+        if name in launched or name in above:
+            above.add(parent)
+    callers = set(parents)
+    ops = rows_of(recording.ops, "captured", "graph", "node")
+    captured = {node for is_captured, of, node in ops if is_captured and of == graph.id}
+    ran, on_cpu = bool(recording.launches), "cpu_kernel" in column(recording.launches, "category")
+    parts: dict[str | None, str] = {}  # op inside one that is a kernel of the CPU → that one
+    found: list[tuple[Kind, Nature | None, Nature | None, str]] = []
+    fields = ("name", "parent", "op", "target", "aliases", "mutates", "expected")
+    for name, parent, op, target, aliases, mutates, known in rows_of(graph.nodes, *fields):
+        expected = None if op != "dispatch" else known or expected_nature(target)
+        kernels = list(launched[name]) if name in launched else []
+        if expected is None:
+            kind, nature, reason = "input", None, "a tensor from outside"
+        elif kernels:
+            kind, nature, reason = "kernel", "kernel", f"launched {', '.join(kernels[:3])}{' …' * (len(kernels) > 3)}"
+            if expected == "view" or (aliases and not mutates):  # an in-place op returns what it wrote
+                message = f"{target} should only be a view, but the trace shows that it launched {kernels[0]}"
+                remedy = "The recording keeps both: `expected` and `nature`."
+                problems.append(Problem(where=name, message=message, remedy=remedy))
+        elif name in above:
+            kind, nature, reason = "kernel", "composite", "the ops it calls launch work"
+        else:
+            kind, nature, reason = _without_launch(expected, aliases, calls=name in callers, ran=ran)
+        if on_cpu and (whole := parts.get(parent) or (parent if parent in launched else None)):  # its time holds theirs
+            parts[name] = whole
+            if kind in ("host", "kernel") and not kernels:
+                kind, reason = "host", f"a part of {whole}, which is one kernel of the CPU"
+        if name in captured and kind == "host" and expected == "kernel":
+            kind, reason = "kernel", "captured in a graph: its kernels run when that is replayed"
+        found.append((kind, nature, expected, reason))
+    columns = dict(zip(("kind", "nature", "expected", "reason"), zip(*found, strict=True), strict=False))
+    return replace(graph, nodes=with_columns(graph.nodes, **columns))
 
 
-def _with_parts(nodes: Sequence[Node], launched: Mapping[str, Sequence[str]]) -> list[Node]:
-    """Say of the ops inside one that is a kernel of the CPU that they are a part of it: its time holds theirs."""
-    around: dict[str, str] = {}  # node → what it is a part of
-    found: list[Node] = []
-    for node in nodes:  # parents first
-        parent = node.parent or ""
-        whole = around.get(parent) or (parent if parent in launched else None)
-        if whole is not None:
-            around[node.name] = whole
-            if node.kind in ("host", "kernel") and node.name not in launched:
-                node = replace(node, kind="host", reason=f"a part of {whole}, which is one kernel of the CPU")
-        found.append(node)
-    return found
-
-
-def _eager_node(
-    node: Node, launched: list[str], below: bool, has_children: bool, ran: bool, problems: list[Problem]
-) -> Node:
-    expected = node.expected or expected_nature(node.target)
-    if node.op != "dispatch":
-        return replace(node, kind="input", nature=None, expected=None, reason="a tensor from outside")
-    if launched:
-        nature: Nature = "kernel"
-        kind: Kind = "kernel"
-        reason = f"launched {', '.join(launched[:3])}{' …' if len(launched) > 3 else ''}"
-        if expected == "view" or (node.aliases and not node.mutates):  # an in-place op returns what it wrote
-            problems.append(
-                Problem(
-                    where=node.name,
-                    message=f"{node.target} should only be a view, but the trace shows that it launched {launched[0]}",
-                    remedy="The recording keeps both: `expected` and `nature`.",
-                )
-            )
-    elif below:
-        kind, nature, reason = "kernel", "composite", "the ops it calls launch work"
-    elif node.aliases:
-        kind, nature, reason = "view", "view", f"its result shares the storage of {', '.join(node.aliases)}"
-    elif expected == "view" or (expected == "unknown" and node.aliases is None):
-        kind, nature, reason = "view", "view", "launched nothing" if ran else "expected to be a view"
-    elif expected == "host":
-        kind, nature, reason = "host", "host", "allocates or asks; launches nothing"
-    elif has_children:
-        kind, nature, reason = "host", "composite", "neither it nor what it calls launched anything"
-    elif not ran:
-        kind, nature, reason = "unknown", expected, "nothing was profiled"
-    elif expected == "unknown":
-        kind, nature, reason = "view" if node.aliases == () else "unknown", "unknown", "launched nothing"
-    else:
-        kind, nature, reason = "host", expected, "launched nothing in this run"
-    return replace(node, kind=kind, nature=nature, expected=expected, reason=reason)
+@cache
+def _without_launch(
+    expected: Nature, aliases: tuple[str, ...] | None, *, calls: bool, ran: bool
+) -> tuple[Kind, Nature, str]:
+    """Classify an eager op that launched nothing, nor what it calls."""
+    if aliases:
+        return "view", "view", f"its result shares the storage of {', '.join(aliases)}"
+    if expected == "view" or (expected == "unknown" and aliases is None):
+        return "view", "view", "launched nothing" if ran else "expected to be a view"
+    if expected == "host":
+        return "host", "host", "allocates or asks; launches nothing"
+    if calls:
+        return "host", "composite", "neither it nor what it calls launched anything"
+    if not ran:
+        return "unknown", expected, "nothing was profiled"
+    if expected == "unknown":
+        return "view" if aliases == () else "unknown", "unknown", "launched nothing"
+    return "host", expected, "launched nothing in this run"

@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import gpus, op_names
-from fxscope.columns import column
+from fxscope.columns import column, picked, rows_of, with_columns
 from fxscope.gpus import timing as device_times
 from fxscope.gpus.prediction import Prediction, predict, smallest_us
 from fxscope.index import index_of
@@ -52,8 +52,7 @@ def cost(recording: Recording) -> Recording:
     costed = tuple(
         cost_of_graph(graph, limits, recording) if graph.stage == "eager" else graph for graph in recording.graphs
     )
-    by_id = {call.id: call for call in calls}
-    by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in costed}
+    index = index_of(replace(recording, calls=calls, graphs=costed))
     gpu = limits.gpu if limits is not None else None
     planned = bool(recording.environment.target) and not recording.launches
     return replace(
@@ -67,7 +66,7 @@ def cost(recording: Recording) -> Recording:
         else recording.predicted,
         decisions=tuple(
             sorted(
-                (priced(item, gpu, by_id, by_graph) for item in recording.decisions),
+                (priced(item, gpu, index.calls, index.nodes) for item in recording.decisions),
                 key=lambda item: rank(item, pair_runs(recording, item)),
             )
         ),
@@ -87,9 +86,9 @@ def find_limits(recording: Recording) -> Limits | None:
 
 def launch_time(recording: Recording) -> float | None:
     """The median CPU time of the runtime calls that launched something here, in µs."""
-    kernels = zip(column(recording.launches, "correlation"), column(recording.launches, "category"), strict=True)
+    kernels = rows_of(recording.launches, "correlation", "category")
     launched = {correlation for correlation, category in kernels if category == "kernel"} - {None}
-    calls = zip(*(column(recording.ops, field) for field in ("correlation", "category", "duration_ns")), strict=True)
+    calls = rows_of(recording.ops, "correlation", "category", "duration_ns")
     times = [time for correlation, category, time in calls if correlation in launched and category == "runtime"]
     return median(times) / 1e3 if times else None
 
@@ -240,24 +239,36 @@ def roof_of(
 
 
 def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> Graph:
-    by_name = {node.name: node for node in graph.nodes}
-    tf32 = multiplies_by_tf32(recording)
+    """The graph with the cost of its kernels; one that multiplies nothing, of tensors that are not known, has none."""
+    multiply = {name for name in set(column(graph.nodes, "target")) if counted.first_operand(name) is not None}
+    rows = [
+        row
+        for row, (kind, target, inputs, outputs) in enumerate(
+            rows_of(graph.nodes, "kind", "target", "inputs", "outputs")
+        )
+        if kind == "kernel" and (inputs or outputs or target in multiply)
+    ]
+    if not rows:
+        return graph
+    nodes, tf32 = index_of(recording).nodes[graph.id], multiplies_by_tf32(recording)
     kernels = index_of(recording).runs_of_node.get(graph.id, {})
-    costed = (cost_of_node(node, by_name, limits, kernels.get(node.name, ()), tf32=tf32) for node in graph.nodes)
-    return replace(graph, nodes=tuple(costed))
+    costs = {field: column(graph.nodes, field) for field in ("bytes_read", "bytes_written", "flops", "roof")}
+    for row, node in zip(rows, picked(graph.nodes, rows), strict=True):
+        cost = cost_of_node(node, nodes, limits, kernels.get(node.name, ()), tf32=tf32)
+        for values, value in zip(costs.values(), cost, strict=True):
+            values[row] = value
+    return replace(graph, nodes=with_columns(graph.nodes, **costs))
 
 
 def cost_of_node(
     node: Node, by_name: Mapping[str, Node], limits: Limits | None, kernels: Iterable[str], *, tf32: bool
-) -> Node:
-    """An eager op with its cost; an op that launches nothing itself costs nothing and has none.
+) -> tuple[int | None, int | None, int | None, Roof | None]:
+    """The bytes that an eager op reads and writes, its FLOPs and its roof.
 
     Args:
         kernels: the names of those that it launched.
         tf32: the program allows it for matrix products.
     """
-    if node.kind != "kernel":
-        return node
     sources = [by_name[name] for name in node.inputs if name in by_name]
     # A trace records neither which tensors flow nor what comes out: unknown, not nothing.
     read = counted.tensor_bytes([output for source in sources for output in source.outputs[:1]]) if sources else None
@@ -276,4 +287,4 @@ def cost_of_node(
         None if (device or "").startswith("cpu") else limits,
         uncounted=flops is None and op_names.may_multiply(node.target),
     )
-    return replace(node, bytes_read=read, bytes_written=written, flops=flops, roof=roof)
+    return read, written, flops, roof

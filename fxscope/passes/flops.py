@@ -49,7 +49,7 @@ def of_node(node: Node, by_name: Mapping[str, Node], *, certain: bool = False) -
     """
     if first_operand(node.target) is None:
         return None
-    causal = certain and may_be_causal(node.target, node.arguments and split(node.arguments))
+    causal = certain and may_be_causal(node.target, node.arguments and _parts(node.arguments))
     result = node.outputs[0].shape if node.outputs else ()
     return _count(op_name(node.target), operands(node, by_name), result, causal)
 
@@ -142,12 +142,17 @@ def operands(node: Node, by_name: Mapping[str, Node]) -> Operands:
     if node.arguments is None:
         return [by_name[name].outputs[0] for name in node.inputs if name in by_name and by_name[name].outputs]
     found: Operands = []
-    for text in split(node.arguments):
+    for text in _parts(node.arguments):
         outputs = by_name[text].outputs if text in by_name else ()
         item = outputs[0] if len(outputs) == 1 else _operand(text)
         if item is not None:
             found.append(item)
     return found
+
+
+@lru_cache(maxsize=4096)  # layers call with the same
+def _parts(arguments: str) -> tuple[str, ...]:
+    return tuple(split(arguments))
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fxscope.columns import column
 from fxscope.index import grouped, index_of
 from fxscope.model import Link, Recording, replace
 from fxscope.op_names import CASTS, MAY_COPY, RESIZES, expected_nature, op_name, table
@@ -57,8 +58,9 @@ def with_folded(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[Ke
 
 def with_sources(recording: Recording) -> Recording:
     """Give nodes without a source line that of the node they were lowered from; and calls those of their nodes."""
-    nodes = index_of(recording).by_key
     earlier = grouped((link for link in recording.links if link.relation == "lowered_to"), lambda link: link.to)
+    nodes = index_of(recording).by_key if earlier else {}
+    lowered = {graph for graph, _ in earlier}
 
     def source_of(key: tuple[str, str], depth: int = 0) -> Source | None:
         node = nodes.get(key)
@@ -87,15 +89,16 @@ def with_sources(recording: Recording) -> Recording:
         return replace(node, source=found, from_node=names)
 
     graphs = tuple(
-        replace(graph, nodes=tuple(filled(graph, node) for node in graph.nodes)) for graph in recording.graphs
+        replace(graph, nodes=tuple(filled(graph, node) for node in graph.nodes)) if graph.id in lowered else graph
+        for graph in recording.graphs
     )
-    by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in graphs}
+    recording = replace(recording, graphs=graphs)
     calls: list[KernelCall] = []
     for call in recording.calls:
-        members = by_graph.get(call.graph, {})
+        members = index_of(recording).nodes.get(call.graph, {})
         found = dict.fromkeys(members[name].source for name in call.nodes if name in members)
         calls.append(replace(call, sources=tuple(item for item in found if item is not None)))
-    return replace(recording, graphs=graphs, calls=tuple(calls))
+    return replace(recording, calls=tuple(calls))
 
 
 def with_calls(recording: Recording) -> Recording:
@@ -105,7 +108,7 @@ def with_calls(recording: Recording) -> Recording:
     ran = {graph for graph, _ in (*homes, *originals)}
     graphs = tuple(
         graph
-        if graph.id not in ran and not any(node.calls for node in graph.nodes)
+        if graph.id not in ran and not any(column(graph.nodes, "calls"))
         else replace(
             graph,
             nodes=tuple(
@@ -135,6 +138,8 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
     A pre-grad node `h = gelu(g)` becomes eleven post-grad nodes; the comment above their call names `aten.gelu`. The op
     that both the pre-grad node and the comment name is the one, else the only one that no other nodes account for.
     """
+    if not any(call.original_aten for call in recording.calls):
+        return {}
     nodes = index_of(recording).by_key
     functions: dict[tuple[str, str], str] = {}
     for link in recording.links:

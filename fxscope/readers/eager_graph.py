@@ -10,10 +10,9 @@ import difflib
 import itertools
 import re
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fxscope.columns import column, picked, with_columns
+from fxscope.columns import Given, KeptItems, Made, column, picked, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Node, Op, StartUpOp, replace
 from fxscope.op_names import expected_nature, op_name
@@ -21,6 +20,7 @@ from fxscope.op_names import expected_nature, op_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fxscope.columns import Column
     from fxscope.model import Source
 
 GRAPH_ID = "eager"
@@ -30,65 +30,82 @@ INDUCTOR_RUNS = "## Call CompiledFxGraph"
 COMPILED_REGIONS = ("Torch-Compiled Region", INDUCTOR_RUNS, "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
-# What the graph is made of.
-FIELDS = ("parent", "external_id", "sequence_number", "source", "shapes", "strides", "dtypes", "concrete_inputs")
+# What the arguments are made of.
+FIELDS = ("shapes", "strides", "dtypes", "concrete_inputs")
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
-def eager_graph(ops: Sequence[Op], facts: Mapping[int, Any] = MappingProxyType({})) -> Graph:
+def eager_graph(ops: Sequence[Op], facts: Mapping[int, Any] | None = None, only: Sequence[int] | None = None) -> Graph:
     """The graph of one step's ops.
 
     Args:
-        ops: the step's ops, of one run of the program.
-        facts: external id → what the session says (`_torch.event_tree.SeenOp`).
+        ops: of a recording.
+        facts: external id → what the session says (`_torch.event_tree.SeenOp`); `None` of a trace, whose nodes are made
+            when they are looked at.
+        only: positions of the step's ops, of one run of the program; all by default.
     """
-    return _graph_and_nodes(ops, facts)[0]
+    graph = _graph(ops, op_tree(ops, only), facts or {})[0]
+    return graph if facts is None else replace(graph, nodes=tuple(graph.nodes))
 
 
-def _graph_and_nodes(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph, dict[int, str]]:
-    """The graph, and which node each op (by id) is."""
-    tree = op_tree(ops)
+def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int, Any]) -> tuple[Graph, dict[int, str]]:
+    """The graph, and which node each op (by position) is."""
+    op_names, sources, external_ids = (column(ops, field) for field in ("name", "source", "external_id"))
+    rows = list(tree)
+    targets = [op_names[row] for row in rows]
     names = _Names()
     inputs: dict[Any, Node] = {}
-    node_of: dict[int, str] = {}  # op id → node
+    node_of: dict[int, str] = {}  # position of an op → node
     producer: dict[int, str] = {}  # position in `seen` → node
-    nodes: list[Node] = []
-    for op in tree:
-        name = node_of[op.id] = names.new(op.name)
-        fact = facts.get(op.external_id) if op.external_id is not None else None
-        if fact is not None and fact.name != op.name:
-            fact = None
-        parent = op.parent
-        node = Node(
-            name=name,
-            op="dispatch",
-            target=op.name,
-            parent=node_of.get(parent) if parent is not None else None,
-            sequence_number=op.sequence_number,
-            source=op.source,
-            arguments=None if facts or op.shapes is None else arguments_of(op),
-            expected=expected_nature(op.name),
-        )
-        if fact is not None:
-            sources: list[str] = [_source_name(tensor, producer, inputs, names) for tensor in fact.inputs]
+    known: dict[int, dict[str, Any]] = {}  # position of a node → what a session says
+    for place, (row, target) in enumerate(zip(rows, targets, strict=True)):
+        name = node_of[row] = names.new(target)
+        fact = facts.get(external_ids[row])
+        if fact is not None and fact.name == target:
+            taken = [_source_name(tensor, producer, inputs, names) for tensor in fact.inputs]
             producer[fact.position] = name
-            node = replace(
-                node,
-                inputs=tuple(dict.fromkeys(sources)),
-                outputs=fact.outputs,
-                arguments=fact.arguments,
-                source=fact.source or op.source,
-                sequence_number=fact.sequence_number if fact.sequence_number is not None else op.sequence_number,
-                aliases=None if fact.aliases is None else _chosen(sources, fact.aliases),
-                mutates=_chosen(sources, fact.mutates),
-            )
-        nodes.append(node)
-    return Graph(id=GRAPH_ID, stage="eager", nodes=(*inputs.values(), *_with_sources(nodes))), node_of
+            sources[row] = fact.source or sources[row]
+            known[place] = {
+                "inputs": tuple(dict.fromkeys(taken)),
+                "outputs": fact.outputs,
+                "arguments": fact.arguments,
+                "aliases": None if fact.aliases is None else _chosen(taken, fact.aliases),
+                "mutates": _chosen(taken, fact.mutates),
+            }
+            if fact.sequence_number is not None:
+                known[place]["sequence_number"] = fact.sequence_number
+    parents = [None if (parent := tree[row]) is None else node_of.get(parent) for row in rows]
+    columns: dict[str, Column] = {
+        "name": Given(list(node_of.values())),
+        "op": Given(["dispatch"] * len(rows)),
+        "target": Given(targets),
+        "parent": Given(parents),
+        "sequence_number": Made(
+            lambda which: [op.sequence_number for op in picked(ops, rows_at(which), ("sequence_number",))]
+        ),
+        "source": Given(_with_parents(tree, sources)),
+        "expected": Given(list(map(expected_nature, targets))),
+    }
+
+    def rows_at(which: slice | list[int]) -> list[int]:
+        return rows[which] if isinstance(which, slice) else [rows[position] for position in which]
+
+    if not facts:
+        columns["arguments"] = Made(lambda which: [arguments_of(op) for op in picked(ops, rows_at(which), FIELDS)])
+    nodes: Sequence[Node] = KeptItems(Node, len(rows), columns)
+    if known:
+        told = (replace(node, **known.get(place, {})) for place, node in enumerate(nodes))
+        nodes = (*inputs.values(), *told)
+    return Graph(id=GRAPH_ID, stage="eager", nodes=nodes), node_of  # type: ignore[arg-type]
 
 
-def arguments_of(op: Op) -> str:
-    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
-    return _arguments(op.shapes or (), op.strides or (), op.dtypes or (), op.concrete_inputs or ())
+def arguments_of(op: Op) -> str | None:
+    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs, scalars by their value; `None` without shapes."""
+    return (
+        None
+        if op.shapes is None
+        else _arguments(op.shapes, op.strides or (), op.dtypes or (), op.concrete_inputs or ())
+    )
 
 
 @lru_cache(maxsize=4096)  # layers and steps call with the same
@@ -113,49 +130,50 @@ def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names[position] for position in positions))
 
 
-def program_graph(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph, tuple[Op, ...]]:
+def program_graph(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph, Sequence[Op]]:
     """The graph of a whole program's eager ops, and the ops tied to its nodes.
 
     In it are the ops that something is known of, what calls them and what they call. What Inductor's code runs is left
     out, it has graphs of its own. Steps of the same ops are one stretch of the graph; each other kind of step is another.
     """
+    ops = tuple(ops)
     tree = op_tree(ops)
-    by_id = {op.id: op for op in tree}
     compiled: set[int] = set()
     inside: set[int] = set()  # an op that is known, or below one
-    inductors = _above(by_id, (op for op in tree if op.name.startswith(INDUCTOR_RUNS)))
-    for op in tree:  # parents first
-        if op.parent in compiled or (op.id in inductors and op.name.startswith(COMPILED_REGIONS)):
-            compiled.add(op.id)
-        elif (op.external_id is not None and op.external_id in facts) or op.parent in inside:
-            inside.add(op.id)
-    keep = _above(by_id, (by_id[op_id] for op_id in inside))
-    steps = grouped((op for op in tree if op.id in keep), lambda op: op.step)
-    kinds: dict[tuple[str, ...], list[Op]] = {}
-    same = [(kinds.setdefault(tuple(op.name for op in step), step), step) for step in steps.values()]
-    shown = [op for step in kinds.values() for op in step]
-    graph, nodes = _graph_and_nodes(shown, facts)
-    for first, step in same:
-        nodes |= {op.id: nodes[twin.id] for op, twin in zip(step, first, strict=True)}
-    return graph, tuple(replace(op, graph=graph.id, node=nodes[op.id]) if op.id in nodes else op for op in ops)
+    inductors = _above(tree, (row for row in tree if ops[row].name.startswith(INDUCTOR_RUNS)))
+    for row, parent in tree.items():  # parents first
+        if parent in compiled or (row in inductors and ops[row].name.startswith(COMPILED_REGIONS)):
+            compiled.add(row)
+        elif ops[row].external_id in facts or parent in inside:
+            inside.add(row)
+    keep = _above(tree, inside)
+    steps = grouped((row for row in tree if row in keep), lambda row: ops[row].step)
+    kinds: dict[tuple[str, ...], list[int]] = {}
+    same = [(kinds.setdefault(tuple(ops[row].name for row in rows), rows), rows) for rows in steps.values()]
+    shown = {row for rows in kinds.values() for row in rows}
+    graph, nodes = _graph(ops, {row: parent for row, parent in tree.items() if row in shown}, facts)
+    for first, rows in same:
+        nodes |= {row: nodes[twin] for row, twin in zip(rows, first, strict=True)}
+    ties = [replace(op, graph=graph.id, node=nodes[row]) if row in nodes else op for row, op in enumerate(ops)]
+    return replace(graph, nodes=tuple(graph.nodes)), tuple(ties)
 
 
-def _above(by_id: dict[int, Op], ops: Iterable[Op]) -> set[int]:
-    """The ids of ops and of all that they are inside of."""
+def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
+    """The positions of ops and of all that they are inside of."""
     found: set[int] = set()
-    for op in ops:
-        at: int | None = op.id
+    for row in rows:
+        at: int | None = row
         while at is not None and at not in found:
             found.add(at)
-            at = by_id[at].parent
+            at = tree[at]
     return found
 
 
-def first_step(ops: Sequence[Op]) -> Sequence[Op]:
-    """The ops of the first step that belong to its eager graph."""
+def first_step(ops: Sequence[Op]) -> list[int]:
+    """The positions of the ops of the first step that belong to its eager graph."""
     steps = column(ops, "step")
     first = min(steps, default=0)
-    return picked(ops, [position for position in outside_of_compiled(ops) if steps[position] == first])
+    return [position for position in outside_of_compiled(ops) if steps[position] == first]
 
 
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
@@ -194,18 +212,23 @@ def start_up_ops(calls: Sequence[tuple[str, float, int | None]], facts: Mapping[
     return tuple(sorted(ops, key=lambda op: -op.total_us))
 
 
-def op_tree(ops: Iterable[Op]) -> list[Op]:
-    """The CPU ops of a step in the order in which they began, parents first, each with its parent op."""
-    by_id = {op.id: op for op in ops}
-    tree: list[Op] = []
-    for op in by_id.values():
-        if op.category != "cpu_op":
+def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, int | None]:
+    """Position of a CPU op → of the op that called it, in the order in which they began, parents first.
+
+    Args:
+        ops: of a recording, parents first.
+        only: the positions that count, all by default.
+    """
+    category, parents, start, ids = (column(ops, field) for field in ("category", "parent", "start_ns", "id"))
+    position_of: dict[int | None, int] = {ids[row]: row for row in (range(len(ops)) if only is None else only)}
+    tree: dict[int, int | None] = {}
+    for row in sorted(position_of.values(), key=start.__getitem__):
+        if category[row] != "cpu_op":
             continue
-        parent = op.parent
-        while parent is not None and (parent not in by_id or by_id[parent].category != "cpu_op"):
-            parent = by_id[parent].parent if parent in by_id else None
-        tree.append(op if parent == op.parent else replace(op, parent=parent))
-    tree.sort(key=lambda op: (op.start_ns, -op.duration_ns, op.id))
+        parent = position_of.get(parents[row])
+        while parent is not None and category[parent] != "cpu_op":
+            parent = position_of.get(parents[parent])
+        tree[row] = parent
     return tree
 
 
@@ -217,20 +240,18 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
         graph: the eager graph.
         only: positions of the ops that can be in it, all by default.
     """
-    wanted = [node for node in graph.nodes if node.op == "dispatch"]
-    names = [node.target for node in wanted]
-    category, step, start, duration, ids, name = (
-        column(ops, field) for field in ("category", "step", "start_ns", "duration_ns", "id", "name")
-    )
+    wanted = [(name, target) for name, target, op in rows_of(graph.nodes, "name", "target", "op") if op == "dispatch"]
+    names = [target for _, target in wanted]
+    category, step, start, name = (column(ops, field) for field in ("category", "step", "start_ns", "name"))
     steps = grouped(
         (position for position in (range(len(ops)) if only is None else only) if category[position] == "cpu_op"),
         lambda position: step[position],
     )
     graphs, nodes = column(ops, "graph"), column(ops, "node")
     for _, positions in sorted(steps.items()):
-        positions.sort(key=lambda position: (start[position], -duration[position], ids[position]))
+        positions.sort(key=start.__getitem__)
         for index, place in _align([name[position] for position in positions], names):
-            graphs[positions[index]], nodes[positions[index]] = graph.id, wanted[place].name
+            graphs[positions[index]], nodes[positions[index]] = graph.id, wanted[place][0]
     return with_columns(ops, graph=graphs, node=nodes)
 
 
@@ -263,16 +284,18 @@ def _source_name(tensor: Any, producer: dict[int, str], inputs: dict[Any, Node],
     return inputs[key].name
 
 
-def _with_sources(nodes: list[Node]) -> Iterable[Node]:
-    """Give an op that the dispatcher did not show the line of what it calls, or of what calls it."""
-    sources = {node.name: node.source for node in nodes}
-    for node in reversed(nodes):  # children begin after their parent
-        if node.parent is not None and sources.get(node.parent) is None:
-            sources[node.parent] = sources[node.name]
-    for node in nodes:
-        if sources[node.name] is None and node.parent is not None:
-            sources[node.name] = sources.get(node.parent)
-    return (node if sources[node.name] is node.source else replace(node, source=sources[node.name]) for node in nodes)
+def _with_parents(tree: Mapping[int, int | None], sources: Sequence[Source | None]) -> list[Source | None]:
+    """The line of each op: one that the dispatcher did not show has that of what it calls, or of what calls it."""
+    found = {row: sources[row] for row in tree}
+    if not any(found.values()):
+        return list(found.values())
+    for row, parent in reversed(list(tree.items())):  # children begin after their parent
+        if parent in found and found[parent] is None:
+            found[parent] = found[row]
+    for row, parent in tree.items():
+        if found[row] is None and parent in found:
+            found[row] = found[parent]
+    return list(found.values())
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fxscope.columns import column, picked, uncollected
+from fxscope.columns import column, uncollected
 from fxscope.errors import FOREIGN, PassError, TraceError
 from fxscope.index import grouped, index_of
 from fxscope.model import Recording, replace
@@ -103,9 +103,9 @@ def with_eager_graph(recording: Recording) -> Recording:
     steps = column(recording.ops, "step")
     sizes = Counter(steps[position] for position in outside)
     step = max(sizes, key=lambda index: (sizes[index], -index))
-    ops = picked(recording.ops, [position for position in outside if steps[position] == step], eager_graph.FIELDS)
-    graph = eager_graph.eager_graph(ops)
-    if not any(node.op == "dispatch" for node in graph.nodes):
+    fullest = [position for position in outside if steps[position] == step]
+    graph = eager_graph.eager_graph(recording.ops, only=fullest)
+    if not graph.nodes:
         return recording
     return replace(
         recording, graphs=(graph, *recording.graphs), ops=eager_graph.tie(recording.ops, graph, only=outside)

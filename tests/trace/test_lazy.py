@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from fxscope import load, read_trace, store
-from fxscope.columns import Items, column, picked, with_columns
+from fxscope.columns import Items, KeptItems, column, picked, with_columns
 from fxscope.errors import FxscopeError
+from fxscope.index import index_of
 from fxscope.model import Launch, Recording
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
@@ -45,6 +46,16 @@ def test_they_look_like_tuples(recording: Recording, part: str) -> None:
     steps = list(range(len(plain)))
     assert with_columns(items, step=steps) == with_columns(plain, step=steps)
     assert column(with_columns(items, step=steps), "step") == steps and column(items, "step") != steps
+
+
+def test_nodes_of_a_trace_are_made_once_and_by_name(recording: Recording) -> None:
+    (graph,) = recording.graphs
+    assert isinstance(graph.nodes, KeptItems)
+    by_name = index_of(recording).nodes[graph.id]
+    name = graph.nodes[-1].name
+    assert by_name[name] is graph.nodes[-1] and by_name.get("no such node") is None and len(by_name) == len(graph.nodes)
+    assert [by_name[node.name] for node in graph.nodes] == list(graph.nodes)
+    assert all(node.arguments for node in graph.nodes if node.target == "aten::mm")
 
 
 def test_a_field_without_a_column_has_its_default() -> None:

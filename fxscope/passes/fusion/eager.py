@@ -23,7 +23,7 @@ def decisions(recording: Recording) -> list[Decision]:
     """One decision for each pair of eager ops between which a tensor passes, and of two that read one."""
     found: list[Decision] = []
     for graph in recording.graphs:
-        if graph.stage == "eager":
+        if graph.stage == "eager" and any(column(graph.nodes, "outputs")):
             found += of_graph(graph, phases(recording, graph.id))
     return found
 
