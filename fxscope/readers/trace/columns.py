@@ -42,26 +42,35 @@ class Trace:
     duration_ns: NDArray[np.int64]
     correlation: NDArray[np.int64]
     external_id: NDArray[np.int64]
-    parent: NDArray[np.int32]  # row of the enclosing host event
-    launcher: NDArray[np.int32]  # device rows: row of the runtime call with the same correlation id
-    op: NDArray[np.int32]  # device rows: row of the op that caused it
-    op_evidence: NDArray[np.int8]  # how that is known: `table.BY_…`
-    issuer: NDArray[np.int32]  # device rows: the runtime call that asked for it, while a graph was captured or now
-    graph: NDArray[np.int64]  # device rows of a graph's replay: the graph's number
-    graph_node: NDArray[np.int64]  # and which of its nodes
+    args_at: NDArray[np.int64]  # where an event's arguments are in `args`, else in the unpacked file
+    args_length: NDArray[np.int64]
+    parent: NDArray[np.int32] = field(init=False)  # row of the enclosing host event
+    launcher: NDArray[np.int32] = field(init=False)  # device rows: row of the runtime call with the same correlation id
+    op: NDArray[np.int32] = field(init=False)  # device rows: row of the op that caused it
+    op_evidence: NDArray[np.int8] = field(init=False)  # how that is known: `table.BY_…`
+    issuer: NDArray[np.int32] = field(
+        init=False
+    )  # device rows: the runtime call that asked for it, at a capture or now
+    graph: NDArray[np.int64] = field(init=False)  # device rows of a graph's replay: the graph's number
+    graph_node: NDArray[np.int64] = field(init=False)  # and which of its nodes
     names: list[str]
     threads: list[tuple[Any, Any]]
     args: bytearray | None  # texts of arguments, where they were kept
-    args_at: NDArray[np.int64]  # where an event's arguments are in `args`, else in the unpacked file
-    args_length: NDArray[np.int64]
     known_args: dict[int, Args]  # of the rows that were decoded already
-    steps: list[int]  # rows of ProfilerStep#N, in order of time
-    categories: set[str] = field(default_factory=set)  # of all events, as they are written
-    header: dict[str, Any] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    incomplete: bool = False  # the file is damaged: some events are not there
+    categories: set[str]  # of all events, as they are written
+    header: dict[str, Any]
+    problems: list[Problem]
+    incomplete: bool  # the file is damaged: some events are not there
+    steps: list[int] = field(default_factory=list)  # rows of ProfilerStep#N, in order of time
     windows: list[tuple[int, int, int, int]] = field(default_factory=list)  # of captures: begin and end; rows from, to
     num_own: int = 0  # rows of this file; those after it are of the file with the captures
+
+    def __post_init__(self) -> None:
+        self.num_own = len(self)
+        for column in ("parent", "launcher", "op", "issuer"):
+            setattr(self, column, np.full(len(self), -1, np.int32))
+        self.graph, self.graph_node = np.full((2, len(self)), -1, np.int64)
+        self.op_evidence = np.full(len(self), t.UNKNOWN, np.int8)
 
     def __len__(self) -> int:
         return len(self.category)
@@ -119,7 +128,6 @@ def read(
     path: str | Path,
     *,
     keep_args: bool = False,
-    args_of: Callable[[str], bool] | None = None,
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -129,41 +137,22 @@ def read(
 
     Args, besides those of `read_trace`:
         keep_args: keep the arguments of ops and device events; without, `details` reads the file once more.
-        args_of: keep the arguments of events whose name passes this test, which is asked once a name.
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
 
     Raises:
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
-    table = Table(keep_args=keep_args, args_of=args_of)
+    table = Table(keep_args=keep_args)
     with uncollected():
         reader.fill(table)
-    category, name, thread, start, duration, correlation, external, args_at, args_length = table.take_columns()
     trace = Trace(
         path=Path(path),
-        category=category,
-        name=name,
-        thread=thread,
-        start_ns=start,
-        duration_ns=duration,
-        correlation=correlation,
-        external_id=external,
+        **table.take_columns(),
         args=table.args,
-        args_at=args_at,
-        args_length=args_length,
         known_args=table.known_args,
-        parent=np.full(table.num_rows, -1, np.int32),
-        launcher=np.full(table.num_rows, -1, np.int32),
-        op=np.full(table.num_rows, -1, np.int32),
-        op_evidence=np.zeros(table.num_rows, np.int8),
-        issuer=np.full(table.num_rows, -1, np.int32),
-        graph=np.full(table.num_rows, -1, np.int64),
-        graph_node=np.full(table.num_rows, -1, np.int64),
-        num_own=table.num_rows,
         names=list(table.names),
         threads=list(table.threads),
-        steps=[],
         header=reader.header,
         categories=table.categories,
         problems=reader.problems,
@@ -175,7 +164,7 @@ def read(
             raise TraceError(f"{path}: {message}. Leave --strict out to read the rest.")
         trace.problems.append(Problem(where=trace.path.name, message=message))
     is_step = np.array([name.startswith(t.STEP) for name in trace.names], np.bool_)[trace.name]
-    category[is_step & (category == CPU_OP)] = ANNOTATION  # an op to torch 1.8 to 1.10
+    trace.category[is_step & (trace.category == CPU_OP)] = ANNOTATION  # an op to torch 1.8 to 1.10
     nest(trace)
     part_overlaps(trace)
     link(trace)
@@ -208,29 +197,19 @@ def add_captures(trace: Trace, other: Trace) -> list[Capture]:
     first, num_threads = len(trace), len(trace.threads)
     trace.names = list(known)
     trace.threads += [(("capture", pid), tid) for pid, tid in other.threads]
+    added = {column: getattr(other, column)[rows] for column in (*t.COLUMNS, "op_evidence")}
+    added |= {"name": names[added["name"]], "thread": added["thread"] + num_threads, "parent": here[other.parent[rows]]}
     none = np.full(len(rows), -1, np.int64)
-    at = other.args_at[rows]
+    # The other file's ids and links mean nothing here, nor do places in it.
+    added |= dict.fromkeys(("correlation", "external_id", "launcher", "op", "issuer", "graph", "graph_node"), none)
     if trace.args is not None and other.args is not None:
-        at = np.where(at >= 0, at + len(trace.args), -1)
+        added["args_at"] = np.where(added["args_at"] >= 0, added["args_at"] + len(trace.args), -1)
         trace.args += other.args
     else:
-        at = none
-    added = {
-        "category": other.category[rows],
-        "name": names[other.name[rows]],
-        "thread": other.thread[rows] + num_threads,
-        "start_ns": other.start_ns[rows],
-        "duration_ns": other.duration_ns[rows],
-        "parent": here[other.parent[rows]],
-        "args_at": at,
-        "args_length": other.args_length[rows],
-        "op_evidence": np.zeros(len(rows), np.int8),
-    }
-    for field_name in ("correlation", "external_id", "launcher", "op", "issuer", "graph", "graph_node"):
-        added[field_name] = none  # the other file's ids mean nothing here
-    for field_name, values in added.items():
-        column = getattr(trace, field_name)
-        setattr(trace, field_name, np.concatenate([column, values.astype(column.dtype)]))
+        added["args_at"] = none
+    for column, values in added.items():
+        before = getattr(trace, column)
+        setattr(trace, column, np.concatenate([before, values.astype(before.dtype)]))
     for item in captures:
         item.calls, item.ops = here[item.calls], here[item.ops]
     trace.windows += [(item.begin_ns, item.end_ns, first, len(trace)) for item in captures]

@@ -52,18 +52,3 @@ def common(a: Times, b: Times) -> Times:
     both = np.flatnonzero(np.cumsum(change[order]) == 2)
     start, end = times[order][both], times[order][both + 1]
     return start[end > start], end[end > start]
-
-
-def gaps(start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(before, after): the positions of the intervals on both sides of each idle time, in order of time.
-
-    `before` is the one that ended last, the first of those that ended at the same time.
-    """
-    if len(start) < 2:
-        return np.empty(0, np.intp), np.empty(0, np.intp)
-    order = np.argsort(start, kind="stable")
-    latest = np.maximum.accumulate(end[order])
-    rising = np.concatenate(([True], latest[1:] > latest[:-1]))
-    last = order[np.maximum.accumulate(np.where(rising, np.arange(len(order)), 0))]
-    after = np.flatnonzero(start[order[1:]] > latest[:-1]) + 1
-    return last[after - 1], order[after]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _HOST_CATEGORY = ("cpu_op", "user_annotation", "runtime")  # by t.CPU_OP, t.ANNOTATION, t.RUNTIME
+_MODULE = "nn.Module: "
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
 MAX_CHAIN = 100  # names around a launch
@@ -270,42 +271,29 @@ class _Sources:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        frames = trace.category == t.PYTHON
-        self._around = nearest(trace.parent, frames) if frames.any() else None
-        self._meaning: dict[int, tuple[str | None, re.Match[str] | None]] = {}  # of a frame's name
-        # Of a frame: the user's innermost line; the innermost module and, nested, those around it
-        self._told: dict[int, tuple[re.Match[str] | None, tuple[str, Any] | None]] = {-1: (None, None)}
-        self._known: dict[int, Source | None] = {-1: None}
+        self._has_frames = bool((trace.category == t.PYTHON).any())
+        self._known: dict[tuple[int, int], Source | None] = {(-1, -1): None}
+        if self._has_frames:
+            frames = trace.category == t.PYTHON
+            self._place = nearest(trace.parent, frames & of_names(trace, trace.name, lambda name: bool(_place(name))))
+            is_module = of_names(trace, trace.name, lambda name: name.startswith(_MODULE))
+            self._module = nearest(trace.parent, frames & is_module)
 
     def of(self, row: int) -> Source | None:
         """The place and the module around a row."""
-        if self._around is None:
+        if not self._has_frames:
             return None
-        frame = self._around.item(row)
-        if frame not in self._known:
-            self._known[frame] = self._from(frame)
-        return self._known[frame]
+        key = self._place.item(row), self._module.item(row)
+        if key not in self._known:
+            self._known[key] = self._made(*key)
+        return self._known[key]
 
-    def _from(self, frame: int) -> Source | None:
-        path: list[int] = []
-        names, around = self._trace.name, self._around
-        while frame not in self._told:
-            path.append(frame)
-            frame = around.item(frame)  # type: ignore[union-attr]
-        place, inmost = self._told[frame]
-        for inner in reversed(path):
-            name = names.item(inner)
-            if name not in self._meaning:
-                self._meaning[name] = _meaning(self._trace.names[name])
-            module, match = self._meaning[name]
-            place, inmost = match or place, inmost if module is None else (module, inmost)
-            self._told[inner] = place, inmost
+    def _made(self, frame: int, module: int) -> Source:
+        place = _place(self._trace.name_of(frame)) if frame >= 0 else None
         modules: list[str] = []
-        while inmost is not None:
-            module, inmost = inmost
-            modules.append(module)
-        if place is None and not modules:
-            return None
+        while module >= 0:
+            modules.append(self._trace.name_of(module).removeprefix(_MODULE))
+            module = self._module.item(module)
         return Source(
             file=place["file"] if place else None,
             line=int(place["line"]) if place else None,
@@ -315,12 +303,10 @@ class _Sources:
         )
 
 
-def _meaning(name: str) -> tuple[str | None, re.Match[str] | None]:
-    """(module, place in the user's code) of a Python frame's name."""
-    if name.startswith("nn.Module: "):
-        return name.removeprefix("nn.Module: "), None
-    match = _FRAME.match(name)
-    return None, match if match and not _LIBRARY.search(match["file"]) else None
+def _place(name: str) -> re.Match[str] | None:
+    """The place in the user's code that a Python frame's name says."""
+    match = None if name.startswith(_MODULE) else _FRAME.match(name)
+    return match if match and not _LIBRARY.search(match["file"]) else None
 
 
 def _environment(trace: Trace, on_device: bool) -> Environment:
@@ -328,11 +314,8 @@ def _environment(trace: Trace, on_device: bool) -> Environment:
         return Environment(device=unread)
     told = trace.header.get("deviceProperties")
     devices = [item for item in told if isinstance(item, dict)] if isinstance(told, list) else []
-    used = {
-        device for (_, device), _ in (trace.threads[t] for t in set(trace.thread[trace.category >= t.KERNEL].tolist()))
-    } or {
-        device for device, _ in map(device_and_stream, trace.threads)
-    }  # of the whole file, where no kept step ran there
+    threads = [trace.threads[thread] for thread in np.unique(trace.thread[trace.category >= t.KERNEL]).tolist()]
+    used = {device for device, _ in map(device_and_stream, threads or trace.threads)}
     first = next((item for item in devices for device in used if item.get("id") == device), next(iter(devices), None))
     version = trace.header.get("cuda_runtime_version")
     cuda = f"{version // 1000}.{version % 1000 // 10}" if isinstance(version, int) and version > 1000 else None

@@ -46,72 +46,38 @@ LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place w
 WHOLE, CUT, BROKEN = range(3)  # of a value: it ends here; the data end inside it; it is not JSON from here on
 
 
-class Args(
-    msgspec.Struct,
-    rename={
-        "external_id": "External id",
-        "shapes": "Input Dims",
-        "strides": "Input Strides",
-        "dtypes": "Input type",
-        "concrete": "Concrete Inputs",
-        "sequence_number": "Sequence number",
-        "registers": "registers per thread",
-        "shared_bytes": "shared memory",
-        "occupancy": "est. achieved occupancy %",
-        "python_id": "Python id",
-        "python_parent": "Python parent id",
-        "python_module": "Python module id",
-        "old_external_id": "external id",
-        "forward_thread": "Fwd thread id",
-        "collective": "Collective name",
-        "group_name": "Process Group Name",
-        "group_description": "Process Group Description",
-        "group_ranks": "Process Group Ranks",
-        "group_size": "Group size",
-        "in_elements": "In msg nelems",
-        "sequence": "Seq",
-        "graph_id": "graph id",
-        "graph_node": "graph node id",
-    },
-):
+def _named(name: str) -> Any:
+    return msgspec.field(default=None, name=name)
+
+
+class Args(msgspec.Struct):
     """The arguments of an event that fxscope reads; everything is optional and nothing is trusted to have its type."""
 
-    external_id: Any = None
-    old_external_id: Any = None
+    external_id: Any = _named("External id")
+    old_external_id: Any = _named("external id")
     correlation: Any = None
     stream: Any = None
     device: Any = None
-    shapes: Any = None
-    strides: Any = None
-    dtypes: Any = None
-    concrete: Any = None
-    sequence_number: Any = None
-    registers: Any = None
-    shared_bytes: Any = None
-    occupancy: Any = None
+    shapes: Any = _named("Input Dims")
+    strides: Any = _named("Input Strides")
+    dtypes: Any = _named("Input type")
+    concrete: Any = _named("Concrete Inputs")
+    sequence_number: Any = _named("Sequence number")
+    registers: Any = _named("registers per thread")
+    shared_bytes: Any = _named("shared memory")
+    occupancy: Any = _named("est. achieved occupancy %")
     grid: Any = None
     block: Any = None
     bytes: Any = None
-    python_id: Any = None
-    python_parent: Any = None
-    python_module: Any = None
-    forward_thread: Any = None
     kernel_backend: Any = None
     kernel_file: Any = None
     kernel_kwargs: Any = None
     kernel_hash: Any = None
     num_warps: Any = None
     num_stages: Any = None
-    name: Any = None
-    collective: Any = None
-    group_name: Any = None
-    group_description: Any = None
-    group_ranks: Any = None
-    group_size: Any = None
-    in_elements: Any = None
-    sequence: Any = None
-    graph_id: Any = None
-    graph_node: Any = None
+    collective: Any = _named("Collective name")
+    graph_id: Any = _named("graph id")
+    graph_node: Any = _named("graph node id")
     kernel: Any = None
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fxscope.model import LaunchCategory
 
 MAX_GAPS = 50
+_LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 LAUNCH_CATEGORY: dict[int, LaunchCategory] = {
     t.KERNEL: "kernel",
     t.MEMSET: "gpu_memset",
@@ -259,12 +260,14 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
     found: list[Gap] = []
     for device in used:
         rows = every[np.isin(trace.thread[every], [at for at, other in enumerate(devices) if other == device])]
+        rows = rows[np.argsort(trace.start_ns[rows], kind="stable")]
         start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
-        before, after = intervals.gaps(start, end)
-        left = np.concatenate(([-1], before, [np.argmax(end)]))
-        right = np.concatenate(([np.argmin(start)], after, [-1]))
-        begins = np.where(left < 0, np.iinfo(np.int64).min, end[left])
-        ends = np.where(right < 0, np.iinfo(np.int64).max, start[right])
+        by_end = np.argsort(end, kind="stable")
+        busy_from, busy_until = intervals.union(start, end)
+        # Between two busy times; the first one's left and the last one's right have no end.
+        begins, ends = np.insert(busy_until, 0, _LEAST), np.append(busy_from, _MOST)
+        left = rows[by_end[np.searchsorted(end[by_end], busy_until)]]
+        right = rows[np.searchsorted(start, busy_from)]
         for step, (first, last) in zip(kept.steps, times, strict=True):
             here = np.flatnonzero((ends > first) & (begins < last))
             length = np.minimum(ends[here], last) - np.maximum(begins[here], first)
@@ -276,8 +279,8 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
                         start_ns=begin,
                         duration_ns=until - begin,
                         step=step.index,
-                        before=trace.name_of(int(rows[left[place]])) if begins[place] >= first else None,
-                        after=trace.name_of(int(rows[right[place]])) if ends[place] <= last else None,
+                        before=trace.name_of(int(left[place - 1])) if begins[place] >= first else None,
+                        after=trace.name_of(int(right[place])) if ends[place] <= last else None,
                     )
                 )
     return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])

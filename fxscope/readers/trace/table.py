@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from fxscope.readers.trace.reader import Written, decode_args, decode_json
+from fxscope.readers.trace.reader import Written, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,23 +47,31 @@ UNKNOWN, BY_EXTERNAL_ID, BY_CORRELATION, BY_ORDER = range(4)  # how the op of a 
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
 TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
-CATEGORY, NAME, THREAD, START, DURATION, CORRELATION, EXTERNAL, ARGS_AT, ARGS_LENGTH = range(9)
-WIDTH = 9
-_DTYPES = (np.int8, np.int32, np.int32, np.int64, np.int64, np.int64, np.int64, np.int64, np.int64)
+COLUMNS = {
+    "category": np.int8,
+    "name": np.int32,
+    "thread": np.int32,
+    "start_ns": np.int64,
+    "duration_ns": np.int64,
+    "correlation": np.int64,
+    "external_id": np.int64,
+    "args_at": np.int64,
+    "args_length": np.int64,
+}
+WIDTH = len(COLUMNS)
+CATEGORY, NAME, THREAD, START, DURATION, CORRELATION, EXTERNAL, ARGS_AT, ARGS_LENGTH = range(WIDTH)
 STEP = "ProfilerStep#"
 
 
 class Table:
     """Collects rows of int64; names and threads are interned over the whole file."""
 
-    def __init__(self, *, keep_args: bool = False, args_of: Callable[[str], bool] | None = None) -> None:
+    def __init__(self, *, keep_args: bool = False) -> None:
         self.args = bytearray() if keep_args else None  # texts of the arguments of `KEPT_ARGS`, one after the other
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
         self.categories: set[str] = set()  # as they are written, those that are not read too
-        self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned, or have a wanted name
-        self._args_of = args_of
-        self._decoded: list[bool] = []  # by index into `names`
+        self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned
         self.without_time: int = 0
         self.launch_names: list[int] = []  # and of the runtime calls whose arguments name a kernel
         # Categories, names and threads as they are written: the same spans come in every buffer
@@ -74,16 +81,13 @@ class Table:
         self._parts: list[list[NDArray[Any]]] = []
         self.num_rows: int = 0
 
-    def take_columns(self) -> list[NDArray[Any]]:
+    def take_columns(self) -> dict[str, Any]:
         """The columns of every row, in the order of the file; the table is empty afterwards."""
         parts, self._parts = self._parts, []
-        columns = [[part[column] for part in parts] for column in range(WIDTH)]
+        columns = {name: [part[index] for part in parts] for index, name in enumerate(COLUMNS)}
         parts.clear()
-        found: list[NDArray[Any]] = []
-        for column, dtype in enumerate(_DTYPES):  # one at a time: what was put together is freed
-            found.append(np.concatenate(columns[column]) if columns[column] else np.empty(0, dtype))
-            columns[column].clear()
-        return found
+        # One at a time: what was put together is freed.
+        return {name: np.concatenate([np.empty(0, dtype), *columns.pop(name)]) for name, dtype in COLUMNS.items()}
 
     def add_scanned(
         self,
@@ -120,8 +124,6 @@ class Table:
         part[:, ARGS_AT] = np.where(table[:, ARGS_AT] >= 0, table[:, ARGS_AT] + base, -1)
         part[:, ARGS_LENGTH] = table[:, ARGS_LENGTH]
         at = np.where(part[:, ARGS_AT] >= 0, part[:, ARGS_AT] - base, -1)
-        if self._args_of is not None:
-            self._decode_args(part, at, buffer)
         if self.args is not None:
             named = np.isin(part[:, NAME], self.launch_names)
             kept = np.flatnonzero((_HAS_ARGS[part[:, CATEGORY]] | named) & (at >= 0))
@@ -137,16 +139,6 @@ class Table:
 
     def _thread(self, span: bytes) -> int:
         return self.threads.setdefault(_thread(span), len(self.threads))
-
-    def _decode_args(self, part: NDArray[np.int64], at: NDArray[np.int64], buffer: bytes) -> None:
-        """Decode the arguments of events with a wanted name."""
-        assert self._args_of is not None
-        self._decoded += [self._args_of(name) for name in itertools.islice(self.names, len(self._decoded), None)]
-        for index in np.flatnonzero(np.array(self._decoded, np.bool_)[part[:, NAME]] & (at >= 0)).tolist():
-            begin = int(at[index])
-            arguments = decode_args(buffer[begin : begin + int(part[index, ARGS_LENGTH])])
-            if arguments is not None:
-                self.known_args[self.num_rows + index] = arguments
 
     def add_events(self, events: list[Any]) -> None:
         """Add decoded events; those of other phases and categories are left out."""
@@ -189,7 +181,7 @@ class Table:
 
     def _append(self, part: NDArray[np.int64]) -> None:
         if len(part):
-            self._parts.append([part[:, column].astype(dtype) for column, dtype in enumerate(_DTYPES)])
+            self._parts.append([part[:, column].astype(dtype) for column, dtype in enumerate(COLUMNS.values())])
         self.num_rows += len(part)
 
     def _code(self, name: str) -> int:
