@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import errno
+import graphlib
 import gzip
 import io
 import lzma
@@ -31,7 +32,7 @@ import msgspec
 
 from fxscope.columns import Chosen, Column, Items, Numbers, blocks_of, column, uncollected
 from fxscope.errors import FxscopeError, RenderError
-from fxscope.model import SCHEMA, Launch, Op, Recording, encoded, replace
+from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ FIRST_SCHEMA = "fxscope/1"
 DERIVED = ("scheduler", "kernel_calls")  # stages of graphs in older files that said what the calls say
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
+_COLUMNS: dict[str, type[Item]] = {"ops": Op, "launches": Launch}  # the parts that are columns in an archive
 
 # What msgspec raises of a text that it does not take; the last: brackets in brackets.
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -103,21 +105,18 @@ def _whole(recording: Recording, where: str) -> Recording:
     for graph in recording.graphs:
         trees.append(([node.name for node in graph.nodes], [node.parent for node in graph.nodes]))
     for ids, parents in trees:
-        above: dict[Any, Any] = {}
+        above: set[Any] = {None}
         for item, parent in zip(ids, parents, strict=True):
-            if (parent is not None and parent not in above) or item in above:
+            if parent not in above or item in above:
                 break
-            above[item] = parent
+            above.add(item)
         else:
             continue  # parents first, as every recording is written
-        above = dict(zip(ids, parents, strict=True))
-        walk: dict[Any, int] = {}
-        for number, item in enumerate(above):
-            while item is not None and item not in walk:
-                walk[item] = number
-                item = above.get(item)
-            if item is not None and walk[item] == number:
-                raise FxscopeError(f"{where} is not a valid recording: {item!r} is inside itself.")
+        inside = {item: (parent,) for item, parent in zip(ids, parents, strict=True) if parent is not None}
+        try:
+            graphlib.TopologicalSorter(inside).prepare()
+        except graphlib.CycleError as error:
+            raise FxscopeError(f"{where} is not a valid recording: {error.args[1][0]!r} is inside itself.") from None
     return recording
 
 
@@ -176,7 +175,8 @@ def _from_first(found: dict[str, Any]) -> dict[str, Any]:
 def encode(recording: Recording) -> bytes:
     """The `.fxscope` form. The same recording always gives the same bytes."""
     if len(recording.ops) + len(recording.launches) >= MANY:
-        return _to_columns(recording)
+        with contextlib.suppress(OverflowError):  # a number that no int64 holds
+            return _to_columns(recording)
     return gzip.compress(encoded(recording), compresslevel=6, mtime=0)
 
 
@@ -190,64 +190,37 @@ def _to_columns(recording: Recording) -> bytes:
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)  # always of the same date
 
         add("recording.json", encoded(replace(recording, ops=(), launches=())))
-        for name, (type_, items) in {"ops": (Op, recording.ops), "launches": (Launch, recording.launches)}.items():
-            kinds: dict[str, str] = {}
-            coded = {field.name: _Coded() for field in msgspec.structs.fields(type_)}
-            for block in blocks_of(items, list(coded)):
+        for name, type_ in _COLUMNS.items():
+            items, fields = getattr(recording, name), msgspec.structs.fields(type_)
+            numbers = {field.name: array("q") for field in fields if field.type in (int, int | None)}
+            codes = {field.name: array("i") for field in fields if field.name not in numbers}
+            tables: dict[str, dict[Any, int]] = {field: {} for field in codes}
+            for block in blocks_of(items, [field.name for field in fields]):
                 for field, values in block.items():
-                    coded[field].add(values)
-            for field, column in coded.items():
-                kinds[field] = "numbers" if column.numbers is not None else "table"
-                add(f"{name}/{field}", (column.codes if column.numbers is None else column.numbers).tobytes())
-                if column.numbers is None:
-                    add(
-                        f"{name}/{field}.json",
-                        b"[%s]"
-                        % b",".join(value if isinstance(value, bytes) else encoded(value) for value in column.table),
-                    )
+                    if field in numbers:
+                        numbers[field].extend([-_LIMIT if value is None else value for value in values])
+                    else:
+                        codes[field].extend(_codes(values, tables[field]))
+            for field, column in (numbers | codes).items():
+                add(f"{name}/{field}", column.tobytes())
+            for field, table in tables.items():
+                texts = (value if isinstance(value, bytes) else encoded(value) for value in table)
+                add(f"{name}/{field}.json", b"[%s]" % b",".join(texts))
+            kinds = {field.name: "numbers" if field.name in numbers else "table" for field in fields}
             add(f"{name}.json", msgspec.json.encode({"count": len(items), "columns": kinds, "order": sys.byteorder}))
     return out.getvalue()
 
 
-class _Coded:
-    """A column on its way to a file: `numbers` as long as it has only integers and `None`, else `codes` into `table`."""
-
-    def __init__(self) -> None:
-        self.numbers: array[int] | None = array("q")
-        self.codes = array("i")
-        self.table: dict[Any, int] = {}
-
-    def add(self, values: list[Any]) -> None:
-        """Add the values of further items."""
-        if self.numbers is not None:
-            found = _numbers(values)
-            if found is not None:
-                self.numbers += found
-                return
-            before, self.numbers = self.numbers, None
-            self._code([None if value == -_LIMIT else value for value in before])
-        self._code(values)
-
-    def _code(self, values: list[Any]) -> None:
-        try:
-            distinct = dict.fromkeys(values)
-        except TypeError:
-            values = [encoded(value) for value in values]  # what cannot be a key, as its JSON
-            distinct = dict.fromkeys(values)
-        for value in distinct:
-            self.table.setdefault(value, len(self.table))
-        self.codes.extend(map(self.table.__getitem__, values))
-
-
-def _numbers(values: list[Any]) -> array[int] | None:
-    """Integers and `None`s as numbers, `None` for other values."""
-    types = {*map(type, values)}
-    if not types <= {int, type(None)}:
-        return None
-    given = values if type(None) not in types else [value for value in values if value is not None]
-    if given and not -_LIMIT < min(given) <= max(given) < _LIMIT:
-        return None
-    return array("q", values if given is values else [-_LIMIT if value is None else value for value in values])
+def _codes(values: list[Any], table: dict[Any, int]) -> list[int]:
+    """The place of each value in a table, which new values are added to; what cannot be a key is there as its JSON."""
+    try:
+        distinct = dict.fromkeys(values)
+    except TypeError:
+        values = [encoded(value) for value in values]
+        distinct = dict.fromkeys(values)
+    for value in distinct:
+        table.setdefault(value, len(table))
+    return [table[value] for value in values]
 
 
 # What zipfile raises at a flipped byte: its own error; a version or method it has not; a member marked as encrypted.
@@ -255,44 +228,44 @@ _DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OverflowError
 
 
 def _from_columns(data: bytes, where: str) -> Recording:
-    import numpy as np
-
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             limit = max(MAX_BYTES, MAX_RATIO * len(data))
             if sum(item.file_size for item in archive.infolist()) > limit:
                 raise FxscopeError(f"{where} unpacks to more than {limit >> 20} MiB: it is not a recording.")
             recording = loads(_member(archive, "recording.json"), where=where)
-            found: dict[str, Items[Any]] = {}
-            for name, type_ in {"ops": Op, "launches": Launch}.items():
-                about = msgspec.json.decode(_member(archive, f"{name}.json"), type=_About)
-                fields = msgspec.structs.fields(type_)
-                types = {field.name: field.type for field in fields}
-                if absent := [field.name for field in fields if field.required and field.name not in about.columns]:
-                    raise ValueError(f"no {name}/{absent[0]}")
-                columns: dict[str, Column] = {}
-                for field, kind in about.columns.items():
-                    if field not in types:
-                        continue  # of a later fxscope
-                    text = _member(archive, f"{name}/{field}")
-                    number = np.dtype("i8" if kind == "numbers" else "i4")
-                    numbers = np.frombuffer(text, number.newbyteorder("<" if about.order == "little" else ">"))
-                    if len(numbers) != about.count:
-                        raise ValueError(field)
-                    if kind == "numbers":
-                        none = numbers == -_LIMIT
-                        some = [*([None] if none.any() else []), *([int(numbers[~none][0])] if not none.all() else [])]
-                        msgspec.convert(some, list[types[field]])  # it raises where the field takes no such values
-                        columns[field] = Numbers(numbers, none=-_LIMIT)
-                    else:
-                        table = msgspec.json.decode(_member(archive, f"{name}/{field}.json"), type=list[types[field]])
-                        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(table):
-                            raise ValueError(field)
-                        columns[field] = Chosen(numbers, table)
-                found[name] = Items(type_, about.count, columns)
+            return replace(recording, **{name: _items(archive, name, type_) for name, type_ in _COLUMNS.items()})
     except (*_DAMAGED, zlib.error, KeyError, ValueError, EOFError, *NOT_JSON) as error:
         raise FxscopeError(f"{where} is a damaged recording ({error}). Record it again.") from None
-    return replace(recording, **found)
+
+
+def _items(archive: zipfile.ZipFile, name: str, type_: type[Item]) -> Items[Any]:
+    """The ops or launches of an archive. Raises ValueError where a column does not fit."""
+    import numpy as np
+
+    about = msgspec.json.decode(_member(archive, f"{name}.json"), type=_About)
+    columns: dict[str, Column] = {}
+    for field in msgspec.structs.fields(type_):
+        kind = about.columns.get(field.name)
+        if kind is None:
+            if field.required:
+                raise ValueError(f"no {name}/{field.name}")
+            continue
+        number = np.dtype("i8" if kind == "numbers" else "i4").newbyteorder("<" if about.order == "little" else ">")
+        numbers = np.frombuffer(_member(archive, f"{name}/{field.name}"), number)
+        if len(numbers) != about.count:
+            raise ValueError(field.name)
+        if kind == "numbers":
+            none = numbers == -_LIMIT
+            some = [*([None] if none.any() else []), *([int(numbers[~none][0])] if not none.all() else [])]
+            msgspec.convert(some, list[field.type])  # it raises where the field takes no such values
+            columns[field.name] = Numbers(numbers, none=-_LIMIT)
+        else:
+            table = msgspec.json.decode(_member(archive, f"{name}/{field.name}.json"), type=list[field.type])
+            if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(table):
+                raise ValueError(field.name)
+            columns[field.name] = Chosen(numbers, table)
+    return Items(type_, about.count, columns)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -340,26 +313,21 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
         RenderError: the file exists and `force` is false, or its folder cannot be written.
     """
     path = Path(path)
+    check_free(path, force=force)
     if isinstance(data, str):
         data = data.encode("utf-8", errors="replace")
     try:
         mode = path.stat().st_mode if path.exists() else None
-        if mode is not None and stat.S_ISDIR(mode):
-            raise RenderError(f"{path} is a folder: give a file name.")
         if mode is not None and not stat.S_ISREG(mode):
             path.write_bytes(data)
             return path
-        if mode is not None and not force:
-            raise FileExistsError
         target = path.resolve()
         _make_folder(target.parent)
         _place(target, data, mode)
-    except FileExistsError:
+    except FileExistsError:  # made since
         raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.") from None
     except OSError as error:
         raise RenderError(f"cannot write {path}: {error.strerror or error}.") from None
-    except RuntimeError:  # Python's word for a link that leads to itself
-        raise RenderError(f"cannot write {path}: it is a link to itself.") from None
     return path
 
 
