@@ -405,8 +405,12 @@ class Recorder:
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording = self._of_traces(traces)
         times = self._watch.times(self._num_calls)
-        if times is None or times.median_us < _busy_us(recording):  # the CPU ran ahead: it timed launches, not steps
+        if times is None:
             times = _times_while_recording(recording)
+        elif times.median_us < min(
+            _busy_us(recording), default=0.0
+        ):  # the CPU runs ahead: it timed launches, not steps
+            times = _times_of_the_device(recording, times)
         recording = replace(
             recording,
             title=self._title,
@@ -579,9 +583,17 @@ def _read(path: Path) -> Recording:
     return trace.recording(path)
 
 
-def _busy_us(recording: Recording) -> float:
-    steps = recording.summary.steps if recording.summary is not None else ()
-    return min((step.device_busy_us for step in steps), default=0.0)
+def _busy_us(recording: Recording) -> list[float]:
+    return [step.device_busy_us for step in recording.summary.steps] if recording.summary is not None else []
+
+
+def _times_of_the_device(recording: Recording, launching: StepTimes) -> StepTimes | None:
+    """The device work of the profiled steps, for a program whose CPU launches steps faster than the device runs them."""
+    durations = Durations()
+    for busy_us in _busy_us(recording):
+        durations.add(round(busy_us * 1e3))
+    times = durations.summary(0, when="device")
+    return times and replace(times, count=launching.count, launching_us=launching.median_us)
 
 
 def _times_while_recording(recording: Recording) -> StepTimes | None:

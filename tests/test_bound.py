@@ -9,7 +9,7 @@ import pytest
 
 from fxscope.analysis import advice
 from fxscope.analysis.groups import KernelGroup
-from fxscope.analysis.report import compile_rows, report
+from fxscope.analysis.report import compile_rows, report, step_basis
 from fxscope.model import (
     Compile,
     Environment,
@@ -76,6 +76,26 @@ def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
     recording = Recording(summary=Summary(steps=steps, bound="gpu", verdict="?"), step_times=times)
     assert bound.of_recording(recording).words == words
     assert bound.judged(recording).summary.verdict == words
+
+
+@pytest.mark.parametrize(
+    ("fields", "basis"),
+    [
+        ({"median_us": 400.0, "total_us": 4e3}, "median of 10 steps after the profiled ones"),
+        ({"median_us": 400.0, "total_us": 8e3}, "median of 10 steps after the profiled ones; mean 800.0 µs"),
+        (
+            {"median_us": 400.0, "total_us": 8e3, "p95_us": 2e3},
+            "median of 10 steps after the profiled ones; mean 800.0 µs, 5 % take ≥ 2.00 ms",
+        ),
+        (
+            {"median_us": 400.0, "total_us": 4e3, "when": "device", "launching_us": 300.0},
+            "the device's time; the CPU launches a step in 300.0 µs",
+        ),
+    ],
+)
+def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis):
+    times = StepTimes(**{"count": 10, "p5_us": 1.0, "p95_us": 500.0, "max_us": 9e3, **fields})
+    assert step_basis(Recording(step_times=times)) == basis
 
 
 def test_busy_and_wall_time_are_of_the_same_steps():

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -33,7 +34,7 @@ from fxscope.model import (
 from fxscope.readers import output_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from fxscope._torch import numerics
     from fxscope._torch.scheduler_facts import Lines
@@ -95,6 +96,7 @@ class InductorCapture:
         self._near_misses: dict[tuple[str, str], NearMiss] = {}
         self._fx_graphs: dict[int, tuple[str, Any]] = {}  # id(fx.Graph) → (our id, the graph kept alive)
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
+        self._modules: dict[Any, weakref.WeakSet[torch.nn.Module]] = {}  # that each code of `forward` was compiled for
         self._metrics_before: set[int] = set()
         self._lock = threading.RLock()
         self._depth = threading.local()
@@ -216,6 +218,7 @@ class InductorCapture:
         parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
         source = None
         if code is not None:
+            self._compiled_module(code, getattr(output_graph, "local_scope", {}))
             source = Source(file=code.co_filename, line=code.co_firstlineno, function=code.co_name)
             if not live.is_user_file(code.co_filename):  # a module of torch's that is compiled itself: who calls it
                 source = live.caller() or source
@@ -223,9 +226,20 @@ class InductorCapture:
             current_compile_id(), guards=tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS]), source=source
         )
 
-    def _recompiles(self, reasons: Any, *_: Any, **__: Any) -> None:
-        if reasons:
-            self._compile(current_compile_id(), recompile_reason="\n".join(str(reason).strip() for reason in reasons))
+    def _compiled_module(self, code: Any, scope: Mapping[str, Any]) -> None:
+        if (module := _module_of(scope)) is not None:
+            self._modules.setdefault(code, weakref.WeakSet()).add(module)
+
+    def _recompiles(self, reasons: Any, _: Any = None, frame: Any = None, *__: Any, **___: Any) -> None:
+        """Keep the guards that failed, unless another module runs torch's own code: that is its first compile."""
+        if not reasons:
+            return
+        is_other = False
+        if frame is not None and not live.is_user_file(frame.f_code.co_filename):
+            module = _module_of(frame.f_locals)
+            is_other = module is not None and module not in self._modules.get(frame.f_code, ())
+        text = "" if is_other else "\n".join(str(reason).strip() for reason in reasons)
+        self._compile(current_compile_id(), recompile_reason=text)
 
     # ------------------------------------------------------------------ AOTAutograd and Inductor
 
@@ -488,7 +502,9 @@ class InductorCapture:
                 self._compile(  # of one compile there can be several records
                     compile_id,
                     duration_us=max(float(metrics.duration_us or 0), known.duration_us or 0) or None,
-                    recompile_reason=known.recompile_reason or metrics.recompile_reason,
+                    recompile_reason=metrics.recompile_reason
+                    if known.recompile_reason is None
+                    else known.recompile_reason,
                     cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
                 )
             if metrics.fail_reason:
@@ -505,6 +521,12 @@ class InductorCapture:
         frame = metrics.compile_id.rpartition("/")[0]
         same = (item.source for key, item in self._compiles.items() if key.rpartition("/")[0] == frame)
         return next((source for source in same if source is not None), None)
+
+
+def _module_of(scope: Mapping[str, Any]) -> torch.nn.Module | None:
+    """The module that a compiled frame calls: `fn` in the function that torch wraps around a module of its own."""
+    module = scope.get("self", scope.get("fn"))
+    return module if isinstance(module, torch.nn.Module) else None
 
 
 def current_compile_id(default: str = "unknown") -> str:

@@ -340,9 +340,13 @@ def _versions(scheduler: Any) -> Mapping[str, str]:
 
 
 def _memory(name: str, scheduler: Any, graph: Any) -> Any:
-    """The buffer or graph input itself: a version of it that was written in place may be of a view, the part written."""
+    """The buffer or graph input itself: a version of it that was written in place may be of a view, the part written.
+
+    `None` for what is no tensor, such as the state of a generator.
+    """
     real = _versions(scheduler).get(name, name)
-    return graph.name_to_buffer.get(real) or graph.graph_inputs.get(real)
+    found = graph.name_to_buffer.get(real) or graph.graph_inputs.get(real)
+    return None if isinstance(found, getattr(torch._inductor.ir, "NonTensorObj", ())) else found
 
 
 def _bytes_of(buffer: Any) -> int | None:

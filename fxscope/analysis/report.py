@@ -285,9 +285,13 @@ def step_basis(recording: Recording) -> str:
     if times is None or times.while_recording:
         when = " while recording" if times is not None else ""
         return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}{when}"
+    if times.when == "device":
+        return f"the device's time; the CPU launches a step in {microseconds(times.launching_us)}"
     after = {"before": "before the profiled ones", "after": "after the profiled ones", "calls": "without a profiler"}
     median_of = "median of " if times.count > 1 else ""
     slow = f"; 5 % take ≥ {microseconds(times.p95_us)}" if times.p95_us > 2 * times.median_us else ""
+    if times.total_us > 1.5 * times.count * times.median_us:
+        slow = f"; mean {microseconds(times.total_us / times.count)}{slow.replace(';', ',')}"
     return f"{median_of}{counted(times.count, 'step')} {after.get(times.when, '')}".rstrip() + slow
 
 

@@ -141,11 +141,14 @@ class StepTimes(Item, frozen=True, kw_only=True):
     """Wall time of a step as the program runs it: no profiler was on, unless `when` is "recording".
 
     A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles and the slowest
-    are those of the first million.
+    are those of the first million. Where the CPU runs ahead of the device (`when` is "device"), a step takes as long as its
+    device work, and `launching_us` is what the CPU needs for it.
     """
 
     count: int
-    when: Literal["before", "after", "calls", "recording"] = "after"  # of the observed steps; "calls": a timing loop
+    when: Literal["before", "after", "calls", "device", "recording"] = (
+        "after"  # the observed steps; "calls": a timing loop
+    )
     samples_us: tuple[float, ...] = ()  # the first of them, in order
     total_us: float
     median_us: float
@@ -153,6 +156,7 @@ class StepTimes(Item, frozen=True, kw_only=True):
     p95_us: float
     max_us: float
     slowest: tuple[tuple[int, float], ...] = ()  # (number of the step in the program, from 0; µs), slowest first
+    launching_us: float | None = None  # median time of the CPU for a step
 
     @property
     def while_recording(self) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 import fxscope
 from fxscope.index import index_of
+from fxscope.passes import bound
 from tests.capture.programs import GeGLU
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
@@ -144,3 +148,35 @@ def test_calls_that_return_before_the_device_is_done_are_not_timed_as_steps() ->
     recording = recorder.recording
     busy_us = min(step.device_busy_us for step in recording.summary.steps)
     assert recording.step_times is None or recording.step_times.median_us >= busy_us > 1000
+
+
+def test_a_program_whose_cpu_runs_ahead_takes_as_long_as_the_device(tmp_path) -> None:
+    """No step waits for the device: what lies between two of them is the time of the launches."""
+    w = torch.randn(4096, 4096, device="cuda", requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=1e-9)
+    with fxscope.record() as recorder:
+        for _ in range(40):
+            (w @ w @ w).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    times, limit = recorder.recording.step_times, bound.of_recording(recorder.recording)
+    assert times is not None and limit is not None and limit.side == "gpu"
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(10):
+        (w @ w @ w).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    torch.cuda.synchronize()
+    assert 0.9 < times.median_us / ((time.perf_counter() - begin) * 1e5) < 1.1
+
+
+def test_the_state_of_a_generator_is_no_buffer() -> None:
+    """The recomputed dropout of a compiled checkpoint takes the generator's state as an input of its graph."""
+    torch._dynamo.reset()
+    layer = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Dropout(0.1)).cuda()
+    compiled = torch.compile(lambda x: checkpoint(layer, x, use_reentrant=False))
+    x = torch.randn(8, 64, device="cuda", requires_grad=True)
+    with fxscope.record() as recorder:
+        compiled(x).sum().backward()
+    assert recorder.recording.calls and recorder.recording.problems == ()

@@ -13,6 +13,7 @@ import torch
 import fxscope
 from fxscope._torch import hooks, profiler
 from fxscope._torch.inductor import InductorCapture
+from fxscope.analysis.report import report
 from tests.capture.programs import GeGLU
 
 
@@ -46,6 +47,18 @@ def test_recompiles_are_told_apart() -> None:
     assert "expected 2, actual 3" in second.recompile_reason and first.recompile_reason is None
     graphs = {launch.graph for launch in recorder.recording.launches if launch.call}
     assert graphs == {f"{compiled.compile_id}:inference:post_grad" for compiled in (first, second)}
+
+
+def test_the_first_compile_of_another_module_is_no_recompile() -> None:
+    """Dynamo runs modules of torch's own that are compiled themselves by one wrapper, whose guards fail for the second."""
+    torch._dynamo.reset()
+    models = [torch.compile(torch.nn.Sequential(torch.nn.Linear(size, 4))) for size in (3, 5)]
+    with torch.no_grad(), fxscope.record() as recorder:
+        for batch in (2, 2, 3):
+            models[0](torch.randn(batch, 3)), models[1](torch.randn(2, 5))
+    reasons = [item.recompile_reason for item in recorder.recording.compiles]
+    assert reasons[:2] == [None, ""] and "expected 2, actual 3" in reasons[2] and len(reasons) == 3
+    assert [row.count for row in report(recorder.recording).recompiles] == [1]
 
 
 def test_the_decorator_keeps_the_result() -> None:

@@ -77,7 +77,7 @@ def compiled(what: str) -> Kind:
             "recompiles": [
                 item.recompile_reason or f"{item.compile_id}, for a reason that was not recorded"
                 for item in compiles
-                if again(item.compile_id)
+                if again(item.compile_id) and item.recompile_reason != ""
             ],
         }[what]
         found = counted(len(reasons), what.replace("_", " ").removesuffix("s"))
