@@ -102,6 +102,7 @@ _NO_KERNEL = re.compile(r"(?:torch\.ops\.inductor|inductor_ops)\.(?:_alloc_from_
 _OPS = ("torch.ops.", "aten.", "inductor_ops.", "_quantized.", "prims.")
 TRITON_KINDS: dict[str, CallType] = tables()["triton_kinds"]  # of triton_heuristics
 
+_HEURISTIC = re.compile(r"(?:\w+\.)*triton_heuristics\.(\w+)")
 _BUFFER = re.compile(r"^(buf|arg|primals|tangents|_tensor|constant|fwd_rng|bwd_rng)")
 # Triton kernels of which all work stands in one function, as loops over its arguments.
 LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_scan")
@@ -272,45 +273,30 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
 def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str, Any]]:
     """A Triton kernel's argument names, type, and the literal parts of its metadata."""
     try:
-        body = ast.parse(source).body
+        functions = [item for item in ast.parse(source).body if isinstance(item, ast.FunctionDef)]
     except NOT_PYTHON:
+        functions = []
+    if not functions:
         return (), "triton_other", {}
-    functions = [item for item in body if isinstance(item, ast.FunctionDef)]
-    decorated = [item for item in functions if any("triton_heuristics" in ast.unparse(d) for d in item.decorator_list)]
-    chosen = (
-        next(iter(decorated), None)
-        or next((f for f in functions if f.name == name), None)
-        or next(iter(functions), None)
-    )
-    if chosen is None:
-        return (), "triton_other", {}
-    kernel_type: CallType = "triton_other"
+    chosen = next((item for item in functions if item.name == name), functions[0])
+    kind: CallType = "triton_other"
     meta: dict[str, Any] = {}
-    for decorator in chosen.decorator_list:
-        found = re.search(r"triton_heuristics\.(\w+)", ast.unparse(decorator))
+    for function, decorator in ((item, each) for item in functions for each in item.decorator_list):
+        call = decorator if isinstance(decorator, ast.Call) else None
+        found = _HEURISTIC.fullmatch(ast.unparse(call.func if call else decorator))
         if found:
-            kernel_type = TRITON_KINDS.get(found[1], "triton_other")
-            if isinstance(decorator, ast.Call):
-                meta = {word.arg: ast.unparse(word.value) for word in decorator.keywords if word.arg}
-    if kernel_type == "user_triton" or not name.startswith(("triton_", "multi_kernel")):
-        kernel_type = "user_triton"
-    return tuple(argument.arg for argument in chosen.args.args), kernel_type, meta
+            chosen, kind = function, TRITON_KINDS.get(found[1], "triton_other")
+            meta = {word.arg: ast.unparse(word.value) for word in call.keywords if word.arg} if call else {}
+            break
+    if not name.startswith(("triton_", "multi_kernel")):
+        kind = "user_triton"
+    return tuple(argument.arg for argument in chosen.args.args), kind, meta
 
 
 def _cpp_arguments(source: str) -> tuple[str, ...]:
     """The names of a C++ kernel's arguments."""
     signature = re.search(r"\bkernel\(([^)]*)\)", source)
     return tuple(re.findall(r"(\w+)\s*(?:,|$)", signature[1])) if signature else ()
-
-
-def _between(text: str) -> bool:
-    """Return whether a line may stand between a call and the comment about it: `s_numel_0 = …`, `with …`, a stream."""
-    found = re.match(r"(\w+) = (get_raw_stream)?", text)
-    if found is None:
-        return text.startswith("with ")
-    name = found[1]
-    stream = found[2] is not None and name.startswith(("stream", "raw_stream"))
-    return stream or "_" in name[1 : max(1, name.rfind("numel"))]
 
 
 def _comment_above(lines: list[str], lineno: int) -> list[str]:
@@ -335,17 +321,18 @@ class _Walk:
         self.layout: dict[str, BufferAccess] = {}
         self.alias: dict[str, str] = {}
         self.memory: dict[str, str] = {}  # … and followed to the first
-        self.results: dict[str, BufferAccess] = {}  # what torch asserts of an extern kernel's results
         self.dtypes: dict[str, str] = {}  # of buffers that a Triton kernel's signature names
         self.device: str | None = None
         self.active: list[str] = []
         self.entered: set[str] = set()  # under a condition: a line that may run again is one call
         self.conditions = 0  # `if`s and loops around
-        methods = (item for s in tree.body if isinstance(s, ast.ClassDef) and s.name == "Runner" for item in s.body)
-        of_runner = (item for item in methods if isinstance(item, ast.FunctionDef) and item.name == "call")
-        entry = self.functions.get("call") or next(of_runner, None)
+        runners = [s for s in tree.body if isinstance(s, ast.ClassDef) and s.name == "Runner"]
+        methods = {item.name: item for s in runners for item in s.body if isinstance(item, ast.FunctionDef)}
+        entry = self.functions.get("call") or methods.get("call")
         self.has_entry = entry is not None
         body = entry.body if entry is not None else []
+        # Lines above which no comment is about what comes after them: the heads of functions, and the ends of calls.
+        self.borders = {item.lineno for item in (*self.functions.values(), *methods.values())}
         assigned = [s for s in body if isinstance(s, ast.Assign) and isinstance(s.value, ast.Name)]
         # `arg0_1, arg1_1 = args`
         self.inputs = {name for s in assigned if ast.unparse(s.value) == "args" for name in _targets(s)}
@@ -435,10 +422,10 @@ class _Walk:
         name = args[0].id
         marked = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
         access = BufferAccess(buffer=name, shape=_sizes(args[1]), stride=_sizes(args[2]))
-        if self.calls:
-            self.results[name] = access
-        if marked or name in self.inputs or not (self.calls or name in self.alias):
+        if marked or name in self.inputs:
             self.layout[name] = access
+        else:
+            self.layout.setdefault(name, access)
 
     def subroutine(self, function: str) -> str | None:
         """The name of the wrapper's own function that is called here: a partition or a subgraph."""
@@ -462,6 +449,7 @@ class _Walk:
         kernel, call_type = kind
         first, last = statement.lineno, statement.end_lineno or statement.lineno
         handle, source_nodes, original = self.comment(first)
+        self.borders.add(last)
         reads, writes = self.accesses(kernel, call, results)
         self.calls.append(
             Call(
@@ -490,13 +478,7 @@ class _Walk:
         access = self.tensor(argument)
         if access is None:
             return None
-        name, known = access.buffer, self.results.get(access.buffer)
-        while known is None and name in self.alias and self.alias[name] != name:  # `buf5 = buf4  # reuse`
-            name = self.alias[name]
-            known = self.results.get(name)
-        if access.shape is None and known is not None:
-            access = replace(access, shape=known.shape, stride=known.stride)
-        dtype = access.dtype or self.dtypes.get(access.buffer) or self.dtypes.get(name)
+        dtype = access.dtype or self.dtypes.get(self.memory.get(access.buffer, access.buffer))
         return replace(access, dtype=dtype, deps=access.deps or strided(access.shape, access.stride))
 
     def learn_dtypes(self, kernel: str, call: ast.Call) -> None:
@@ -507,7 +489,7 @@ class _Walk:
         for argument, name in zip(call.args, self.kernels[kernel].arguments, strict=False):
             access = self.tensor(argument)
             if access is not None and (dtype := signature.get(name)):
-                self.dtypes.setdefault(access.buffer, dtype)
+                self.dtypes.setdefault(self.memory.get(access.buffer, access.buffer), dtype)
 
     def kind(self, function: str) -> tuple[str, CallType] | None:
         """(kernel, type) of a called function; `None` for what launches nothing."""
@@ -532,14 +514,13 @@ class _Walk:
         nodes: tuple[str, ...] = ()
         original: tuple[str, ...] = ()
         for position in range(line - 1, 0, -1):
-            text = self.lines[position - 1].strip()
-            if text.startswith("#"):
-                if handle is None and (found := _HANDLE.match(text)):
-                    handle = found[1].split(",")[0].strip()
-                elif not nodes and (found := _SOURCE_NODES.match(text)):
-                    nodes, original = _words(found[1]), _words(found[2] or "")
-            elif not _between(text):
+            if position in self.borders:
                 break
+            text = self.lines[position - 1].strip()
+            if handle is None and (found := _HANDLE.match(text)):
+                handle = found[1].split(",")[0].strip()
+            elif not nodes and (found := _SOURCE_NODES.match(text)):
+                nodes, original = _words(found[1]), _words(found[2] or "")
         return handle, nodes, original
 
     def accesses(
