@@ -19,8 +19,6 @@ from fxscope.op_names import is_dispatched
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
-    from networkx import DiGraph, MultiDiGraph
-
     from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording
 
 T = TypeVar("T")
@@ -153,9 +151,8 @@ class Index:
     @cached_property
     def compiling_steps(self) -> frozenset[int]:
         """The observed steps in which something was compiled."""
-        names = column(self._ops, "name")
-        known = {name for name in set(names) if name.endswith(COMPILING) and "ompile" in name}
-        events = zip(names, column(self._ops, "step"), strict=True) if known else ()
+        known = {name for name in set(column(self._ops, "name")) if name.endswith(COMPILING) and "ompile" in name}
+        events = rows_of(self._ops, "name", "step") if known else ()
         return frozenset(step for name, step in events if name in known)
 
     @property
@@ -174,22 +171,16 @@ class Index:
     @cached_property
     def runs_of_call(self) -> dict[str, float]:
         """Call → how often a step runs it; 0.5 where every other step does."""
-        found: set[tuple[str, int, int | None]] = set()
-        for call, step, invocation in rows_of(self._launches, "call", "step", "invocation"):
-            if call is not None and step in self.step_set:
-                found.add((call, step, invocation))
-        return {call: number / self.num_steps for call, number in Counter(call for call, _, _ in found).items()}
+        found = set(rows_of(self._launches, "call", "step", "invocation"))
+        runs = Counter(call for call, step, _ in found if call is not None and step in self.step_set)
+        return {call: number / self.num_steps for call, number in runs.items()}
 
     @cached_property
     def share_of_node(self) -> dict[Key, float]:
         """Node that launched something itself → share of the steps in which it did."""
-        found: set[tuple[str, str, int]] = set()
-        for graph, nodes, step in rows_of(self._launches, "graph", "nodes", "step"):
-            if graph is not None and step in self.step_set:
-                found.update((graph, node, step) for node in nodes)
-        return {
-            key: number / self.num_steps for key, number in Counter((graph, node) for graph, node, _ in found).items()
-        }
+        rows = set(rows_of(self._launches, "graph", "nodes", "step"))
+        found = {((graph, node), step) for graph, nodes, step in rows if step in self.step_set for node in nodes}
+        return {key: number / self.num_steps for key, number in Counter(key for key, _ in found).items()}
 
     @cached_property
     def step_set(self) -> frozenset[int]:
@@ -303,40 +294,3 @@ def by_each(items: Iterable[T], keys: Callable[[T], Iterable[K]]) -> dict[K, lis
         for key in keys(item):
             found[key].append(item)
     return dict(found)
-
-
-def graph_to_networkx(graph: Graph) -> DiGraph[str]:
-    """The data flow of a graph; see `Graph.to_networkx`."""
-    from networkx import DiGraph
-
-    result: DiGraph[str] = DiGraph(id=graph.id, stage=graph.stage)
-    for node in graph.nodes:
-        result.add_node(node.name, item=node, kind=node.kind, nature=node.nature, target=node.target)
-    result.add_edges_from((name, node.name) for node in graph.nodes for name in node.inputs if name in result)
-    return result
-
-
-def to_networkx(recording: Recording) -> MultiDiGraph[tuple[str, str]]:
-    """Everything that is linked with everything; see `Recording.to_networkx`."""
-    from networkx import MultiDiGraph
-
-    result: MultiDiGraph[tuple[str, str]] = MultiDiGraph(title=recording.title)
-    for graph in recording.graphs:
-        for node in graph.nodes:
-            result.add_node((graph.id, node.name), item=node)
-        for node in graph.nodes:
-            for name in dict.fromkeys(node.inputs):
-                result.add_edge((graph.id, name), (graph.id, node.name), relation="input", evidence=None)
-    result.add_nodes_from((("calls", call.id), {"item": call}) for call in recording.calls)
-    for link in recording.links:
-        if link.from_ in result and link.to in result:
-            result.add_edge(link.from_, link.to, relation=link.relation, evidence=link.evidence)
-    for launch in recording.launches:
-        key = ("launches", str(launch.id))
-        result.add_node(key, item=launch)
-        if launch.call is not None:
-            result.add_edge(("calls", launch.call), key, relation="launched", evidence=launch.evidence.call)
-            continue
-        for name in launch.nodes:
-            result.add_edge((launch.graph or "", name), key, relation="launched", evidence=launch.evidence.nodes)
-    return result

@@ -60,7 +60,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.store": ({"msgspec", "numpy"}, ("fxscope.model", "fxscope.columns", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.dtypes": (set(), ()),
-    "fxscope.index": ({"networkx"}, ("fxscope.model", "fxscope.columns", "fxscope.op_names")),
+    "fxscope.index": (set(), ("fxscope.model", "fxscope.columns", "fxscope.op_names")),
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.english": (set(), ("fxscope.text",)),

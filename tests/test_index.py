@@ -1,4 +1,4 @@
-"""Look-ups of a recording: built once, true, gone with it; one count of steps for every view; networkx graphs for users."""
+"""Look-ups of a recording: built once, true, gone with it; one count of steps for every view."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gc
 import weakref
 from pathlib import Path
 
-import networkx
 import pytest
 
 import fxscope
@@ -98,33 +97,6 @@ def test_the_index_is_built_once_and_goes_with_the_recording() -> None:
     del recording
     gc.collect()
     assert gone() is None
-
-
-def test_a_graph_as_networkx() -> None:
-    graph = made().graphs[0].to_networkx()
-    assert networkx.ancestors(graph, "relu") == {"x", "t", "mm"} and networkx.is_directed_acyclic_graph(graph)
-    assert graph.nodes["mm"]["item"].target == "aten.mm.default" and graph.nodes["t"]["kind"] == "folded"
-
-
-def test_a_recording_as_networkx_goes_from_node_to_launch() -> None:
-    recording = made()
-    graph, where = recording.to_networkx(), recording.graphs[0].id
-    assert networkx.has_path(graph, (where, "x"), ("launches", "0"))
-    assert graph.edges[(where, "mm"), ("calls", "0/0:inference:0"), 0] == {
-        "relation": "ran_in",
-        "evidence": "debug_handle",
-    }
-    assert (where, "gone") not in graph  # a link to what is not there adds nothing
-    assert ("launches", "1") in networkx.descendants(graph, (where, "relu"))
-    assert not Recording().to_networkx()
-
-
-def test_every_node_of_a_real_recording_is_found(request: pytest.FixtureRequest) -> None:
-    path = next((request.config.rootpath / "fxscope" / "data").rglob("*.fxscope"))
-    recording = fxscope.load(path)
-    graph = recording.to_networkx()
-    assert all((item.id, node.name) in graph for item in recording.graphs for node in item.nodes)
-    assert sum(key[0] == "launches" for key in graph) == len(recording.launches)
 
 
 def test_a_recording_at_a_prompt_is_one_line() -> None:

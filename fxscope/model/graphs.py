@@ -10,8 +10,6 @@ from fxscope.model.calls import Roof
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from networkx import DiGraph
-
 
 class Node(Item, frozen=True, kw_only=True):
     """One operation of a graph. The fields after `expected` are conclusions of passes."""
@@ -62,15 +60,6 @@ class Graph(Item, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"<Graph {self.id!r}: nodes {len(self.nodes)}>"
-
-    def to_networkx(self) -> DiGraph[str]:
-        """The graph's data flow as a `networkx.DiGraph`, an edge from each input to its user.
-
-        Its nodes are the names; each has the attributes `item` (the `Node`), `kind`, `nature` and `target`.
-        """
-        from fxscope.index import graph_to_networkx
-
-        return graph_to_networkx(self)
 
 
 class Link(Item, frozen=True, kw_only=True, rename={"from_": "from"}):

@@ -15,7 +15,6 @@ from fxscope.model.ops import Coverage, Memory, Op, StartUp, Step, StepTimes, Su
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from networkx import MultiDiGraph
     from pandas import DataFrame  # pyright: ignore[reportMissingImports]
 
     from fxscope.analysis.findings import Comparison
@@ -213,16 +212,6 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
         return encoded(self).decode()
 
     # Those below are conveniences for people; they look upwards in the layering, so they import when called.
-
-    def to_networkx(self) -> MultiDiGraph[tuple[str, str]]:
-        """All levels and their links as one `networkx.MultiDiGraph`.
-
-        Nodes are (graph id, node name), ("calls", call id) and ("launches", launch id as text), each with its `item`.
-        Edges carry `relation` ("input", "launched" or a `Link`'s) and `evidence`, `None` where it is the data flow itself.
-        """
-        from fxscope.index import to_networkx
-
-        return to_networkx(self)
 
     def save(self, path: str | Path, *, format: str | None = None, force: bool = False) -> Path:
         """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .dot, .md, .html.
