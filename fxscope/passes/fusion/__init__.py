@@ -4,12 +4,15 @@ what none of them tells is a decision without a verdict, with the reason why it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
 from fxscope.model import Recording, replace
-from fxscope.passes.fusion import across, eager, inside, pairs
+from fxscope.passes.fusion import eager, inside, pairs
+from fxscope.passes.fusion.reasons import Reason, decision
 from fxscope.passes.slices import OpSlices
+from fxscope.text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,9 +32,48 @@ def fusion(recording: Recording) -> Recording:
         found += inside.decisions(calls, schedule, slices, nodes_of.get(graph, {}))
         for run in runs(calls):
             found += pairs.decisions(run, schedule, slices, known)
-    found += across.decisions(recording)
+    found += across_breaks(recording)
     found += eager.decisions(recording)
     return replace(recording, decisions=tuple(sorted(found, key=rank)))
+
+
+def across_breaks(recording: Recording) -> list[Decision]:
+    """Pair the last call of a graph that ended at a break with the first of the graph that goes on after it.
+
+    No scheduler saw the two together, and their graphs name the tensors between them differently: what passes is not known.
+    """
+    calls = index_of(recording).calls_of_graph
+    first: dict[str, str] = {}  # compile → its forward or inference graph
+    for graph in recording.graphs:
+        if graph.stage == "post_grad" and graph.direction != "backward":
+            first.setdefault(graph.compile_id or "", graph.id)
+    found: list[Decision] = []
+    for here, after in pairwise(item for item in recording.compiles if item.compile_id in first):
+        before, behind = (calls.get(first[item.compile_id]) for item in (here, after))
+        if here.break_reason is None or not before or not behind:
+            continue
+        arguments: dict[str, Any] = {"why": first_line(here.break_reason) or "no reason recorded"}
+        if (where := here.break_source) is not None and where.file:
+            arguments["file"] = f"{where.file.rsplit('/', 1)[-1]}:{where.line}"
+        if where is not None and where.code:
+            arguments["break_line"] = where.code
+        a, b = before[-1], behind[0]
+        found.append(
+            decision(
+                "never_considered",
+                Reason("graph_break", arguments, "remove_break"),
+                graph=a.graph,
+                other_graph=b.graph,
+                a=a.nodes,
+                b=b.nodes,
+                a_call=a.id,
+                b_call=b.id,
+                raw_reason=here.break_reason,
+                saved_launches=1,
+                evidence="order",
+            )
+        )
+    return found
 
 
 def runs(calls: Iterable[KernelCall]) -> list[list[KernelCall]]:

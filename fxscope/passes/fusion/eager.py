@@ -7,16 +7,18 @@ no pairs.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fxscope.columns import column, picked
-from fxscope.model import Decision, Graph, Node, Recording, replace
 from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
+from fxscope.passes.fusion.reasons import Reason, decision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from fxscope.model import Decision, Graph, Node, Recording
 
 
 def decisions(recording: Recording) -> list[Decision]:
@@ -118,25 +120,24 @@ def flow(
     if once and stays:
         note, once = "passes_in_place", False
     in_part = read is not None and size is not None and read < size
-    found = neighbours(graph, a, a, b, {"size": size, "read": read}, (note, "read_in_part") if in_part else (note,))
     # Nobody else reads it: fused, it need not be written either.
     saved = None if size is None or read is None else (size if once else 0) + read
     on_cpu = any((item.device or "").startswith("cpu") for item in a.outputs)
-    return replace(found, hint_code=hint(a, b, on_cpu=on_cpu), saved_bytes=saved)
+    notes = (note, "read_in_part") if in_part else (note,)
+    reason = Reason("eager", {"size": size, "read": read}, hint(a, b, on_cpu=on_cpu), notes=notes)
+    return neighbours(graph, a, a, b, reason, saved)
 
 
-def neighbours(
-    graph: Graph, source: Node, a: Node, b: Node, arguments: dict[str, Any], notes: tuple[str, ...]
-) -> Decision:
-    return Decision(
+def neighbours(graph: Graph, source: Node, a: Node, b: Node, reason: Reason, saved_bytes: int | None) -> Decision:
+    """The decision for two ops that share the result of `source`."""
+    return decision(
+        "never_considered",
+        reason,
         graph=graph.id,
         a=(a.name,),
         b=(b.name,),
-        verdict="never_considered",
-        reason_code="eager",
-        reason_arguments=arguments,
-        notes=notes,
         shared_buffers=(source.name,),
+        saved_bytes=saved_bytes,
         saved_launches=1,
         evidence="external_id",
     )
@@ -144,14 +145,15 @@ def neighbours(
 
 def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None, *, meet: bool) -> Decision:
     """The decision for two readers of one tensor."""
-    notes = ("both_read" if meet else "both_read_parts",)
-    found = neighbours(graph, source, a, b, {"source": source.name, "size": size}, notes)
     products = [is_gemm(node.target) for node in (a, b)]
     advice = "compile" if joined(a.target, b.target) and not any(products) else None
     if all(products):
         nodes = {node.name: node for node in graph.nodes}
         advice = "concatenate_weights" if share_the_activation([a], [b], nodes) else None
-    return replace(found, hint_code=advice, saved_bytes=size)
+    notes = ("both_read" if meet else "both_read_parts",)
+    return neighbours(
+        graph, source, a, b, Reason("eager", {"source": source.name, "size": size}, advice, notes=notes), size
+    )
 
 
 def hint(a: Node, b: Node, *, on_cpu: bool) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import grouped
 from fxscope.model import Decision, Evidence, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
-from fxscope.passes.fusion.reasons import Reason
+from fxscope.passes.fusion.reasons import Reason, decision
 from fxscope.passes.slices import TRANSPARENT, is_opaque
 
 if TYPE_CHECKING:
@@ -51,18 +51,10 @@ def one_kernel(
     reason: Reason,
     evidence: Evidence | None = None,
 ) -> Decision:
-    return Decision(
-        graph=call.graph,
-        a=a,
-        b=b,
-        a_call=call.id,
-        b_call=call.id,
-        verdict="fused",
-        how=how,
-        reason_code=reason.code,
-        reason_arguments=dict(reason.arguments),
-        notes=reason.notes,
-        evidence=evidence or call.nodes_evidence,
+    """The decision for ops that run in one call."""
+    known = evidence or call.nodes_evidence
+    return decision(
+        "fused", reason, graph=call.graph, a=a, b=b, a_call=call.id, b_call=call.id, how=how, evidence=known
     )
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import grouped
 from fxscope.model import BufferAccess, Decision, FusionAttempt, Graph, KernelCall, Node, Schedule, TensorMeta, Verdict
+from fxscope.op_names import is_gemm
 from fxscope.passes import flops, schedules
 from fxscope.passes.footprint import is_indirect, overlap
 from fxscope.passes.fusion import hints
 from fxscope.passes.fusion.hints import PairSide
-from fxscope.passes.fusion.reasons import Reason, cpp_loops, declined, extern_kind, opaque, translate
+from fxscope.passes.fusion.reasons import Reason, cpp_loops, decision, declined, opaque, translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -167,20 +168,16 @@ class PairVerdict:
         reason, verified = self.possible(reason, pair)
         same = a.call.id == b.call.id
         saved_bytes, least = self.saved(pair, self.loops_reading if same else self.readers)
-        return Decision(
+        return decision(
+            verdict,
+            reason.noted("one_cpp_function") if same else reason,
             graph=a.call.graph,
             a=tuple(node.name for node in a.nodes) if same else a.call.nodes,
             b=tuple(node.name for node in b.nodes) if same else b.call.nodes,
             a_call=a.call.id,
             b_call=b.call.id,
-            verdict=verdict,
-            reason_code=reason.code,
-            reason_arguments=dict(reason.arguments),
-            notes=(*reason.notes, "one_cpp_function") if same else reason.notes,
             raw_reason=raw,
-            hint_code=reason.hint,
             hint_verified=verified,
-            config=reason.config,
             shared_buffers=pair.buffers,
             saved_bytes=saved_bytes,
             saved_bytes_least=least,
@@ -382,6 +379,6 @@ class PairVerdict:
         """Two calls that Inductor makes as they are."""
         a, b = pair.a.call, pair.b.call
         reason = Reason("both_extern", {"kernels": (a.kernel, b.kernel)})
-        if any(item.type == "user_triton" or extern_kind(item.kernel) != "gemm" for item in (a, b)):
+        if any(item.type == "user_triton" or not is_gemm(item.kernel) for item in (a, b)):
             return reason
         return reason if pair.flows else reason._replace(hint="concatenate_weights").noted("not_merged")

@@ -13,10 +13,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.kernel_names.cpp import split
+from fxscope.model import Decision
 from fxscope.op_names import is_attention, is_convolution, is_gemm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from fxscope.model import Verdict
 
 
 class Reason(NamedTuple):
@@ -34,6 +37,19 @@ class Reason(NamedTuple):
 
     def without_hint(self) -> Reason:
         return self._replace(hint=None, config=None)
+
+
+def decision(verdict: Verdict | None, reason: Reason, **fields: Any) -> Decision:
+    """The decision that a reason gives; the other fields by name."""
+    return Decision(
+        verdict=verdict,
+        reason_code=reason.code,
+        reason_arguments=dict(reason.arguments),
+        notes=reason.notes,
+        hint_code=reason.hint,
+        config=reason.config,
+        **fields,
+    )
 
 
 class Rule(NamedTuple):
@@ -159,15 +175,6 @@ def with_value(reason: Reason, limits: dict[str, Any], refused: frozenset[str] =
     return reason
 
 
-def extern_kind(kernel: str) -> str:
-    """Name what an extern kernel is: gemm, convolution, attention, or fallback."""
-    if is_gemm(kernel):
-        return "gemm"
-    if is_convolution(kernel):
-        return "convolution"
-    return "attention" if is_attention(kernel) else "fallback"
-
-
 def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits: dict[str, Any]) -> Reason:
     """Say why the scheduler never asks about a call of this kernel.
 
@@ -183,9 +190,8 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         reason = Reason("user_triton", arguments)
         switch = "epilogue_fusion_user_defined_triton_kernel"
         return reason._replace(hint="enable", config=switch) if producer else reason
-    kind = extern_kind(kernel)
     on_cpu = (device or "").startswith("cpu")
-    if kind == "gemm":
+    if is_gemm(kernel):
         library = "cuBLAS" if (device or "").startswith("cuda") else "BLAS" if on_cpu else "vendor"
         reason = Reason("extern_gemm", {**arguments, "library": library})
         if limits.get("max_autotune") or limits.get("max_autotune_gemm"):
@@ -194,7 +200,7 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         if not producer:  # Inductor's C++ GEMM takes no prologue
             return reason if on_cpu else reason._replace(hint="template_prologue", config="max_autotune_gemm")
         return reason._replace(hint=hint, config="max_autotune_gemm")
-    if kind == "convolution":
+    if is_convolution(kernel):
         return Reason("extern_convolution", arguments)
     # A fallback may be of an op that Inductor lowers elsewhere: complex numbers, other dtypes and devices.
-    return Reason("extern_attention" if kind == "attention" else "fallback", arguments)
+    return Reason("extern_attention" if is_attention(kernel) else "fallback", arguments)
