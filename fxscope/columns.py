@@ -161,7 +161,8 @@ class KeptItems(Items[T]):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return super().__getitem__(index)
-        return self.at([range(self._length)[index]])[0]
+        position = range(self._length)[index]
+        return self._made_items.get(position) or self.at([position])[0]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.at(list(range(self._length))))
@@ -182,6 +183,9 @@ class ByName(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._items[self._rows[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)

@@ -7,6 +7,7 @@ A kernel's name is never enough: the same kernel may run in every layer.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     from fxscope.model import Evidence, Graph, KernelCall, Launch
 
 
+CudaGraphNode = tuple[int | None, int | None, int | None]  # device, graph, node
+
+
 def attribute(recording: Recording) -> Recording:
     """Recording → Recording whose launches know call and nodes with evidence; calls and nodes their times; coverage."""
     launches = recording.launches
     if not launches:
         return recording
-    names, op_names = column(launches, "name"), column(launches, "op")
+    names, ops = column(launches, "name"), column(launches, "op")
     links = [Linked(None, (), None, None, evidence) for evidence in column(launches, "evidence")]
     with_eager_nodes(links, recording)
     runs = with_calls(links, recording)
@@ -43,10 +47,10 @@ def attribute(recording: Recording) -> Recording:
         # On a CPU a kernel goes by its op's name, or by the function that Inductor wrote: neither is coded.
         decoded=[
             None if category == "cpu_kernel" else decoded[name]
-            for name, category in zip(names, column(launches, "category"), strict=True)
+            for name, category in rows_of(launches, "name", "category")
         ],
     )
-    recording = replace(recording, launches=launches, coverage=coverage_of(recording, op_names, call, nodes))
+    recording = replace(recording, launches=launches, coverage=coverage_of(recording, ops, call, nodes))
     return with_reasons(with_timing(recording), runs)
 
 
@@ -76,7 +80,7 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
         for region, graph_id in zip(regions, picked, strict=True)
     ]
     by_node = calls_of_nodes(regions, assigned)
-    runs: dict[tuple[int, str], int] = {}
+    runs: Counter[tuple[int, str]] = Counter()  # of a step's runs of a graph
     for region, graph_id, known in zip(regions, picked, assigned, strict=True):
         for launch in region.replayed:
             call_id = by_node.get(node_of(launch))
@@ -85,40 +89,34 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
                 graph_id = by_id[call_id].wrapper
         if graph_id is None:
             continue
-        captured = {
-            launches[launch_id].correlation for launch_id in known if launches[launch_id].evidence.op == "order"
-        }
-        numbers: dict[tuple[int, int | None], int] = {}  # of each replay, or of the one run, in its step
+        captured = any(launches[launch_id].evidence.op == "order" for launch_id in known)
         if not captured:
-            runs[region.step, graph_id] = runs.get((region.step, graph_id), 0) + 1
+            runs[region.step, graph_id] += 1
+        numbers: dict[object, int] = {}  # of each replay, or of the one run, in its step
         for launch_id, call_id in known.items():
             call, launch = by_id[call_id], launches[launch_id]
-            key = (launch.step, launch.correlation) if captured else (region.step, None)
-            if captured and key not in numbers:
-                runs[launch.step, graph_id] = runs.get((launch.step, graph_id), 0) + 1
-            invocation = numbers.setdefault(key, runs[launch.step if captured else region.step, graph_id] - 1)
-            evidence = LaunchEvidence(
-                op=launch.evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None
-            )
-            links[position[launch_id]] = Linked(
-                call_id, call.nodes, call.graph if call.nodes else None, invocation, evidence
-            )
-    totals: dict[str, int] = {}
-    for (_, graph_id), count in runs.items():
-        totals[graph_id] = totals.get(graph_id, 0) + count
+            step = launch.step if captured else region.step
+            replay = (step, launch.correlation) if captured else None
+            if replay not in numbers:
+                runs[step, graph_id] += captured
+                numbers[replay] = runs[step, graph_id] - 1
+            how = LaunchEvidence(op=launch.evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None)
+            graph = call.graph if call.nodes else None
+            links[position[launch_id]] = Linked(call_id, call.nodes, graph, numbers[replay], how)
+    totals: Counter[str] = Counter()
+    for (_, graph_id), number in runs.items():
+        totals[graph_id] += number
     return totals
 
 
-def node_of(launch: Launch) -> tuple[int | None, int | None, int | None]:
+def node_of(launch: Launch) -> CudaGraphNode:
     """Return what tells a CUDA graph's node from all others of the process."""
     return launch.device, launch.cuda_graph, launch.cuda_graph_node
 
 
-def calls_of_nodes(
-    regions: Sequence[Region], assigned: Sequence[Mapping[int, str]]
-) -> dict[tuple[int | None, int | None, int | None], str]:
+def calls_of_nodes(regions: Sequence[Region], assigned: Sequence[Mapping[int, str]]) -> dict[CudaGraphNode, str]:
     """Return which call each node of a CUDA graph runs, as all replays in which that is known agree on."""
-    found: dict[tuple[int | None, int | None, int | None], set[str]] = {}
+    found: dict[CudaGraphNode, set[str]] = {}
     for region, known in zip(regions, assigned, strict=True):
         for launch in region.replayed:
             if launch.cuda_graph_node is not None and launch.id in known:
@@ -251,16 +249,12 @@ def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:
         times = "once" if runs[call.wrapper] == 1 else f"{runs[call.wrapper]} times"
         return f"its graph ran {times}, and no device event there is known to be this call's"
 
-    ran: dict[str, bool] = {}  # compile id → whether one of its graphs ran
-    for call in recording.calls:
-        compile_id = call.graph.partition(":")[0]
-        ran[compile_id] = ran.get(compile_id, False) or bool(runs.get(call.wrapper))
+    ran = {call.graph.partition(":")[0] for call in recording.calls if runs.get(call.wrapper)}  # compile ids
+    idle = index_of(recording).compiled - ran
     return replace(
         recording,
         calls=tuple(replace(call, untimed=reason(call)) for call in recording.calls),
-        compiles=tuple(
-            replace(item, runs=None if ran.get(item.compile_id, True) else 0) for item in recording.compiles
-        ),
+        compiles=tuple(replace(item, runs=0 if item.compile_id in idle else None) for item in recording.compiles),
     )
 
 

@@ -278,8 +278,10 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         if name in launched or name in above:
             above.add(parent)
     callers = set(parents)
-    ops = rows_of(recording.ops, "captured", "graph", "node")
-    captured = {node for is_captured, of, node in ops if is_captured and of == graph.id}
+    captured: set[str] = set()
+    if True in column(recording.ops, "captured"):
+        ops = rows_of(recording.ops, "captured", "graph", "node")
+        captured = {node for is_captured, of, node in ops if is_captured and of == graph.id}
     ran, on_cpu = bool(recording.launches), "cpu_kernel" in column(recording.launches, "category")
     parts: dict[str | None, str] = {}  # op inside one that is a kernel of the CPU → that one
     found: list[tuple[Kind, Nature | None, Nature | None, str]] = []
@@ -298,7 +300,7 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         elif name in above:
             kind, nature, reason = "kernel", "composite", "the ops it calls launch work"
         else:
-            kind, nature, reason = _without_launch(expected, aliases, calls=name in callers, ran=ran)
+            kind, nature, reason = _without_launch(expected, aliases, name in callers, ran)
         if on_cpu and (whole := parts.get(parent) or (parent if parent in launched else None)):  # its time holds theirs
             parts[name] = whole
             if kind in ("host", "kernel") and not kernels:
@@ -312,9 +314,9 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
 
 @cache
 def _without_launch(
-    expected: Nature, aliases: tuple[str, ...] | None, *, calls: bool, ran: bool
+    expected: Nature, aliases: tuple[str, ...] | None, calls: bool, ran: bool
 ) -> tuple[Kind, Nature, str]:
-    """Classify an eager op that launched nothing, nor what it calls."""
+    """Classify an eager op that launched nothing, nor what it `calls`; without a profile nothing `ran`."""
     if aliases:
         return "view", "view", f"its result shares the storage of {', '.join(aliases)}"
     if expected == "view" or (expected == "unknown" and aliases is None):

@@ -47,8 +47,9 @@ def cost(recording: Recording) -> Recording:
     limits = find_limits(recording)
     if limits is not None:
         limits = limits._replace(launch_us=launch_time(recording))
-    graphs = index_of(recording).nodes
-    calls = tuple(cost_of_call(call, graphs.get(call.graph, {}), limits, recording) for call in recording.calls)
+    calls = tuple(
+        cost_of_call(call, index_of(recording).nodes.get(call.graph, {}), limits, recording) for call in recording.calls
+    )
     costed = tuple(
         cost_of_graph(graph, limits, recording) if graph.stage == "eager" else graph for graph in recording.graphs
     )
@@ -88,7 +89,7 @@ def launch_time(recording: Recording) -> float | None:
     """The median CPU time of the runtime calls that launched something here, in µs."""
     kernels = rows_of(recording.launches, "correlation", "category")
     launched = {correlation for correlation, category in kernels if category == "kernel"} - {None}
-    calls = rows_of(recording.ops, "correlation", "category", "duration_ns")
+    calls = rows_of(recording.ops, "correlation", "category", "duration_ns") if launched else ()
     times = [time for correlation, category, time in calls if correlation in launched and category == "runtime"]
     return median(times) / 1e3 if times else None
 
@@ -240,30 +241,48 @@ def roof_of(
 
 def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> Graph:
     """The graph with the cost of its kernels; one that multiplies nothing, of tensors that are not known, has none."""
-    multiply = {name for name in set(column(graph.nodes, "target")) if counted.first_operand(name) is not None}
-    rows = [
-        row
-        for row, (kind, target, inputs, outputs) in enumerate(
-            rows_of(graph.nodes, "kind", "target", "inputs", "outputs")
-        )
-        if kind == "kernel" and (inputs or outputs or target in multiply)
-    ]
-    if not rows:
+    if "kernel" not in column(graph.nodes, "kind"):
         return graph
-    nodes, tf32 = index_of(recording).nodes[graph.id], multiplies_by_tf32(recording)
+    multiply = {name for name in set(column(graph.nodes, "target")) if counted.first_operand(name) is not None}
+    facts = enumerate(rows_of(graph.nodes, "kind", "target", "inputs", "outputs"))
+    rows = [row for row, (kind, target, *known) in facts if kind == "kernel" and (any(known) or target in multiply)]
+    by_name, tf32 = index_of(recording).nodes[graph.id], multiplies_by_tf32(recording)
     kernels = index_of(recording).runs_of_node.get(graph.id, {})
     costs = {field: column(graph.nodes, field) for field in ("bytes_read", "bytes_written", "flops", "roof")}
+    works: dict[object, NodeWork] = {}  # layers do the same
     for row, node in zip(rows, picked(graph.nodes, rows), strict=True):
-        cost = cost_of_node(node, nodes, limits, kernels.get(node.name, ()), tf32=tf32)
-        for values, value in zip(costs.values(), cost, strict=True):
+        names = tuple(kernels.get(node.name, ()))
+        key = (node.target, node.arguments, node.inputs, node.outputs, names)
+        if key not in works:
+            works[key] = node_work(node, by_name, names, tf32=tf32)
+        work = works[key]
+        roof = roof_of(
+            work.num_bytes,
+            work.certain,
+            work.dtype,
+            node.timing,
+            None if work.on_cpu else limits,
+            uncounted=work.flops is None and op_names.may_multiply(node.target),
+        )
+        for values, value in zip(costs.values(), (work.read, work.written, work.flops, roof), strict=True):
             values[row] = value
     return replace(graph, nodes=with_columns(graph.nodes, **costs))
 
 
-def cost_of_node(
-    node: Node, by_name: Mapping[str, Node], limits: Limits | None, kernels: Iterable[str], *, tf32: bool
-) -> tuple[int | None, int | None, int | None, Roof | None]:
-    """The bytes that an eager op reads and writes, its FLOPs and its roof.
+class NodeWork(NamedTuple):
+    """The bytes and FLOPs of an eager op; `certain` are the FLOPs that its kernel cannot skip."""
+
+    read: int | None
+    written: int | None
+    num_bytes: int | None
+    flops: int | None
+    certain: int | None
+    dtype: str | None  # of its arithmetic
+    on_cpu: bool
+
+
+def node_work(node: Node, by_name: Mapping[str, Node], kernels: Iterable[str], *, tf32: bool) -> NodeWork:
+    """What an eager op does.
 
     Args:
         kernels: the names of those that it launched.
@@ -279,12 +298,5 @@ def cost_of_node(
     num_bytes = read + written if read is not None and written is not None else None
     if num_bytes is None and certain is not None:
         num_bytes = counted.factor_bytes(node, by_name, certain)
-    roof = roof_of(
-        num_bytes,
-        certain,
-        counted.arithmetic(dtype, (node.target,), kernels, tf32=tf32),
-        node.timing,
-        None if (device or "").startswith("cpu") else limits,
-        uncounted=flops is None and op_names.may_multiply(node.target),
-    )
-    return read, written, flops, roof
+    arithmetic = counted.arithmetic(dtype, (node.target,), kernels, tf32=tf32)
+    return NodeWork(read, written, num_bytes, flops, certain, arithmetic, (device or "").startswith("cpu"))

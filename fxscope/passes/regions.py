@@ -162,20 +162,16 @@ def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[
     """The post-grad graph that ran in a region: by its key, else by compile id, direction and what it launched."""
     if region.key is not None:
         for graph_id, graph in graphs.items():
-            if graph.cache_key is not None and graph.cache_key == region.key and graph_id in calls:
+            if graph.cache_key == region.key and graph_id in calls:
                 return graph_id
-    scored: list[tuple[float, int, str]] = []
-    for position, graph_id in enumerate(calls):
+    scores: dict[str, float] = {}
+    for graph_id, mine in calls.items():
         graph = graphs.get(graph_id)
-        backward = graph is not None and graph.direction == "backward"
-        share = agreement(region, calls[graph_id])
-        if share <= 0:
-            continue
         same_id = graph is not None and graph.compile_id == region.compile_id
-        scored.append(
-            (share + (0.25 if same_id else 0) + (0.25 if backward == region.backward else 0), -position, graph_id)
-        )
-    return max(scored)[2] if scored else None
+        same_way = (graph is not None and graph.direction == "backward") == region.backward
+        if (share := agreement(region, mine)) > 0:
+            scores[graph_id] = share + 0.25 * same_id + 0.25 * same_way
+    return max(scores, key=scores.__getitem__, default=None)
 
 
 def agreement(region: Region, calls: Sequence[KernelCall]) -> float:

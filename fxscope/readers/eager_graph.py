@@ -30,8 +30,8 @@ INDUCTOR_RUNS = "## Call CompiledFxGraph"
 COMPILED_REGIONS = ("Torch-Compiled Region", INDUCTOR_RUNS, "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
-# What the arguments are made of.
-FIELDS = ("shapes", "strides", "dtypes", "concrete_inputs")
+# What a node takes from its op when it is looked at.
+FIELDS = ("sequence_number", "shapes", "strides", "dtypes", "concrete_inputs")
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
@@ -75,23 +75,26 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
             if fact.sequence_number is not None:
                 known[place]["sequence_number"] = fact.sequence_number
     parents = [None if (parent := tree[row]) is None else node_of.get(parent) for row in rows]
+    expected = {target: expected_nature(target) for target in set(targets)}
     columns: dict[str, Column] = {
         "name": Given(list(node_of.values())),
         "op": Given(["dispatch"] * len(rows)),
         "target": Given(targets),
         "parent": Given(parents),
-        "sequence_number": Made(
-            lambda which: [op.sequence_number for op in picked(ops, rows_at(which), ("sequence_number",))]
-        ),
+        "sequence_number": Made(lambda which: [op.sequence_number for op in details(which)]),
         "source": Given(_with_parents(tree, sources)),
-        "expected": Given(list(map(expected_nature, targets))),
+        "expected": Given([expected[target] for target in targets]),
     }
 
-    def rows_at(which: slice | list[int]) -> list[int]:
-        return rows[which] if isinstance(which, slice) else [rows[position] for position in which]
+    last: list[Any] = [None, ()]  # a node's fields are asked for one after the other, of the same nodes
+
+    def details(which: slice | list[int]) -> Sequence[Op]:
+        if last[0] is not which:
+            last[:] = which, picked(ops, Given(rows).take(which), FIELDS)
+        return last[1]
 
     if not facts:
-        columns["arguments"] = Made(lambda which: [arguments_of(op) for op in picked(ops, rows_at(which), FIELDS)])
+        columns["arguments"] = Made(lambda which: [arguments_of(op) for op in details(which)])
     nodes: Sequence[Node] = KeptItems(Node, len(rows), columns)
     if known:
         told = (replace(node, **known.get(place, {})) for place, node in enumerate(nodes))
@@ -101,11 +104,9 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
 
 def arguments_of(op: Op) -> str | None:
     """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs, scalars by their value; `None` without shapes."""
-    return (
-        None
-        if op.shapes is None
-        else _arguments(op.shapes, op.strides or (), op.dtypes or (), op.concrete_inputs or ())
-    )
+    if op.shapes is None:
+        return None
+    return _arguments(op.shapes, op.strides or (), op.dtypes or (), op.concrete_inputs or ())
 
 
 @lru_cache(maxsize=4096)  # layers and steps call with the same
@@ -178,36 +179,28 @@ def first_step(ops: Sequence[Op]) -> list[int]:
 
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     """The positions of the ops that no compiled graph ran."""
-    names = column(ops, "name")
-    known = set(names)
-    is_region = {name: name.startswith(COMPILED_REGIONS) for name in known}
-    no_ops = {name for name in known if name.startswith(NOT_OPS)}
+    known = set(column(ops, "name"))
+    regions, no_ops = ({name for name in known if name.startswith(begin)} for begin in (COMPILED_REGIONS, NOT_OPS))
     inside: set[int] = set()
-    if any(is_region.values()):
-        columns = (column(ops, "id"), column(ops, "parent"), map(is_region.__getitem__, names))
-        for op_id, parent, opens in zip(*columns, strict=True):  # parents first
-            if opens or parent in inside:
+    if regions:
+        for op_id, parent, name in rows_of(ops, "id", "parent", "name"):  # parents first
+            if name in regions or parent in inside:
                 inside.add(op_id)
-    outside = enumerate(zip(column(ops, "id"), names, strict=True))
+    outside = enumerate(rows_of(ops, "id", "name"))
     return [position for position, (op_id, name) in outside if op_id not in inside and name not in no_ops]
 
 
-def start_up_ops(calls: Sequence[tuple[str, float, int | None]], facts: Mapping[int, Any]) -> tuple[StartUpOp, ...]:
+def start_up_ops(calls: Sequence[tuple[str, float, int | None]], facts: Mapping[Any, Any]) -> tuple[StartUpOp, ...]:
     """The ops of a program's start-up by name and line, most expensive first.
 
     Args:
         calls: of outermost ops: name, µs, and the external id of the first op in it that something is known of.
         facts: by external id.
     """
-    found: dict[tuple[str, Source | None], tuple[int, float]] = {}
-    for name, duration, first in calls:
-        fact = None if first is None else facts.get(first)
-        key = (name, None if fact is None else fact.source)
-        count, total = found.get(key, (0, 0.0))
-        found[key] = (count + 1, total + duration)
+    found = grouped(calls, lambda call: (call[0], facts[call[2]].source if call[2] in facts else None))
     ops = (
-        StartUpOp(name=name, count=count, total_us=total, source=source)
-        for (name, source), (count, total) in found.items()
+        StartUpOp(name=name, count=len(same), total_us=sum(time for _, time, _ in same), source=source)
+        for (name, source), same in found.items()
     )
     return tuple(sorted(ops, key=lambda op: -op.total_us))
 
