@@ -20,6 +20,7 @@ _RESIZES = RESIZES | {"getitem"}
 # Views, copies and casts, which torch puts around any op.
 _VIEWS = frozenset(name for name in table() if expected_nature(f"aten::{name}") == "view")
 _MOVES = _VIEWS | MAY_COPY | _RESIZES | CASTS
+_MAX_LOWERINGS = 3  # graphs between a node and the one that has its source line
 _MAX_HOPS = 8  # views between an operand and the extern call that reads it
 
 
@@ -63,28 +64,21 @@ def with_sources(recording: Recording) -> Recording:
     lowered = {graph for graph, _ in earlier}
 
     def source_of(key: tuple[str, str], depth: int = 0) -> Source | None:
-        node = nodes.get(key)
-        if node is not None and node.source is not None and node.source.file:
-            return node.source
-        if depth < 4:
-            for link in earlier.get(key, ()):
-                found = source_of(link.from_, depth + 1)
-                if found is not None:
-                    return found
-        return node.source if node is not None else None
+        own = nodes[key].source if key in nodes else None
+        if (own is not None and own.file) or depth > _MAX_LOWERINGS:
+            return own
+        found = (source_of(link.from_, depth + 1) for link in earlier.get(key, ()))
+        return next((source for source in found if source is not None and source.file), own)
 
     def filled(graph: Graph, node: Node) -> Node:
         key = (graph.id, node.name)
         if key not in earlier:
             return node
-        found = node.source if node.source is not None and node.source.file else source_of(key)
-        before = [
-            nodes[link.from_] for link in earlier.get(key, ()) if link.from_ in nodes and ":pre_grad" in link.from_[0]
-        ]
-        if found is not None and found.module is None:
-            module = next((item.source for item in before if item.source and item.source.module), None)
-            if module is not None:
-                found = replace(found, module=module.module, module_type=module.module_type)
+        found = source_of(key)
+        before = [nodes[link.from_] for link in earlier[key] if link.from_ in nodes and ":pre_grad" in link.from_[0]]
+        module = next((item.source for item in before if item.source and item.source.module), None)
+        if found is not None and found.module is None and module is not None:
+            found = replace(found, module=module.module, module_type=module.module_type)
         names = tuple(dict.fromkeys(item.name for item in before)) or node.from_node
         return replace(node, source=found, from_node=names)
 

@@ -63,17 +63,14 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
     by_name = {node.name: node for node in graph.nodes}
     result: list[KernelCall] = []
     for call in calls:
-        if call.nodes or not call.is_extern:
-            result.append(call)
-            continue
-        same = [node for node in left if runs_as(call.kernel, node.target)]
-        same = [node for node in same if node.name in call.source_names] or same
-        fitting = [node for node in same if _operands_fit(node, as_written[call.id], by_name)]
-        if not fitting:
-            result.append(call)
-            continue
-        left.remove(fitting[0])
-        result.append(replace(call, nodes=(fitting[0].name,), nodes_evidence="order"))
+        if call.is_extern and not call.nodes:
+            same = [node for node in left if runs_as(call.kernel, node.target)]
+            same = [node for node in same if node.name in call.source_names] or same
+            node = next((node for node in same if _operands_fit(node, as_written[call.id], by_name)), None)
+            if node is not None:
+                left.remove(node)
+                call = replace(call, nodes=(node.name,), nodes_evidence="order")
+        result.append(call)
     return result
 
 
@@ -93,49 +90,43 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
     """Pair the calls of one wrapper with the scheduler nodes that were written into them.
 
     The scheduler writes code in the order in which the wrapper calls it, so the n-th call of a kernel is the n-th time
-    that kernel was written. A call that matches nothing is left out.
+    that kernel was written. Printed IR does not name the kernels that Inductor writes, nor a user's; it does tell their
+    order. An extern may be called under another name than its node has: the buffers that it writes decide. A call that
+    matches nothing is left out.
     """
-    written: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    by_name = {node.name: node for node in schedule.nodes}
+    written: dict[object, list[tuple[str, ...]]] = defaultdict(list)  # by kernel, else whether it is a user's
     for kernel, members in schedule.kernels:
-        written[op_name(kernel)].append(members)
+        written[op_name(kernel) if kernel else by_name[members[0]].type == "user_triton"].append(members)
+
+    def key(call: KernelCall) -> object:
+        is_users = call.type == "user_triton"
+        # The wrapper numbers a user's kernels: `double_0` is the first call form of `double`.
+        names = (op_name(call.kernel), re.sub(r"_\d+$", "", call.kernel) if is_users else "")
+        return next((name for name in names if name in written), None if call.is_extern else is_users)
+
+    keys = [key(call) for call in calls]
+    for users in (True, False):
+        if keys.count(users) != len(written[users]):
+            written[f"without an order: {users}"] = written.pop(users)
     result: list[tuple[KernelCall, tuple[str, ...]]] = []
     missed: list[KernelCall] = []
     of_line: dict[object, tuple[str, ...]] = {}  # the function of a subgraph that is called again has the same lines
-    for call in calls:
-        queue = written.get(op_name(call.kernel))
-        if call.code.call in of_line:
-            result.append((call, of_line[call.code.call]))
-        elif queue:
-            result.append((call, queue.pop(0)))
-        else:
+    for call, place in zip(calls, keys, strict=True):
+        members = of_line.get(call.code.call)
+        if members is None and written.get(place):
+            members = written[place].pop(0)
+        if members is None:
             missed.append(call)
             continue
+        result.append((call, members))
         if call.subgraph and call.code.call:
-            of_line[call.code.call] = result[-1][1]
-    # The wrapper numbers a user's kernels: `double_0` is the first call form of `double`.
-    for call in [call for call in missed if call.type == "user_triton"]:
-        queue = written.get(re.sub(r"_\d+$", "", call.kernel))
-        if queue:
-            missed.remove(call)
-            result.append((call, queue.pop(0)))
+            of_line[call.code.call] = members
     left = [members for queue in written.values() for members in queue]
-    # Printed IR does not name the kernels that Inductor writes, nor a user's; it does tell their order.
-    by_name = {node.name: node for node in schedule.nodes}
-    unnamed = [members for kernel, members in schedule.kernels if not kernel]
-    for users in (True, False):
-        theirs = [members for members in unnamed if (by_name[members[0]].type == "user_triton") == users]
-        same = [call for call in missed if not call.is_extern]
-        same = [call for call in same if (call.type == "user_triton") == users]
-        if theirs and len(theirs) == len(same):
-            result += zip(same, theirs, strict=True)
-            missed = [call for call in missed if call not in same]
-            left = [members for members in left if members not in theirs]
-    # An extern may be called under another name than its node has: match what is left by the buffers it writes.
     for call in missed:
         buffers = {access.buffer for access in call.writes or ()}
         for members in left:
-            outputs = {access.buffer for name in members if name in by_name for access in by_name[name].writes}
-            if buffers & outputs:
+            if any(access.buffer in buffers for name in members if name in by_name for access in by_name[name].writes):
                 left.remove(members)
                 result.append((call, members))
                 break
@@ -223,7 +214,7 @@ def merge(lists: Sequence[tuple[BufferAccess, ...]], renames: Mapping[str, str])
 
 def united(one: BufferAccess, other: BufferAccess) -> BufferAccess:
     """Two accesses to one memory as one: their sum at most, where it is not known what they share."""
-    item, deps = ITEM_BYTES.get(one.dtype or ""), tuple(dict.fromkeys((*one.deps, *other.deps)))
+    item, deps = (ITEM_BYTES.get(one.dtype or ""), tuple(dict.fromkeys((*one.deps, *other.deps))))
     if not (one.deps and other.deps):
         deps = ()
     if one.bytes is None or other.bytes is None:

@@ -16,7 +16,7 @@ from fxscope.op_names import expected_nature, is_pointwise, op_name, runs_as
 from fxscope.passes.unfused import is_library
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from fxscope.model import BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode
 
@@ -41,19 +41,18 @@ class Flow:
         self.of_places: set[str] = set()
         last: dict[str, str] = {}
         for node in graph.nodes:
-            operands, name_of_op = node.inputs, op_name(node.target)
-            fills = name_of_op == "copy_" and self.nodes[operands[0]].target.startswith("aten.empty.")
-            if (
-                node.op == "call_function"
-                and all(name in self.of_places for name in operands[fills:])
-                and (name_of_op in _OF_PLACES or fills or is_pointwise(node.target) or self.is_view(node.name))
-            ):
+            if node.op == "call_function" and self._is_of_places(node):
                 self.of_places.add(node.name)
             for name in node.inputs:
                 if (writer := last.get(self.base(name))) is not None:
                     self._writer[node.name, name] = writer
-            for name in written_by(node):
-                last[self.base(name)] = node.name
+            last |= {self.base(name): node.name for name in written_by(node)}
+
+    def _is_of_places(self, node: Node) -> bool:
+        name = op_name(node.target)
+        fills = name == "copy_" and self.nodes[node.inputs[0]].target.startswith("aten.empty.")
+        computes = name in _OF_PLACES or fills or is_pointwise(node.target) or self.is_view(node.name)
+        return computes and all(operand in self.of_places for operand in node.inputs[fills:])
 
     def sources(self, name: str, given: Container[str]) -> Iterable[str]:
         """Yield the nodes whose values a node takes; a value that was written in place comes from its last writer."""
@@ -70,11 +69,17 @@ class Flow:
             writer = self._writer.get((name, operand))
             yield writer if writer is not None and self.base(operand) not in given else operand
 
-    def base(self, name: str) -> str:
-        """The node whose storage a view looks at."""
+    def through_views(self, name: str) -> Iterator[str]:
+        """Yield a node, and what it is a view of, up to the one that has the storage."""
+        yield name
         while self.is_view(name) and self.nodes[name].inputs:
             name = self.nodes[name].inputs[0]
-        return name
+            yield name
+
+    def base(self, name: str) -> str:
+        """The node whose storage a view looks at."""
+        *_, last = self.through_views(name)
+        return last
 
     def is_view(self, name: str) -> bool:
         node = self.nodes.get(name)
@@ -252,11 +257,8 @@ class _CallWalk:
         for name, node in self.flow.nodes.items():
             for operand in node.inputs:
                 self.takers[operand].add(name)
-                while True:
-                    self.users[operand].add(name)
-                    if not self.flow.is_view(operand) or not self.flow.nodes[operand].inputs:
-                        break
-                    operand = self.flow.nodes[operand].inputs[0]
+                for each in self.flow.through_views(operand):
+                    self.users[each].add(name)
         for name in graph.outputs:
             self.users[self.flow.base(name)].add("output")
             self.users[name].add("output")
@@ -270,17 +272,13 @@ class _CallWalk:
         if call.is_generated:
             return None
         stems = self.flow.sorted((*call.nodes, *call.named_only))
-        stems = tuple(name for name in stems if not self.flow.is_view(name))
-        same = [
-            name
-            for name in stems
-            if (
-                "triton_kernel" in self.flow.nodes[name].target
-                if call.type == "user_triton"
-                else runs_as(call.kernel, self.flow.nodes[name].target)
-            )
-        ]
-        return next(iter((same or list(stems))[::-1]), None)
+        stems = [name for name in stems if not self.flow.is_view(name)]
+
+        def does_it(name: str) -> bool:
+            target = self.flow.nodes[name].target
+            return "triton_kernel" in target if call.type == "user_triton" else runs_as(call.kernel, target)
+
+        return next(iter((list(filter(does_it, stems)) or stems)[::-1]), None)
 
     def next(self, call: KernelCall, written: KernelCall) -> KernelCall:
         """The next call with its nodes."""

@@ -95,6 +95,7 @@ _SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](
 _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 # With `cpp.enable_kernel_profile` (torch 2.13, codegen/cpp.py and cpp_template_kernel.py).
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
+_PARTITIONS = re.compile(r"\bRunner\(partitions=\[([^\]]*)\]")
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What looks like an op's fallback and launches nothing.
@@ -110,9 +111,7 @@ LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", 
 
 def parse(text: str) -> OutputCode:
     """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why."""
-    kernels: dict[str, Kernel] = {}
-    calls: list[Call] = []
-    memory: dict[str, str] = {}
+    found = OutputCode(kernels={}, calls=(), memory={})
     unread = remedy = None
     try:
         tree = ast.parse(text)
@@ -125,14 +124,14 @@ def parse(text: str) -> OutputCode:
         lines = text.splitlines()
         kernels = {kernel.name: kernel for kernel in _kernels(tree, lines)}
         walk = _Walk(tree, lines, kernels)
-        calls, memory = walk.calls, walk.memory
+        found = OutputCode(kernels=kernels, calls=tuple(walk.calls), memory=walk.memory)
         if not walk.has_entry:
             unread = "the output code has no function `call`: no kernel calls"
             remedy = "it is empty, damaged, or from a torch that writes another form"
     if unread and _CPP_WRAPPER.search(text):
         unread = "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls"
         remedy = "compile with a wrapper in Python: TORCHINDUCTOR_CPP_WRAPPER=0, or torch._inductor.config.cpp_wrapper = False"
-    return OutputCode(kernels=kernels, calls=tuple(calls), memory=memory, unread=unread, remedy=remedy)
+    return dataclasses.replace(found, unread=unread, remedy=remedy)
 
 
 def _ops_in_name(call: Call) -> tuple[str, ...]:
@@ -163,7 +162,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
             handle += f".{number}"  # a position that is another call's number, or a place that runs twice
         taken.add(handle)
         moved = touched(call, kernel) if kernel is not None and call.type in LOOPS else {}
-        reads, writes = _with_bytes(call, kernel, moved, code.memory) if kernel and moved else (call.reads, call.writes)
+        reads, writes = _with_bytes(call, kernel, moved, code.memory)
         # What adds to memory reads it, which the wrapper does not say.
         read, written = (
             total(items)
@@ -221,11 +220,11 @@ def named_calls(
 
 
 def _with_bytes(
-    call: Call, kernel: Kernel, moved: Mapping[tuple[str, bool], int | None], memory: Mapping[str, str]
+    call: Call, kernel: Kernel | None, moved: Mapping[tuple[str, bool], int | None], memory: Mapping[str, str]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
     """Return what a call reads and writes, with the bytes that its kernel's code proves (`touched`)."""
     pointers: dict[str, list[str]] = {}
-    for name, access in zip(kernel.arguments, call.tensors, strict=False):
+    for name, access in zip(kernel.arguments if kernel else (), call.tensors, strict=False):
         if access is not None:
             pointers.setdefault(memory.get(access.buffer, access.buffer), []).append(name)
 
@@ -316,7 +315,8 @@ class _Walk:
         self.lines = lines
         self.kernels = kernels
         self.functions: dict[str, ast.FunctionDef] = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
-        self.partitions = _partitions(tree)
+        found = _PARTITIONS.search("\n".join(lines))
+        self.partitions = _words(found[1]) if found else ()
         self.calls: list[Call] = []
         self.layout: dict[str, BufferAccess] = {}
         self.alias: dict[str, str] = {}
@@ -535,19 +535,17 @@ class _Walk:
                 continue
             direction = directions[position] if position < len(directions) else "in_ptr"
             if direction.startswith(("out_ptr", "in_out")):
-                writes.setdefault(access.buffer, _renamed(access, access.buffer))
+                writes.setdefault(access.buffer, replace(access, deps=()))
             if not direction.startswith("out_ptr"):
-                origin = (
-                    self.alias.get(access.buffer, access.buffer) if direction.startswith("in_out") else access.buffer
-                )
-                reads.setdefault(origin, _renamed(access, origin))
-        for word in call.keywords:
-            access = self.tensor(word.value)
-            if access is not None:
-                side = writes if word.arg == "out" else reads
-                side.setdefault(access.buffer, _renamed(access, access.buffer))
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "copy_" and (to := self.tensor(call.func.value)):
-            writes.setdefault(to.buffer, _renamed(to, to.buffer))
+                before = self.alias.get(access.buffer) if direction.startswith("in_out") else None
+                origin = before or access.buffer
+                reads.setdefault(origin, replace(access, buffer=origin, deps=()))
+        others = [(word.arg == "out", word.value) for word in call.keywords]
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "copy_":
+            others.append((True, call.func.value))
+        for is_written, value in others:
+            if (access := self.tensor(value)) is not None:
+                (writes if is_written else reads).setdefault(access.buffer, replace(access, deps=()))
         return tuple(reads.values()), tuple(writes.values())
 
     def tensor(self, value: ast.expr) -> BufferAccess | None:
@@ -557,7 +555,7 @@ class _Walk:
         if not isinstance(value, ast.Name):
             return None
         if value.id in self.layout:
-            return _renamed(self.layout[value.id], value.id)
+            return replace(self.layout[value.id], buffer=value.id, deps=())
         return BufferAccess(buffer=value.id) if _BUFFER.match(value.id) else None
 
     def access(self, call: ast.Call) -> BufferAccess:
@@ -568,20 +566,6 @@ class _Walk:
         offset = getattr(call.args[3], "value", None) if len(call.args) > 3 else 0
         dtype = base.dtype if base else None
         return BufferAccess(buffer=name, shape=shape, stride=stride, dtype=dtype, deps=strided(shape, stride, offset))
-
-
-def _renamed(access: BufferAccess, name: str) -> BufferAccess:
-    return BufferAccess(buffer=name, shape=access.shape, stride=access.stride, dtype=access.dtype)
-
-
-def _partitions(tree: ast.Module) -> list[str]:
-    """The names in `Runner(partitions=[partition_0, …])`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Runner":
-            for word in node.keywords:
-                if word.arg == "partitions" and isinstance(word.value, ast.List):
-                    return [ast.unparse(item) for item in word.value.elts]
-    return []
 
 
 def _targets(statement: ast.Assign) -> tuple[str, ...]:
