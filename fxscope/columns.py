@@ -168,6 +168,8 @@ class KeptItems(Items[T]):
         return iter(self.at(list(range(self._length))))
 
     def at(self, positions: list[int], fields: Sequence[str] = ()) -> list[T]:
+        if fields:
+            return super().at(positions, fields)
         made = self._made_items
         missing = [position for position in positions if position not in made]
         made.update(zip(missing, super().at(missing), strict=True))
@@ -193,9 +195,9 @@ class ByName(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def make(self, names: Iterable[str]) -> None:
-        """Make the items of these names together, which takes less time than one by one."""
-        self._items.at([self._rows[name] for name in names if name in self._rows])
+    def some(self, names: Iterable[str], fields: Sequence[str]) -> list[Any]:
+        """The items of these names, as far as these fields; see `picked`."""
+        return self._items.at([self._rows[name] for name in names if name in self._rows], fields)
 
 
 def by_name(items: Sequence[Any]) -> Mapping[str, Any]:

@@ -146,6 +146,9 @@ def label_of(ops: Sequence[str]) -> str:
     return "·".join(ops)
 
 
+NODE_FIELDS = ("original_aten", "nature", "source", "outputs", "roof")  # what the facts of a node are made of
+
+
 class Places:
     """Looks up the facts of calls, nodes and ops of one recording; each is made once."""
 
@@ -154,6 +157,7 @@ class Places:
         directions = {graph.direction for graph in recording.graphs}
         self._trains = bool(directions & {"forward", "backward"})
         self._known: dict[Any, PlaceFacts] = {}
+        self.seen: dict[tuple[str, str], Node] = {}  # with `NODE_FIELDS` alone
 
     def of_call(self, call: KernelCall) -> PlaceFacts:
         if call.id not in self._known:
@@ -190,7 +194,7 @@ class Places:
         key = (graph_id, tuple(names))
         if key not in self._known:
             nodes = self._index.nodes.get(graph_id, {})
-            inside = [nodes[name] for name in names if name in nodes]
+            inside = [self.seen.get((graph_id, name)) or nodes[name] for name in names if name in nodes]
             phase = self.phase(graph_id, chain)
             ops = tuple(ops_of(inside)) or tuple(map(op_name, names))
             known = [node for node in inside if node.roof is not None]
@@ -448,7 +452,8 @@ def _first_facts(
     ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, op_rows, fields)}
     for graph, keys in grouped((key for key in first if key[0] == "nodes"), lambda key: key[1]).items():
         if isinstance(nodes := index_of(recording).nodes.get(graph), ByName):
-            nodes.make(name for key in keys for name in key[2])
+            some = nodes.some((name for key in keys for name in key[2]), NODE_FIELDS)
+            places.seen |= {(graph, node.name): node for node in some}
     made: dict[tuple[Any, ...], PlaceFacts] = {}
     for key, row in first.items():
         if key[0] == "call":

@@ -496,12 +496,8 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
 def unknown(recording: Recording) -> list[str]:
     """Return what could not be known, in a few words each."""
     out: list[str] = []
-    ran = [
-        (source, outputs)
-        for graph in recording.graphs
-        for op, source, outputs in rows_of(graph.nodes, "op", "source", "outputs")
-        if op not in ("placeholder", "output", "get_attr")
-    ]
+    edges = {"placeholder", "output", "get_attr"}
+    nodes = [item for graph in recording.graphs for item in rows_of(graph.nodes, "op", "source", "outputs")]
     covered = recording.coverage
     if covered and covered.unattributed:
         out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
@@ -509,9 +505,11 @@ def unknown(recording: Recording) -> list[str]:
         out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:
         out.append("fusion decisions (--compile-log)")
-    elif recording.launches and not any(outputs for _, outputs in ran) and not recording.calls:
+    elif (
+        recording.launches and not any(outputs and op not in edges for op, _, outputs in nodes) and not recording.calls
+    ):
         out.append("missed fusions (record with fxscope run)")
-    if ran and not any(source and source.file for source, _ in ran):
+    if {op for op, _, _ in nodes} - edges and not any(item and item.file and op not in edges for op, item, _ in nodes):
         out.append("source lines")
     if recording.launches and not any(group.modules for group in groups(recording)):
         out.append("modules")

@@ -9,7 +9,9 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
+from collections import Counter
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import Given, KeptItems, Made, column, picked, rows_of, with_columns
@@ -50,7 +52,8 @@ def eager_graph(ops: Sequence[Op], facts: Mapping[int, Any] | None = None, only:
 
 def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int, Any]) -> tuple[Graph, dict[int, str]]:
     """The graph, and which node each op (by position) is."""
-    op_names, sources, external_ids = (column(ops, field) for field in ("name", "source", "external_id"))
+    op_names, sources = column(ops, "name"), column(ops, "source")
+    external_ids = column(ops, "external_id") if facts else ()
     rows = list(tree)
     targets = [op_names[row] for row in rows]
     names = _Names()
@@ -60,7 +63,7 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
     known: dict[int, dict[str, Any]] = {}  # position of a node → what a session says
     for place, (row, target) in enumerate(zip(rows, targets, strict=True)):
         name = node_of[row] = names.new(target)
-        fact = facts.get(external_ids[row])
+        fact = facts.get(external_ids[row]) if facts else None
         if fact is not None and fact.name == target:
             taken = [_source_name(tensor, producer, inputs, names) for tensor in fact.inputs]
             producer[fact.position] = name
@@ -225,13 +228,25 @@ def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, i
     return tree
 
 
-def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -> Sequence[Op]:
+def traced_graph(ops: Sequence[Op]) -> tuple[Graph, Sequence[Op]]:
+    """The graph of the fullest step of a trace, and the ops tied to its nodes."""
+    outside, steps = outside_of_compiled(ops), column(ops, "step")
+    sizes = Counter(steps[position] for position in outside)
+    step = max(sizes, key=lambda index: (sizes[index], -index), default=0)
+    graph, nodes = _graph(ops, op_tree(ops, [position for position in outside if steps[position] == step]), {})
+    return graph, tie(ops, graph, [position for position in outside if steps[position] != step], nodes)
+
+
+def tie(
+    ops: Sequence[Op], graph: Graph, only: Sequence[int] | None = None, known: Mapping[int, str] = MappingProxyType({})
+) -> Sequence[Op]:
     """Say of each op of each step which node of the eager graph it is, by the order of names.
 
     Args:
         ops: of any number of steps.
         graph: the eager graph.
         only: positions of the ops that can be in it, all by default.
+        known: position → node, of those that it was made of.
     """
     wanted = [(name, target) for name, target, op in rows_of(graph.nodes, "name", "target", "op") if op == "dispatch"]
     names = [target for _, target in wanted]
@@ -241,6 +256,8 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
         lambda position: step[position],
     )
     graphs, nodes = column(ops, "graph"), column(ops, "node")
+    for position, node in known.items():
+        graphs[position], nodes[position] = graph.id, node
     for _, positions in sorted(steps.items()):
         positions.sort(key=start.__getitem__)
         for index, place in _align([name[position] for position in positions], names):

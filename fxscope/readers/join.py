@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,19 +96,8 @@ def merged(recording: Recording, artefact: Recording) -> Recording:
 
 def with_eager_graph(recording: Recording) -> Recording:
     """The recording with the op tree of its fullest step as an eager graph, and every step's ops tied to it."""
-    outside = eager_graph.outside_of_compiled(recording.ops)
-    if not outside:
-        return recording
-    steps = column(recording.ops, "step")
-    sizes = Counter(steps[position] for position in outside)
-    step = max(sizes, key=lambda index: (sizes[index], -index))
-    fullest = [position for position in outside if steps[position] == step]
-    graph = eager_graph.eager_graph(recording.ops, only=fullest)
-    if not graph.nodes:
-        return recording
-    return replace(
-        recording, graphs=(graph, *recording.graphs), ops=eager_graph.tie(recording.ops, graph, only=outside)
-    )
+    graph, ops = eager_graph.traced_graph(recording.ops)
+    return replace(recording, graphs=(graph, *recording.graphs), ops=ops) if graph.nodes else recording
 
 
 def check_same_program(recording: Recording, where: str | Path | None) -> None:

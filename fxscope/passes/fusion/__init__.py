@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 def fusion(recording: Recording) -> Recording:
     """Recording → Recording with one `Decision` per way into a kernel call and per neighbouring pair of calls."""
     schedule_of = {schedule.graph: schedule for schedule in recording.schedules}
-    nodes_of = index_of(recording).nodes
     found: list[Decision] = []
     for graph, calls in index_of(recording).calls_of_graph.items():
         schedule = schedule_of.get(graph)
         known = index_of(recording).graphs.get(graph)
         slices = OpSlices(schedule, known, calls) if schedule is not None and known is not None else None
-        found += inside.decisions(calls, schedule, slices, nodes_of.get(graph, {}))
+        found += inside.decisions(calls, schedule, slices, index_of(recording).nodes.get(graph, {}))
         for run in runs(calls):
             found += pairs.decisions(run, schedule, slices, known)
     found += across_breaks(recording)
