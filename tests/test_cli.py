@@ -108,8 +108,6 @@ def test_a_mistake_is_one_line_and_exit_2(saved: Path, tmp_path: Path, arguments
 
 
 _DO_NOTHING = """
-check R --learn --junit j.xml
-check R --learn --json
 check --kinds --junit j.xml
 open t.json --debug-dir d
 open t.json --compile-log l

@@ -18,10 +18,12 @@ PYTHON_PATH = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONP
 def commands(name: str) -> list[str]:
     """Return the lines of a page's code blocks that call fxscope."""
     blocks = re.findall(r"^```\n(.*?)^```", (ROOT / name).read_text(), re.DOTALL | re.MULTILINE)
-    return [line for block in blocks for line in block.splitlines() if line.startswith("fxscope ")]
+    return [line for block in blocks for line in block.splitlines() if line.startswith(("fxscope ", "printf "))]
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    if command.startswith("printf "):
+        return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
     words = [sys.executable, "-m", *shlex.split(command, comments="fxscope why" not in command)]
     environment = {**os.environ, **PYTHON_PATH}
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)

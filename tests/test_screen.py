@@ -55,7 +55,9 @@ def test_a_bare_trace_of_compiled_code_is_not_called_eager(capsys: pytest.Captur
 @pytest.mark.parametrize("verb", ["view", "why", "diff", "check", "redact"])
 def test_every_verb_reads_a_trace_and_chooses_its_steps(verb: str, tmp_path: Path) -> None:
     trace = str(captures.CAPTURES["mlp_eager"] / "trace.json.gz")
-    more = {"diff": [trace], "check": ["--learn"], "redact": ["-o", str(tmp_path / "redacted.fxscope")]}
+    expectations = tmp_path / "expect.toml"
+    expectations.write_text("kernels = 5\n")
+    more = {"diff": [trace], "check": [str(expectations)], "redact": ["-o", str(tmp_path / "redacted.fxscope")]}
     assert cli.main([verb, trace, *more.get(verb, []), "--steps", "0"]) == 0
     for steps in ("97", "0:100000000000"):
         assert cli.main([verb, trace, *more.get(verb, []), "--steps", steps, "--force"]) != 0

@@ -96,7 +96,7 @@ def test_a_custom_op_is_found_by_its_name_with_and_without_namespace() -> None:
 
 
 def test_check_takes_a_sort_and_a_recording_in_front(recording: Recording) -> None:
-    context = Context({"eager": recording, "compiled": recording}, {}, "compiled")
+    context = Context({"eager": recording, "compiled": recording}, "compiled")
     assert context.place("op:gelu") == ("compiled", "op:gelu")
     assert context.place("eager:op:gelu") == ("eager", "op:gelu")
     with pytest.raises(FxscopeError, match="no recording 'eagre'"):

@@ -122,7 +122,7 @@ RECORDING = f"{ROOT}/fxscope/data/h200/mlp_compiled.fxscope"
         (["fleet", str(ROOT / "tests/data/fleet/ddp_even")], 0, "rank"),
         (["redact", RECORDING, "-o", "given.fxscope"], 0, "wrote given.fxscope"),
         (["open", TRACE, "--annotated", "-o", "annotated.json.gz"], 0, "wrote annotated.json.gz"),
-        (["check", RECORDING, "--learn"], 0, "kernels = "),
+        (["check", "--kinds"], 0, "kernels  "),
         (["doctor"], 1, "MISSING  torch"),
         (["run", "program.py"], 2, "this needs torch"),
     ],

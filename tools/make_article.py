@@ -46,26 +46,22 @@ ARTICLE = "https://huggingface.co/blog/torch-mlp-fusion"
 
 def inputs() -> list[str]:
     """Return the inputs of the check, as arguments of `fxscope check`."""
-    return [
-        *(str(DATA / "h200" / name) for name in FOLDERS),
-        str(DATA / "checks" / "linear_live.fxscope"),
-        str(DATA / "sweep" / "sweep.json"),
-    ]
+    return [*(str(DATA / "h200" / name) for name in FOLDERS), str(DATA / "checks" / "linear_live.fxscope")]
 
 
 def pages() -> dict[Path, str]:
     """Return path → what should be in it."""
-    recordings, swept = common.named(inputs())
+    recordings = common.named(inputs())
     data = check.parse(CLAIMS.read_text(encoding="utf-8"), CLAIMS.name)
-    report = check.check(recordings, data, where=CLAIMS.name, sweeps=swept)
-    sweep = swept["sweep"]
+    report = check.check(recordings, data, where=CLAIMS.name)
+    sweep = common.read_sweep(DATA / "sweep" / "sweep.json")
     parts = [
         "<!-- Written by tools/make_article.py. Change that, the claims or the captures, and run it again. -->",
         "",
         "# The article's claims, checked on an H200",
         "",
         f"[*Profiling in PyTorch (Part 2): From nn.Linear to a Fused MLP*]({ARTICLE}) measures on an A100. "
-        "Its claims, and those of second-hand reports about it, are expectations in "
+        "Its claims about one program are expectations in "
         f"`examples/claims/torch_mlp_fusion.toml`, checked here on an {recordings['mlp_eager'].environment.device}. "
         "The model is a GeGLU MLP, [64, 128, 768] in bfloat16, hidden 3072.",
         "",
@@ -74,7 +70,7 @@ def pages() -> dict[Path, str]:
         "```",
         "fxscope check tests/data/h200/{linear_eager,linear_compiled,mlp_eager,mlp_compiled,mlp_liger,"
         "mlp_max_autotune,mlp_dynamic} \\",
-        "    tests/data/checks/linear_live.fxscope tests/data/sweep/sweep.json examples/claims/torch_mlp_fusion.toml",
+        "    tests/data/checks/linear_live.fxscope examples/claims/torch_mlp_fusion.toml",
         "```",
         "",
         "## What does not hold here, and why",

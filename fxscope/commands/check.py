@@ -37,15 +37,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="recordings, traces, folders with a trace, sweeps (NAME=FILE names one); the last is the .toml file",
+        help="recordings, traces, folders with a trace (NAME=FILE names one); the last is the .toml file",
     )
-    parser.add_argument("--learn", action="store_true", help="write what the recording does as expectations (TOML)")
     parser.add_argument("--kinds", action="store_true", help="list the kinds of expectations")
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
     common.add_trace_options(parser)
-    common.add_text_options(
-        parser, "write to FILE: .txt .md .json .xml .sarif (.toml with --learn)", (*SUFFIXES.values(), "github")
-    )
+    common.add_text_options(parser, "write to FILE: .txt .md .json .xml .sarif", (*SUFFIXES.values(), "github"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,14 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
     from fxscope.analysis import check
     from fxscope.errors import FxscopeError
+    from fxscope.model import replace
     from fxscope.render import findings, reports
 
     if arguments.kinds:
-        common.refuse(arguments, "--kinds prints a list", "learn", "junit", "output", "format")
+        common.refuse(arguments, "--kinds prints a list", "junit", "output", "format")
         print(check.help_of_kinds())
         return 0
-    if arguments.learn:
-        return learn(arguments)
     expectations = [name for name in arguments.files if name.endswith(".toml")]
     others = [name for name in arguments.files if not name.endswith(".toml")]
     if len(expectations) != 1 or not others:
@@ -69,13 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.junit:
         store.check_free(arguments.junit, force=arguments.force)
     data = check.parse(common.read_text(expectations[0]), expectations[0])
-    check.entries(data, expectations[0])  # a typo is told before the recordings are read
-    recordings, sweeps = common.named(others, arguments)
-    report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
+    check.entries(data, expectations[0])  # a typo is an error before the recordings are read
+    report = check.check(common.named(others, arguments), data, where=expectations[0])
+    failed_first = tuple(sorted(report.outcomes, key=lambda item: item.status == "met"))
     show: dict[str, Callable[[CheckReport], str]] = {
         "terminal": lambda report: findings.check_text(report, width=common.width()),
         "md": findings.check_markdown,
-        "json": lambda item: failed_first(item).to_json() + "\n",
+        "json": lambda item: replace(item, outcomes=failed_first).to_json() + "\n",
         "junit": reports.junit,
         "github": lambda item: reports.github(item, where=expectations[0]),
         "sarif": lambda item: reports.sarif(item, where=expectations[0]),
@@ -85,25 +81,3 @@ def run(arguments: argparse.Namespace) -> int:
         store.write(arguments.junit, reports.junit(report), force=arguments.force)
         print(f"wrote {arguments.junit}", file=sys.stderr)
     return 0 if report.passed else 1
-
-
-def failed_first(report: CheckReport) -> CheckReport:
-    from fxscope.model import replace
-
-    return replace(report, outcomes=tuple(sorted(report.outcomes, key=lambda item: item.status == "met")))
-
-
-def learn(arguments: argparse.Namespace) -> int:
-    """Write what one recording does as expectations."""
-    from fxscope.analysis.check.learn import learn as expectations_of
-    from fxscope.errors import FxscopeError
-
-    common.refuse(arguments, "--learn checks nothing, and writes TOML", "junit", "format")
-    if len(arguments.files) != 1:
-        raise FxscopeError("--learn takes one recording.")
-    recordings, _ = common.named(arguments.files, arguments)
-    if not recordings:
-        raise FxscopeError(f"{arguments.files[0]} is a sweep: --learn takes a recording.")
-    text = expectations_of(next(iter(recordings.values())))
-    common.write_text(text, arguments.output, arguments)
-    return 0

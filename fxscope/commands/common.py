@@ -316,24 +316,18 @@ def stem(path: Path) -> str:
     return path.name.split(".")[0] or path.name
 
 
-def named(
-    files: list[str], arguments: argparse.Namespace | None = None
-) -> tuple[dict[str, Recording], dict[str, Sweep]]:
-    """Recordings and sweeps by name: "eager=path" names one, else the file's name does. Raises FxscopeError."""
+def named(files: list[str], arguments: argparse.Namespace | None = None) -> dict[str, Recording]:
+    """Recordings by name: "eager=path" names one, else the file's name does. Raises FxscopeError."""
     recordings: dict[str, Recording] = {}
-    sweeps: dict[str, Sweep] = {}
     for argument in files:
         name, equals, path = argument.partition("=")
         if not equals or "/" in name:
             name, path = "", argument
         name = name or stem(Path(path))
-        if name in recordings or name in sweeps:
+        if name in recordings:
             raise FxscopeError(f"two recordings are called {name!r}: name them, as in before={path}.")
-        if has_schema(Path(path), "fxscope-sweep/"):
-            sweeps[name] = read_sweep(Path(path))
-        else:
-            recordings[name] = read(path, arguments)
-    return recordings, sweeps
+        recordings[name] = read(path, arguments)
+    return recordings
 
 
 def read_sweep(path: Path) -> Sweep:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
@@ -121,8 +121,8 @@ def record_both(
 
 def confront(question: Question, answer: Any, recordings: dict[str, Recording]) -> Outcome:
     """Hold one guess against its recording; an op that does not occur is a wrong guess, and the nearest is named."""
-    from fxscope.analysis.check import check
-    from fxscope.analysis.check.context import Answer
+    from fxscope.analysis.check import check, words
+    from fxscope.analysis.findings import Outcome
     from fxscope.errors import PassError
     from fxscope.model import replace
 
@@ -130,7 +130,12 @@ def confront(question: Question, answer: Any, recordings: dict[str, Recording]) 
     try:
         outcome = check(recordings, {"expect": [item]}).outcomes[0]
     except PassError as error:
-        message = str(error).split(f"{question.kind}: ", 1)[-1]
-        text = ", ".join(cast("list[str]", answer)) if isinstance(answer, list) else str(answer)
-        return Answer("not_met", text, message).outcome(question.kind, question.about, claim=question.text)
+        return Outcome(
+            claim=question.text,
+            kind=question.kind,
+            subject=question.about,
+            status="not_met",
+            expected=words(answer),
+            found=str(error).split(f"{question.kind}: ", 1)[-1],
+        )
     return replace(outcome, found=f"right: {outcome.found}") if outcome.status == "met" else outcome

@@ -7,8 +7,6 @@ import torch
 from torch import nn
 
 import fxscope
-from fxscope.analysis import check
-from fxscope.analysis.check import learn
 from fxscope.assertions import Recorded
 from fxscope.model import replace
 from fxscope.passes import attribute
@@ -143,11 +141,7 @@ def test_what_a_library_op_calls_for_itself_is_a_part_of_it() -> None:
     assert [launch.name for launch in recording.launches if launch.step == 0] == ["aten::addmm"]
     copy = next(node for node in recording.graph("eager").nodes if node.target == "aten::copy_")
     assert copy.kind == "host" and copy.reason == "a part of addmm, which is one kernel of the CPU"
-    learned = learn.learn(recording)
-    assert "kernels = 1\n" in learned and 'kernel_counts = { "aten::addmm" = 1 }' in learned
-    assert "aten::copy_" not in learned and "aten::expand" not in learned and '"aten::t"' in learned
-    Recorded(recording).assert_kernels(1)
-    assert check.check({"it": recording}, check.parse(learned, "learned")).passed
+    Recorded(recording).check(kernels=1, kernel_counts={"aten::addmm": 1}, launches_none=["aten::t"])
 
 
 def test_an_op_under_a_transform_has_the_shapes_of_what_ran() -> None:

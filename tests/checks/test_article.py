@@ -17,33 +17,24 @@ from fxscope.commands import common  # noqa: E402
 
 # The claims of the article, of second-hand reports and of nobody in particular that an H200 refutes.
 REFUTED = (
-    "Input that violates the strides",
     "Nothing else runs on the GPU",
     "A GEMM asks for the occupancy",
     "gate and up take a tile of 128x128",
     "down takes a tile of 128x256",
-    "If two runs show the same kernel name",
     "The three Linears are merged",
     "Inductor's kernel is faster than Liger's",
-    "A new batch size makes Inductor",
-    "Measured around a single call",
-    "Fusion saves 60 to 70 % of the launches",
-    "Fusion saves 60 to 70 % of the CPU",
-    "Compiling saves 20 to 30 % of the wall time at batch 64",
-    "Compiling saves 20 to 30 % of the wall time at batch 512",
-    "At 1024x4096x1024",
 )
 
 
 @pytest.fixture(scope="module")
 def report():
-    recordings, sweeps = common.named(make_article.inputs())
+    recordings = common.named(make_article.inputs())
     data = check.parse(make_article.CLAIMS.read_text(), make_article.CLAIMS.name)
-    return check.check(recordings, data, sweeps=sweeps)
+    return check.check(recordings, data)
 
 
 def test_about_thirty_claims_and_more(report) -> None:
-    assert len({outcome.claim for outcome in report.outcomes}) >= 45
+    assert len({outcome.claim for outcome in report.outcomes}) >= 35
 
 
 def test_every_claim_can_be_told(report) -> None:

@@ -9,11 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from fxscope.analysis import check
-from fxscope.analysis.check import learn, quantity
-from fxscope.analysis.findings import Sweep, SweepPoint
+from fxscope.analysis.check import quantity
 from fxscope.cli import main
 from fxscope.errors import PassError
-from fxscope.model import Recording
 from fxscope.render import findings, reports
 from tests import build
 
@@ -22,24 +20,6 @@ RECORDINGS = {
     "compiled": build.gelu_mul_compiled(),
     "again": build.gelu_mul_recompiled(),
 }
-SWEEPS = {
-    "sweep": Sweep(
-        vary="batch",
-        points=[
-            SweepPoint(vary={"batch": 1}, setup="eager", wall_us=(80.0, 81.0, 82.0), peak_bytes=100, num_kernels=5),
-            SweepPoint(
-                vary={"batch": 1}, setup="compiled", wall_us=(118.0, 119.0, 117.0), peak_bytes=80, num_kernels=4
-            ),
-        ],
-        experiments={
-            "shapes": {"graphs": [1, 2, 2]},
-            "thrown": None,
-            "times": [1.0, 1.1, 0.9],
-            "slow": [2.0, 2.1, 1.9],
-        },
-    )
-}
-
 # kind → (where, value that is met, value that is not)
 BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "kernels": ("eager", 3, 4),
@@ -92,23 +72,13 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "share_of_roof": ("compiled", {"triton_poi*": ">= 0.6"}, ">= 0.8"),
     "max_bytes": ("compiled", "2 kB", 1000),
     "peak_memory": ("eager", "~ 2 MB", "<= 1 MB"),
-    "sweep": (
-        "",
-        {"in": "sweep", "setup": "compiled", "against": "eager", "metric": "wall_us", "at": 1, "is": "> 1.2"},
-        {"in": "sweep", "setup": "compiled", "metric": "num_kernels", "at": 1, "is": 5},
-    ),
-    "measured": (
-        "",
-        {"in": "sweep", "path": "experiments.shapes.graphs", "is": [1, 2, 2]},
-        {"in": "sweep", "path": "experiments.slow", "to": "experiments.times", "is": "< 1"},
-    ),
 }
 TOLD_BY_A_LAUNCH = {"shared_bytes": (1024, 1024, 2048), "occupancy": (0.75, "0.7..0.8", "> 0.9")}
 
 
 def outcome(kind: str, value: object, where: str = "", recordings=RECORDINGS):
     item = {kind: value, **({"in": where} if where else {})}
-    return check.check(recordings, {"expect": [item]}, sweeps=SWEEPS).outcomes[0]
+    return check.check(recordings, {"expect": [item]}).outcomes[0]
 
 
 def test_every_kind_is_tested_both_ways() -> None:
@@ -194,17 +164,6 @@ def test_every_occurrence_of_the_rarest_op_counts() -> None:
         ('[[expect]]\nbetween = { pair = ["mm", "gelu"], verdit = "fused" }\nin = "compiled"', ["'verdit'", "verdict"]),
         ('[[expect]]\nbetween = { pair = ["mm", "gelu"], verdict = "fuzed" }\nin = "compiled"', ["'fuzed'", "fused"]),
         ('[[expect]]\nsame_kernel = ["eagr:mm", "compiled:mm"]', ["no recording 'eagr'", "eager"]),
-        (
-            '[[expect]]\nsweep = { in = "swep", setup = "eager", metric = "wall_us", at = 1, is = 1 }',
-            ["'swep'", "sweep"],
-        ),
-        (
-            '[[expect]]\nsweep = { in = "sweep", setup = "eagre", metric = "wall_us", at = 1, is = 1 }',
-            ["'eagre'", "eager"],
-        ),
-        ('[[expect]]\nsweep = { in = "sweep", setup = "eager", metric = "wal_us", at = 1, is = 1 }', ["wall_us"]),
-        ('[[expect]]\nsweep = { in = "sweep", setup = "eager", metric = "wall_us", at = 3, is = 1 }', ["It has 1"]),
-        ('[[expect]]\nmeasured = { in = "sweep", path = "experiments.shaps", is = 1 }', ["'shaps'", "shapes"]),
         ('kernels = "four"', ["'four' is not an expected number"]),
         ("kernels = true", ["not a number"]),
         ("kernels = [5, 3]", ["empty range"]),
@@ -218,7 +177,7 @@ def test_every_occurrence_of_the_rarest_op_counts() -> None:
 )
 def test_a_mistake_is_an_error_that_names_the_nearest(text: str, words: list[str]) -> None:
     with pytest.raises(PassError) as caught:
-        check.check(RECORDINGS, check.parse(text, "x.toml"), where="x.toml", sweeps=SWEEPS)
+        check.check(RECORDINGS, check.parse(text, "x.toml"), where="x.toml")
     for word in words:
         assert word in str(caught.value)
 
@@ -257,32 +216,6 @@ NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 def test_what_no_number_can_be_is_not_expected(value: object) -> None:
     with pytest.raises(PassError, match="is not a number that anything can be"):
         quantity.parse(value)
-
-
-@pytest.mark.parametrize("recording", RECORDINGS.values(), ids=RECORDINGS)
-def test_what_is_learned_holds(recording) -> None:
-    text = learn.learn(recording)
-    report = check.check({"it": recording}, check.parse(text, "learned"))
-    assert report.passed, findings.check_text(report)
-    assert len(report.outcomes) >= 3
-
-
-@pytest.mark.parametrize("kernel", ["cpp_fused_gelu_mul_0", "kernel"])
-def test_what_is_learned_holds_where_a_process_numbers_its_graphs_otherwise(kernel: str) -> None:
-    first, second = (
-        Recording(steps=build.steps(1), launches=(build.launch(0, f"graph_{graph}_{kernel}", category="cpu_kernel"),))
-        for graph in (0, 7)
-    )
-    text = learn.learn(first)
-    assert f'"graph_*_{kernel}" = 1' in text
-    report = check.check({"it": second}, check.parse(text, "learned"))
-    assert report.passed, report.outcomes
-
-
-def test_what_is_learned_notices_a_change() -> None:
-    text = learn.learn(build.gelu_mul_compiled())
-    report = check.check({"it": build.gelu_mul_eager()}, {"kernels": check.parse(text, "learned")["kernels"]})
-    assert not report.passed
 
 
 def test_the_reports(tmp_path: Path) -> None:
@@ -331,7 +264,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     expectations.write_text("kernel = 3\n")
     assert main(["check", *files]) == 2
     assert "Did you mean kernels" in capsys.readouterr().err
-    assert main(["check", str(tmp_path / "eager.fxscope"), "--learn", "-o", str(tmp_path / "learned.toml")]) == 0
-    assert main(["check", str(tmp_path / "eager.fxscope"), str(tmp_path / "learned.toml")]) == 0
     assert main(["check", str(expectations)]) == 2
-    assert main(["check", str(tmp_path / "none.fxscope"), str(tmp_path / "learned.toml")]) == 2
+    assert main(["check", str(tmp_path / "none.fxscope"), str(expectations)]) == 2

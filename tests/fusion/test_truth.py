@@ -6,9 +6,7 @@ import pytest
 import torch
 
 import fxscope
-from fxscope.analysis.check import check, parse
-from fxscope.analysis.check.learn import learn
-from fxscope.model import Recording, replace
+from fxscope.model import Recording
 from fxscope.op_names import op_name
 
 
@@ -51,12 +49,3 @@ def test_an_integer_product_has_no_template_on_a_cpu(compiled: Recording, inputs
     assert {item.hint for item in compiled.decisions if item.a_call == call.id} == {None}
     eager = fxscope.record(program, *inputs, steps=1, warmup=0)
     assert not any("max-autotune" in (item.hint or "") for item in eager.decisions)
-
-
-def test_what_is_learned_holds_in_another_process(compiled: Recording) -> None:
-    """Where the same graph has another number."""
-    named = [launch for launch in compiled.launches if launch.name.startswith("graph_")]
-    assert named
-    launches = tuple(replace(item, name=item.name.replace("graph_", "graph_1")) for item in compiled.launches)
-    outcomes = check({"it": replace(compiled, launches=launches)}, parse(learn(compiled), "it.toml")).outcomes
-    assert {item.status for item in outcomes} == {"met"}

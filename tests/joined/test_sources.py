@@ -13,8 +13,6 @@ import pytest
 
 import fxscope
 from fxscope.analysis import select
-from fxscope.analysis.check import check, parse
-from fxscope.analysis.check.learn import learn
 from fxscope.analysis.why import why
 from fxscope.errors import FxscopeError
 from fxscope.model import Recording
@@ -58,15 +56,6 @@ def test_an_op_is_found_in_the_same_calls(name: str) -> None:
     asked = sorted(ops(debug) | ops(log))
     assert asked
     assert {op: where(debug, f"op:{op}") for op in asked} == {op: where(log, f"op:{op}") for op in asked}
-
-
-@pytest.mark.parametrize("name", BOTH)
-def test_what_is_learned_from_the_one_holds_in_the_other(name: str) -> None:
-    for one, other in (sources(name), reversed(sources(name))):
-        outcomes = check({"it": other}, parse(learn(one), "learned")).outcomes
-        assert outcomes and not [outcome for outcome in outcomes if outcome.status == "not_met"]
-        # A folder and a log each hold what the other does not: the scheduler's sizes, and Dynamo's graph breaks.
-        assert {item.kind for item in outcomes if item.status != "met"} <= {"max_bytes", "graph_breaks"}
 
 
 def test_gelu_is_known_from_a_debug_folder_alone() -> None:

@@ -572,8 +572,7 @@ view o.fxscope
 code o.fxscope
 diff o.fxscope o.json
 redact o.fxscope -o r.fxscope
-check o.fxscope --learn -o e.toml
-check o.fxscope e.toml
+check o.fxscope RULES
 fleet FLEET
 kernel triton_poi_fused_add_0
 dispatch aten::linear
@@ -587,6 +586,8 @@ def test_python_without_docstrings_and_assertions_or_with_warnings_as_errors(
     options: list[str], tmp_path: Path
 ) -> None:
     places = {"TRACE": str(DATA / "h200" / "plans" / "geglu" / "real"), "FLEET": str(DATA / "fleet" / "ddp_even")}
+    places["RULES"] = str(tmp_path / "rules.toml")
+    (tmp_path / "rules.toml").write_text('kernels = ">= 1"\nfused = ["gelu", "mul"]\n')
     lines = re.sub("[A-Z]{5}", lambda name: places[name[0]], VERBS).splitlines()
     (tmp_path / "script.py").write_text(
         "import torch\ntorch.compile(lambda x: x.sin() + 1, backend='eager')(torch.ones(8))\n"

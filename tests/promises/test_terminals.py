@@ -53,6 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     points = [{"vary": {HOSTILE: n}, "setup": HOSTILE, "wall_us": [1.0, 2.0], "problem": HOSTILE} for n in (1, 2)]
     sweep = {"schema": SWEEP_SCHEMA, "title": HOSTILE, "vary": HOSTILE, "notes": [HOSTILE], "points": points}
     (folder / "sweep.json").write_text(json.dumps(sweep))
+    (folder / "e.toml").write_text('kernels = ">= 1"\n')
     (folder / f"{HOSTILE[:20].replace('/', '')}.py").write_text(f"raise ValueError({HOSTILE!r})\n")
     return folder
 
@@ -61,7 +62,7 @@ WITH_A_FILE = [
     "view a.fxscope", "view a.fxscope --format md", "view a.fxscope --json", "view a.fxscope --format dot",
     "view a.fxscope --format svg", "why a.fxscope", "why a.fxscope --json", "why a.fxscope gelu mul", "code a.fxscope",
     "code a.fxscope --json", "why a.fxscope", "why a.fxscope triton", "why a.fxscope --json",
-    "diff a.fxscope b.fxscope", "diff a.fxscope b.fxscope --json", "check a.fxscope --learn", "fleet job", "fleet job --json",
+    "diff a.fxscope b.fxscope", "diff a.fxscope b.fxscope --json", "check a.fxscope e.toml", "fleet job", "fleet job --json",
     "fleet job --format md", "view job/rank0.json", "view job/rank0.json --json", "view job/rank0.json --tables",
     "view job/rank0.json --format md", "sweep --from sweep.json", "sweep --from sweep.json --json",
     "redact a.fxscope -o r.json",

@@ -6,69 +6,21 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.analysis import select
-from fxscope.analysis.check import counts, fusion, kernels, times
-from fxscope.analysis.check.context import Answer, Context, NotRecorded, all_of, met, unknown
+from fxscope.analysis.check import quantity
+from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table
+from fxscope.analysis.check.kernels import is_as_expected
+from fxscope.analysis.check.kinds import ACROSS, KINDS, help_of_kinds
 from fxscope.analysis.findings import CheckReport, Outcome
 from fxscope.errors import FOREIGN, PassError
+from fxscope.model import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from fxscope.analysis.check.context import Kind
-    from fxscope.analysis.findings import Sweep
+    from fxscope.analysis.findings import Status
     from fxscope.model import Recording
 
-# What can be expected. The docstring of each is its help; `fxscope check --kinds` prints them.
-KINDS: dict[str, Kind] = {
-    "kernels": counts.kernels,
-    "memsets": counts.of_categories("memsets", "gpu_memset"),
-    "copies": counts.of_categories("copies", "gpu_memcpy"),
-    "device_events": counts.of_categories("device events"),
-    "gemms": counts.gemms,
-    "kernel_calls": counts.kernel_calls,
-    "kernel_counts": counts.kernel_counts,
-    "ops": counts.ops,
-    "has_ops": counts.has_ops,
-    "no_ops": counts.no_ops,
-    "launches": counts.launches,
-    "launches_none": counts.launches_none,
-    "graphs": counts.compiled("graphs"),
-    "graph_breaks": counts.compiled("graph_breaks"),
-    "recompiles": counts.compiled("recompiles"),
-    "fused": fusion.fused,
-    "not_fused": fusion.not_fused,
-    "between": fusion.between,
-    "same_kernel": kernels.same_kernel,
-    "different_kernel": kernels.different_kernel,
-    "same_launch": kernels.same_launch,
-    "decoded": kernels.decoded,
-    "runtime": kernels.runtime,
-    "config": kernels.config,
-    "registers": kernels.per_kernel("registers", "registers per thread"),
-    "shared_bytes": kernels.per_kernel("shared_bytes", "bytes of shared memory"),
-    "num_warps": kernels.per_kernel("num_warps", "warps"),
-    "num_stages": kernels.per_kernel("num_stages", "stages"),
-    "call_bytes": kernels.per_kernel("bytes", "bytes read and written"),
-    "occupancy": kernels.per_kernel("occupancy", "occupancy"),
-    "shapes": kernels.tensors("shapes", "shapes"),
-    "strides": kernels.tensors("strides", "strides"),
-    "flops": kernels.flops,
-    "shares_storage": kernels.shares_storage,
-    "time_us": times.time_us,
-    "device_us": times.device_us,
-    "faster": times.faster,
-    "no_slower": times.no_slower,
-    "ratio": times.ratio,
-    "share_of_roof": times.share_of_roof,
-    "max_bytes": times.max_bytes,
-    "peak_memory": times.peak_memory,
-    "sweep": times.sweep,
-    "measured": times.measured,
-}
-# Kinds that name their own recordings or sweeps, so that they are held once and not against each recording.
-ACROSS = frozenset(
-    {"same_kernel", "different_kernel", "same_launch", "faster", "no_slower", "ratio", "sweep", "measured"}
-)
+__all__ = ["KINDS", "check", "entries", "help_of_kinds", "parse", "words"]
 _SAID = ("claim", "in", "note")
 _TOP = ("title", "expect")
 
@@ -122,11 +74,7 @@ def claim_of(item: Mapping[str, Any]) -> str:
 
 
 def check(
-    recordings: Mapping[str, Recording],
-    data: Mapping[str, Any],
-    *,
-    where: str = "the expectations",
-    sweeps: Mapping[str, Sweep] | None = None,
+    recordings: Mapping[str, Recording], data: Mapping[str, Any], *, where: str = "the expectations"
 ) -> CheckReport:
     """Hold every expectation against its recordings, in the file's order.
 
@@ -136,33 +84,65 @@ def check(
     outcomes: list[Outcome] = []
     for number, item in enumerate(entries(data, where), start=1):
         chosen = chosen_recordings(item, recordings, where)
-        for kind, value in item.items():
-            if kind not in KINDS:
-                continue
-            for name in chosen[:1] if kind in ACROSS else chosen:
-                context = Context(recordings, sweeps or {}, name)
+        for name in [key for key in item if key in KINDS]:
+            for here in chosen[:1] if name in ACROSS else chosen:
                 try:
-                    verdict = answer(kind, context, value)
-                except PassError as error:
-                    raise PassError(f"{where}: expectation {number}{claim_of(item)}, {kind}: {error}") from None
-                except FOREIGN as error:
-                    raise PassError(
-                        f"{where}: expectation {number}{claim_of(item)}, {kind}: {value!r:.80} is not a valid value ({error})."
-                    ) from error
-                subject = name if kind not in ACROSS or "in" in item else "all"
-                outcomes.append(verdict.outcome(kind, subject, claim=item.get("claim"), note=item.get("note")))
+                    outcome = hold(name, Context(recordings, here), item[name])
+                except (PassError, *FOREIGN) as error:
+                    why = (
+                        error if isinstance(error, PassError) else f"{item[name]!r:.80} is not a valid value ({error})."
+                    )
+                    raise PassError(f"{where}: expectation {number}{claim_of(item)}, {name}: {why}") from None
+                subject = here if name not in ACROSS or "in" in item else "all"
+                claim = item.get("claim") or outcome.claim
+                outcomes.append(replace(outcome, subject=subject, claim=claim, note=item.get("note")))
     return CheckReport(title=data.get("title"), outcomes=tuple(outcomes))
 
 
-def answer(kind: str, context: Context, value: object) -> Answer:
-    """Return what comes of one expectation: an answer, or the rows that make one."""
+def hold(name: str, context: Context, value: object) -> Outcome:
+    """Hold one expectation against its recording; of several parts that are not met, only those are shown."""
+    status: Status = "cannot_tell"
     try:
-        found = KINDS[kind](context, value)
-        return found if isinstance(found, Answer) else all_of(found)
+        rows = list(rows_of(name, context, value))
     except NotRecorded as error:
-        return unknown(words(value), str(error))
+        expected, found, reason = error.expected or words(value), error.found, str(error)
     except select.UnknownNameError as error:  # not a typo: another recording has it
-        return met(False, words(value), str(error))
+        status, expected, found, reason = "not_met", words(value), str(error), None
+    else:
+        wrong = [row for row in rows if not row.holds]
+        status = "not_met" if wrong else "met"
+        parts = [list(dict.fromkeys(part for row in wrong or rows if (part := row[at]))) for at in (1, 2, 3)]
+        expected, found, reason = ("; ".join(map(str, part)) for part in parts)
+        reason = reason if wrong and reason else None
+    return Outcome(
+        claim=f"{name} {expected}",
+        kind=name,
+        subject=context.here,
+        status=status,
+        expected=expected,
+        found=found,
+        reason=reason,
+    )
+
+
+def rows_of(name: str, context: Context, value: object) -> Iterator[Row]:
+    """Yield the parts of an expectation: each fact of each place."""
+    kind = KINDS[name]
+    if kind.takes == "own":
+        yield from kind.read(context, value)
+        return
+    if kind.takes == "names":
+        wanted = dict.fromkeys(a_list(value, name), kind.of_each)
+    elif kind.takes == "number" or (kind.takes == "number or table" and not isinstance(value, dict)):
+        wanted = {"" if kind.takes == "number" else "*": value}
+    else:
+        wanted = a_table(value, name, kind.example)
+    for place, expected in wanted.items():
+        for fact, shown, *reason in kind.read(context, place):
+            is_number = isinstance(fact, (int, float)) and not isinstance(fact, bool)
+            text = quantity.parse(expected).text if is_number else words(expected)
+            text = kind.expected.format(place=place, wanted=text).strip()
+            yield Row(is_as_expected(fact, expected), text, shown, *reason)
 
 
 def words(value: object) -> str:
@@ -186,30 +166,3 @@ def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recordin
                 f"{where}: there is no recording {name!r}{claim_of(item)}. {select.nearest(name, recordings)}"
             )
     return listed
-
-
-def help_of_kinds() -> str:
-    """Every kind with its first line of help."""
-    lines: list[str] = []
-    for name, function in KINDS.items():
-        text = (function.__doc__ or _HELP.get(name) or "").strip().splitlines()
-        lines.append(f"{name:17} {text[0] if text else _HELP[name]}")
-    return "\n".join(lines)
-
-
-_HELP = {
-    "memsets": "Memsets per step.",
-    "copies": "Copies per step.",
-    "device_events": "Kernels, memsets and copies per step.",
-    "graphs": "Graphs that Dynamo compiled.",
-    "graph_breaks": "Graphs that ended in a break.",
-    "recompiles": "Frames compiled again, with the guard that failed.",
-    "shapes": 'Shapes of an op\'s inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`.',
-    "strides": "Strides of an op's inputs, in the same form.",
-    "registers": 'Registers per thread: a number for every kernel, or `{ "nvjet*" = 168 }`.',
-    "shared_bytes": "Bytes of shared memory per block.",
-    "call_bytes": 'Bytes that a kernel call reads and writes: `call_bytes = { "triton_poi*" = "< 152 MB" }`.',
-    "num_warps": "Warps per block.",
-    "num_stages": "Pipeline stages.",
-    "occupancy": "Occupancy that the profiler estimates, 0 to 1.",
-}

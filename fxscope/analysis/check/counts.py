@@ -1,4 +1,4 @@
-"""Expectations that count: kernels, memsets, GEMMs, ops, graphs; and what occurs or does not."""
+"""Numbers of kernels, ops and graphs in a step, each with its words."""
 
 from __future__ import annotations
 
@@ -6,95 +6,90 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
-from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Answer, Context, NotRecorded, a_list, each_place, each_step, listed, met
+from fxscope.analysis.check.context import Context, NotRecorded, listed
 from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
 from fxscope.index import index_of
-from fxscope.model import KERNELS
 from fxscope.op_names import is_called
 from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from fxscope.analysis.check.context import Found, Kind, Row
-    from fxscope.model import Recording
+    from fxscope.model import Compile, Recording
 
-
-@each_step("kernels")
-def kernels(recording: Recording) -> Sequence[int]:
-    """Kernels per step, without memsets and copies; planned kernel calls where nothing ran."""
-    if recording.launches:
-        return index_of(recording).counts(*KERNELS)
-    if recording.calls:
-        return [len(recording.calls)]
-    raise NotRecorded("nothing ran and nothing was compiled in this recording")
+    Found = tuple[float, str]  # a number, and what is shown of it
+    Reason = tuple[float, str, str | None]  # and why it is so
 
 
-def of_categories(noun: str, *categories: str) -> Kind:
-    """The expectation that counts device events of some categories, of all where none is named."""
+def events(noun: str, *categories: str) -> Callable[[Context, str], Iterator[Found]]:
+    """Count device events of some categories in each step, of all where none is named; planned kernels where nothing ran."""
 
-    @each_step(noun)
-    def count(recording: Recording) -> Sequence[int]:
-        if not recording.launches:
+    def read(context: Context, _: str) -> Iterator[Found]:
+        recording = context.recording
+        if recording.launches:
+            counts = index_of(recording).counts(*categories)
+        elif "kernel" in categories and recording.calls:
+            counts = [len(recording.calls)]
+        else:
             raise NotRecorded("the recording has no device events")
-        return index_of(recording).counts(*categories)
+        yield from ((count, counted(count, noun)) for count in dict.fromkeys(counts))
 
-    return count
+    return read
 
 
-def gemms(context: Context, value: object) -> Answer:
-    """GEMMs among the kernels of a step."""
-    expected = quantity.parse(value)
-    units = [u for u in select.units(context.recording) if u.is_kernel]
+def gemms(context: Context, _: str) -> Iterator[Found]:
+    units = [unit for unit in select.units(context.recording) if unit.is_kernel]
     if not units:
         raise NotRecorded("nothing ran and nothing was compiled in this recording")
     found = [unit.kernel for unit in units if is_gemm(unit)]
-    return met(expected.holds(len(found)), expected.text, f"{counted(len(found), 'GEMM')}: {listed(found)}")
+    yield len(found), f"{counted(len(found), 'GEMM')}: {listed(found)}"
 
 
-@each_step("kernel calls")
-def kernel_calls(recording: Recording) -> Sequence[int]:
-    """Kernel calls in the generated wrappers."""
+def kernel_calls(context: Context, _: str) -> Iterator[Found]:
+    recording = context.recording
     if not recording.calls and not recording.compiles:
         raise NotRecorded("nothing was compiled in this recording")
-    return [len(recording.calls)]
+    yield len(recording.calls), counted(len(recording.calls), "kernel call")
 
 
-def compiled(what: str) -> Kind:
-    """The expectation about what Dynamo did: graphs, graph breaks, recompiles."""
-
-    def count(context: Context, value: object) -> Answer:
-        expected, compiles = quantity.parse(value), context.recording.compiles
-        if not compiles:
-            raise NotRecorded("no compile was recorded: an eager run, or files without a compile log")
-        if what != "graphs" and not tells_of_dynamo(context.recording):
-            raise NotRecorded("a debug folder does not contain it: give the compile log (TORCH_TRACE=FOLDER)")
-        reasons = {
-            "graphs": ["" for _ in compiles],
-            "graph_breaks": [item.break_reason for item in compiles if item.break_reason],
-            "recompiles": [
-                item.recompile_reason or f"{item.compile_id}, for a reason that was not recorded"
-                for item in compiles
-                if again(item.compile_id) and item.recompile_reason != ""
-            ],
-        }[what]
-        found = counted(len(reasons), what.replace("_", " ").removesuffix("s"))
-        return met(expected.holds(len(reasons)), expected.text, found, "; ".join(filter(None, reasons)) or None)
-
-    return count
+def graphs(context: Context, _: str) -> Iterator[Found]:
+    number = len(context.recording.compiles)
+    if not number:
+        raise NotRecorded("no compile was recorded: an eager run, or files without a compile log")
+    yield number, counted(number, "graph")
 
 
-def again(compile_id: str) -> bool:
+def graph_breaks(context: Context, _: str) -> Iterator[Reason]:
+    reasons = [item.break_reason for item in compiles_of(context.recording) if item.break_reason]
+    yield len(reasons), counted(len(reasons), "graph break"), "; ".join(reasons)
+
+
+def recompiles(context: Context, _: str) -> Iterator[Reason]:
+    reasons = [
+        item.recompile_reason or f"{item.compile_id}, for a reason that was not recorded"
+        for item in compiles_of(context.recording)
+        if is_again(item.compile_id) and item.recompile_reason != ""
+    ]
+    yield len(reasons), counted(len(reasons), "recompile"), "; ".join(reasons)
+
+
+def compiles_of(recording: Recording) -> tuple[Compile, ...]:
+    """Return the compiles, which say what Dynamo did. Raises NotRecorded."""
+    if not recording.compiles:
+        raise NotRecorded("no compile was recorded: an eager run, or files without a compile log")
+    if not tells_of_dynamo(recording):
+        raise NotRecorded("a debug folder does not contain it: give the compile log (TORCH_TRACE=FOLDER)")
+    return recording.compiles
+
+
+def is_again(compile_id: str) -> bool:
     """Return whether a compile id says that its frame was compiled before: "0/1"."""
-    tail = compile_id.rsplit("/", 1)[-1]
-    return tail.split("_")[0].isdigit() and int(tail.split("_")[0]) > 0
+    attempt = compile_id.rsplit("/", 1)[-1].split("_")[0]
+    return attempt.isdigit() and int(attempt) > 0
 
 
-@each_place('{ "aten::mm" = 3 }')
 def ops(context: Context, place: str) -> Iterator[Found]:
-    """CPU ops per step: `ops = { "aten::mm" = 3 }`."""
     recording = context.recording
     if not any(select.known(item, place) for item in context.recordings.values()):
         every = (word for item in context.recordings.values() for word in select.words(item))
@@ -107,66 +102,41 @@ def ops(context: Context, place: str) -> Iterator[Found]:
     yield (count if number is None else count >= number), f"{place} {count}"
 
 
-@each_place('{ "nvjet*" = 3 }')
 def kernel_counts(context: Context, place: str) -> Iterator[Found]:
-    """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3, "*softmax*" = 0 }`."""
-    rows = {name: [u.kernel for u in select.units(item)] for name, item in context.recordings.items()}
+    rows = {name: [unit.kernel for unit in select.units(item)] for name, item in context.recordings.items()}
     every = {kernel for row in rows.values() for kernel in row}
-    if not any(matches(kernel, place) for kernel in every):
+    if not any(kernel == place or fnmatchcase(kernel, place) for kernel in every):
         raise select.missing(f"no kernel of the recordings matches {place!r}", place, every)
-    found = sum(matches(kernel, place) for kernel in rows[context.here])
+    found = sum(kernel == place or fnmatchcase(kernel, place) for kernel in rows[context.here])
     yield found, f"{place} {found}"
 
 
-def has_ops(context: Context, value: object) -> Answer | Iterable[Row]:
-    """CPU ops that occur in a step."""
-    return ops(context, dict.fromkeys(a_list(value, "has_ops"), ">= 1"))
-
-
-def no_ops(context: Context, value: object) -> Answer | Iterable[Row]:
-    """CPU ops that do not occur, though another of the recordings has them."""
-    return ops(context, dict.fromkeys(a_list(value, "no_ops"), 0))
-
-
-def launches_none(context: Context, value: object) -> Iterator[Row]:
-    """Ops under which nothing runs on the device."""
-    for name in a_list(value, "launches_none"):
-        select.require(context.recording, name)
-        under = launched_under(context.recording, name)
-        if under is None:
-            raise NotRecorded("neither launches nor kernel calls show how it ran")
-        yield not under, f"{name} launches nothing", f"{name} → {listed(under) or 'nothing'}"
-
-
-def launched_under(recording: Recording, name: str) -> list[str] | None:
-    """The kernels launched by an op or what it called; by plan where nothing ran; `None` if untold."""
-    if recording.launches:
-        chosen = [u for u in select.units(recording) if any(is_called(c, name) for c in u.chain)]
-        if chosen or any(select.op_named(op, name) for op in recording.ops):
-            return [unit.kernel for unit in chosen]
-    nodes = select.nodes_named(recording, name)
-    if not nodes:
-        return None
-    calls = {call.id: call.kernel for call in recording.calls}
-    by_node = {(launch.graph, node) for launch in recording.launches for node in launch.nodes}
-    found: list[str] = []
-    for graph_id, node in nodes:
-        if node.nature == "view" or node.kind in ("view", "folded", "eliminated", "input"):
-            continue
-        found += [calls[item] for item in node.calls if item in calls]
-        if not node.calls and (graph_id, node.name) in by_node:
-            found.append(node.name)
-    return found
-
-
-@each_place('{ "aten::linear" = 3 }')
 def launches(context: Context, place: str) -> Iterator[Found]:
-    """Device events under an op per step: `launches = { "aten::linear" = 3 }`; kernels only."""
     select.require(context.recording, place)
-    under = [u for u in select.units_matching(context.recording, place) if u.is_kernel]
+    under = [unit for unit in select.units_matching(context.recording, place) if unit.is_kernel]
     yield len(under), f"{place} {len(under)}"
 
 
-def matches(kernel: str, pattern: str) -> bool:
-    """Return whether a kernel's name is the pattern, or fits it as a glob."""
-    return kernel == pattern or fnmatchcase(kernel, pattern)
+def launched(context: Context, place: str) -> Iterator[Found]:
+    """Count what runs on the device under an op or what it called; by plan where nothing ran."""
+    recording = context.recording
+    select.require(recording, place)
+    under = [unit.kernel for unit in select.units(recording) if any(is_called(name, place) for name in unit.chain)]
+    if not under and not (recording.launches and any(select.op_named(op, place) for op in recording.ops)):
+        under = calls_of_nodes(recording, place)
+    yield len(under), f"{place} → {listed(under) or 'nothing'}"
+
+
+def calls_of_nodes(recording: Recording, name: str) -> list[str]:
+    """Return the kernels that the nodes of an op run in. Raises NotRecorded where there is no such node."""
+    nodes = select.nodes_named(recording, name)
+    if not nodes:
+        raise NotRecorded("neither launches nor kernel calls show how it ran")
+    calls = index_of(recording).calls
+    by_node = {(launch.graph, node) for launch in recording.launches for node in launch.nodes}
+    found: list[str] = []
+    for graph_id, node in nodes:
+        if node.nature != "view" and node.kind not in ("view", "folded", "eliminated", "input"):
+            found += [calls[item].kernel for item in node.calls if item in calls]
+            found += [node.name] if not node.calls and (graph_id, node.name) in by_node else []
+    return found
