@@ -152,11 +152,12 @@ class Items(Sequence[T], Generic[T]):
 class KeptItems(Items[T]):
     """Items that are kept once they are made, for what is looked at many times: the nodes of a trace's graph."""
 
-    __slots__ = ("_made_items",)
+    __slots__ = ("_every", "_made_items")
 
     def __init__(self, type_: type[T], length: int, columns: dict[str, Column]) -> None:
         super().__init__(type_, length, columns)
         self._made_items: dict[int, T] = {}
+        self._every: list[T] | None = None
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
@@ -165,7 +166,10 @@ class KeptItems(Items[T]):
         return self._made_items.get(position) or self.at([position])[0]
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self.at(list(range(self._length))))
+        if self._every is None:
+            with uncollected():
+                self._every = self.at(list(range(self._length)))
+        return iter(self._every)
 
     def at(self, positions: list[int], fields: Sequence[str] = ()) -> list[T]:
         if fields:
