@@ -41,8 +41,6 @@ def decode(name: str) -> dict[str, Any] | None:
         role = "random"
         drawn = re.search(r"templates::cuda::(\w+)_kernel\b", text)
         result |= _ops(drawn[1] if drawn else "")
-    elif "::index_elementwise_kernel" in text or "scatter_gather" in low:
-        role = "index"
     if role != "index":  # indexing_backward_kernel is index_put's, forward too
         result |= tables.direction("aten", low)
     return result | {"role": role}

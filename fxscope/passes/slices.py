@@ -6,7 +6,6 @@ kernel only if it lies between the kernel's reads and its writes; what is in the
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from math import prod
 from typing import TYPE_CHECKING
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 TRANSPARENT = frozenset({"nop", "multi_output", "view"})
 # What Inductor makes of the place in a tensor, besides what computes each element by itself.
 _OF_PLACES = frozenset("iota arange full scalar_tensor convert_element_type _to_copy where".split())
-# Their result depends on an operand's shape only.
-_SHAPE_ONLY = re.compile(r"(empty|full|zeros|ones|rand|randn|randint)_like|new_\w+|sym_\w+|device")
 
 
 class Flow:
@@ -57,14 +54,9 @@ class Flow:
     def sources(self, name: str, given: Container[str]) -> Iterable[str]:
         """Yield the nodes whose values a node takes; a value that was written in place comes from its last writer."""
         node = self.nodes[name]
-        name_of_op = op_name(node.target)
-        if _SHAPE_ONLY.fullmatch(name_of_op):
-            return
         operands = node.inputs
-        if name_of_op in ("copy", "copy_") and len(operands) > 1:
+        if op_name(node.target) in ("copy", "copy_") and len(operands) > 1:
             operands = operands[1:]  # it has the shape of the one and the value of the other
-        elif self.is_view(name):
-            operands = operands[:1]  # the others are sizes
         for operand in operands:
             writer = self._writer.get((name, operand))
             yield writer if writer is not None and self.base(operand) not in given else operand
@@ -300,11 +292,6 @@ class _CallWalk:
         read = frozenset(given)
         if call.type == "triton_template":  # it may have operands that it makes no use of, and scratch memory
             parts |= set(self.flow.sorted(name for name in stems if is_library(self.flow.nodes[name].target))[-1:])
-        elif any(
-            not any(self.held(access.buffer)) and all(access.shape != own.shape for own in written.writes or ())
-            for access in written.reads or ()
-        ):  # nobody is known to have written it; one's own result is not read before
-            given |= {name for name in self.flow.nodes if name not in stems and not self.flow.is_input(name)}
         allowed = stems - self.opaque
         inside = Slice(self.flow, given, parts, allowed)
         working = {name for name in allowed - given if not self.flow.is_view(name)}
