@@ -121,7 +121,7 @@ def test_files_of_every_kind_and_digests_beside_them_that_are_used_again(
     assert cli.main(arguments) == 0
     kept = sorted((tmp_path / "fleet.digests").iterdir())
     assert len(kept) == 4 and all(json.loads(gzip.decompress(p.read_bytes()))["schema"] == DIGEST_SCHEMA for p in kept)
-    assert "rank 2" in outputs[1].read_text() and 'id="heat"' in outputs[0].read_text()
+    assert "rank 2" in outputs[1].read_text() and "fxscope fleet</title>" in outputs[0].read_text()
     assert "Rank 2 is late" in outputs[4].read_text() and outputs[5].read_bytes().startswith(b"\x89PNG")
     before = outputs[2].read_text()
     assert cli.main(arguments) == 2 and "exists" in capsys.readouterr().err

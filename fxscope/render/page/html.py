@@ -6,10 +6,11 @@ import base64
 import hashlib
 import html
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.model import replace
 from fxscope.render import labels, strip, theme
+from fxscope.render.legible import legible
 from fxscope.render.page import payload
 
 if TYPE_CHECKING:
@@ -35,31 +36,28 @@ def render(
     if comparison:
         pairs = zip(comparison, shown[1:], strict=False)
         comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
-    data = payload.encode(payload.page(shown, comparison, stage=stage))
-    script, style = assemble(), palette() + asset("report.css")
-    title = " · ".join(r.title or "recording" for r in shown)
-    return (
-        f"{head(f'{title} · fxscope', script, style, images='blob: data:')}"
-        '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
-        "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
-        f'<script type="application/octet-stream" id="recording">{data}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
-    )
+    data = payload.page(shown, comparison, stage=stage)
+    return document(" · ".join(r.title or "recording" for r in shown) + " · fxscope", data, SCRIPTS, "report.css")
 
 
-def head(title: str, script: str, style: str, *, images: str) -> str:
-    """The head of a page that runs its one script and fetches nothing."""
+def document(title: str, data: dict[str, Any], scripts: str, sheet: str) -> str:
+    """A page that draws its data with its one script and fetches nothing; `scripts` and `sheet` are names of assets."""
+    script, style = assemble(scripts), palette() + asset(sheet)
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest(script)}'; "
-        f"style-src 'sha256-{digest(style)}'; img-src {images}; base-uri 'none'; form-action 'none'"
+        f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f'<meta name="generator" content="fxscope">\n<title>{html.escape(title)}</title>\n'
+        f'<meta name="generator" content="fxscope">\n<title>{html.escape(legible(title))}</title>\n'
         f"<style>{style}</style>\n</head>\n"
+        '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
+        "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
+        f'<script type="application/octet-stream" id="recording">{payload.encode(data)}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 
@@ -68,9 +66,9 @@ def digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def assemble() -> str:
+def assemble(scripts: str = SCRIPTS) -> str:
     """The page's script: one function, so that no name leaks."""
-    parts = [asset(f"{name}.js") for name in SCRIPTS.split()]
+    parts = [asset(f"{name}.js") for name in scripts.split()]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"
 
 

@@ -40,6 +40,13 @@ const memory = {
 };
 
 let PAGE = null; // the decoded payload
+
+/** Unpack base64 of deflated JSON. */
+function decode() {
+  const packed = Uint8Array.from(atob($('recording').textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'))).json();
+}
+
 const listeners = new Map();
 const on = (event, action) => {
   if (!listeners.has(event)) listeners.set(event, []);

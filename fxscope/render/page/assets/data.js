@@ -1,11 +1,5 @@
 // The payload, decoded once, and the look-ups between its items.
 
-/** Unpack base64 of deflated JSON. */
-function decode() {
-  const packed = Uint8Array.from(atob($('recording').textContent), (letter) => letter.charCodeAt(0));
-  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'))).json();
-}
-
 /** Read a column's value, null where the column was left out. */
 const at = (columns, name, i) => {
   const column = columns[name];

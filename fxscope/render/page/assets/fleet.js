@@ -1,63 +1,113 @@
-const PAGE = JSON.parse(document.getElementById('fleet').textContent);
-const byId = (id) => document.getElementById(id);
+// The page of a job: findings, ranks × steps, ranks × causes, plans, and the rank that was clicked.
 
-/** Make an element: attributes, then children; text is always text. */
-function make(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes))
-    if (key === 'onclick') node.addEventListener('click', value);
-    else if (key === 'style') node.style.cssText = value;
-    else node.setAttribute(key, value);
-  node.append(...children.filter((child) => child !== null && child !== undefined));
-  return node;
-}
 const us = (value) => microseconds(value);
-const rankButton = (rank) => make('button', { onclick: () => choose(rank) }, `rank ${rank}`);
+const rankButton = (rank) => el('button', { onclick: () => choose(rank) }, `rank ${rank}`);
+const MAX_PROBLEMS = 40;
 
-// ------------------------------------------------------------------ findings and plans
 function changes(list, count) {
   if (!list.length) return null;
-  return make(
+  return el(
     'details',
     {},
-    make('summary', {}, count === 1 ? '1 difference' : `${count} differences`),
-    make('ul', {}, ...list.map((line) => make('li', { class: 'mono' }, line))),
+    el('summary', {}, count === 1 ? '1 difference' : `${count} differences`),
+    el(
+      'ul',
+      {},
+      list.map((line) => el('li', { class: 'mono' }, line)),
+    ),
     count > list.length ? `and ${count - list.length} more` : null,
   );
 }
-byId('findings').append(
-  ...PAGE.findings.map((item) =>
-    make(
-      'div',
-      { class: 'card' },
-      make('h3', {}, item.headline),
-      make('ul', {}, ...item.evidence.map((line) => make('li', {}, line))),
-      changes(item.changes, item.num_changes),
-      make('div', {}, ...item.ranks.slice(0, 12).flatMap((rank) => [rankButton(rank), ' '])),
+const findingCard = (item) =>
+  el(
+    'div',
+    { class: 'card' },
+    el('h3', {}, item.headline),
+    el(
+      'ul',
+      {},
+      item.evidence.map((line) => el('li', {}, line)),
     ),
-  ),
-);
-byId('plans').append(
-  ...PAGE.plans.map((item) =>
-    make(
+    changes(item.changes, item.num_changes),
+    el(
       'div',
-      { class: item.cause ? 'card' : 'card plain' },
-      make('h3', {}, item.headline),
-      make('div', { class: 'muted' }, item.line),
-      changes(item.changes, item.num_changes),
+      {},
+      item.ranks.slice(0, 12).flatMap((rank) => [rankButton(rank), ' ']),
     ),
-  ),
-);
+  );
+const planCard = (item) =>
+  el(
+    'div',
+    { class: item.cause ? 'card' : 'card plain' },
+    el('h3', {}, item.headline),
+    el('div', { class: 'muted' }, item.line),
+    changes(item.changes, item.num_changes),
+  );
+const numbered = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const section = (title, ...parts) => el('section', {}, el('h2', {}, title), parts);
+
+/** Everything but what a click changes. */
+function build() {
+  const strip = el('div', { class: 'scroll strip', tabindex: '0' });
+  strip.innerHTML = PAGE.strip; // made by fxscope, which escapes every name
+  const more = PAGE.problems.length - MAX_PROBLEMS;
+  const problems = PAGE.problems
+    .slice(0, MAX_PROBLEMS)
+    .map((item) => el('li', {}, `${item.where}: ${item.message} ${item.remedy || ''}`));
+  const sorting = (name) => el('button', { 'data-sort': name, onclick: () => sortBy(name) }, name);
+  const page = el(
+    'main',
+    {},
+    el('div', { class: 'muted' }, PAGE.title),
+    el('h1', {}, PAGE.verdict),
+    el('div', { class: 'muted' }, PAGE.facts),
+    strip,
+    section(
+      PAGE.findings.length ? numbered(PAGE.findings.length, 'finding') : 'No finding',
+      el('div', { class: 'cards' }, PAGE.findings.map(findingCard)),
+    ),
+    section(
+      'Ranks × steps: how late each rank came by its own work',
+      el(
+        'div',
+        {},
+        'order by ',
+        sorting('rank'),
+        ' ',
+        sorting('late'),
+        el('span', { class: 'muted' }, ' not late ', el('span', { class: 'legend' }), ` ${us(PAGE.scale)} late`),
+      ),
+      el('div', { id: 'tip', class: 'muted', role: 'status' }),
+      el(
+        'div',
+        { id: 'heatbox', class: 'scroll', tabindex: '0' },
+        el('canvas', { id: 'heat', role: 'img', 'aria-label': 'lateness by rank and step' }),
+      ),
+      el('div', { id: 'rank', 'aria-live': 'polite' }),
+    ),
+    section(
+      'Ranks × causes, a step (medians; a full bar is a whole step)',
+      el('div', { class: 'scroll', tabindex: '0' }, el('table', { id: 'table' })),
+      el('p', { id: 'more' }),
+    ),
+    section(numbered(PAGE.plans.length, 'plan'), el('div', { class: 'cards' }, PAGE.plans.map(planCard))),
+    section('When a rank is named', el('p', { class: 'muted' }, PAGE.rule)),
+    problems.length
+      ? section('Problems', el('ul', {}, problems, more > 0 ? el('li', {}, `and ${more} more`) : null))
+      : null,
+  );
+  $('app').replaceChildren(page);
+}
 
 // ------------------------------------------------------------------ ranks × steps
-const order = PAGE.ranks.map((_, i) => i);
+let order = [];
 let chosen = null;
 const LEFT = 56,
   TOP = 18;
 function geometry() {
   const rows = order.length,
     columns = Math.max(1, PAGE.steps.length);
-  const room = Math.max(240, byId('heatbox').clientWidth - LEFT - 4);
+  const room = Math.max(240, $('heatbox').clientWidth - LEFT - 4);
   return {
     width: Math.max(3, Math.min(46, Math.floor(room / columns))),
     height: rows <= 40 ? 18 : rows <= 150 ? 8 : rows <= 400 ? 4 : 2,
@@ -72,7 +122,7 @@ function mixed(share) {
   return `color-mix(in srgb, ${colour('--cost')} ${Math.round(100 * share)}%, ${calm})`;
 }
 function draw() {
-  const canvas = byId('heat'),
+  const canvas = $('heat'),
     { width, height, rows, columns } = geometry(),
     ratio = window.devicePixelRatio || 1;
   const w = LEFT + width * columns,
@@ -87,7 +137,7 @@ function draw() {
   const text = style.getPropertyValue('--muted').trim();
   const shades = Array.from({ length: 21 }, (_, i) => mixed(i / 20));
   order.forEach((index, row) => {
-    PAGE.ranks[index].lateness.forEach((value, column) => {
+    PAGE.ranks[index].lateness_us.forEach((value, column) => {
       context.fillStyle = value === null ? 'transparent' : shades[Math.round(20 * Math.min(1, value / PAGE.scale))];
       context.fillRect(
         LEFT + column * width,
@@ -116,141 +166,133 @@ function draw() {
   });
 }
 function at(event) {
-  const box = byId('heat').getBoundingClientRect(),
+  const box = $('heat').getBoundingClientRect(),
     { width, height, rows, columns } = geometry();
   const row = Math.floor((event.clientY - box.top - TOP) / height),
     column = Math.floor((event.clientX - box.left - LEFT) / width);
   return row >= 0 && row < rows && column < columns ? { line: PAGE.ranks[order[row]], column } : null;
 }
-byId('heat').addEventListener('mousemove', (event) => {
-  const hit = at(event);
-  const late = (value) => (value === null ? 'not known' : `${us(value)} late by its own work`);
-  const step = hit && hit.column >= 0 ? `, step ${PAGE.steps[hit.column]}: ${late(hit.line.lateness[hit.column])}` : '';
-  byId('tip').textContent = hit ? `rank ${hit.line.rank}${step}` : '';
-});
-byId('heat').addEventListener('click', (event) => {
-  const hit = at(event);
-  if (hit) choose(hit.line.rank);
-});
-
 // ------------------------------------------------------------------ ranks × causes
 const COLUMNS = [
-  ['rank', (line) => line.rank],
-  ['late', (line) => line.late],
-  ['device', (line) => line.device],
-  ['data', (line) => line.data],
-  ['host idle', (line) => line.host],
-  ['exposed', (line) => line.exposed],
-  ['plan', (line) => line.plan],
-  ['cause', (line) => line.said],
+  ['rank', 'rank'],
+  ['late', 'late_us'],
+  ['device', 'compute_us'],
+  ['data', 'idle_input_us'],
+  ['host idle', 'idle_host_us'],
+  ['exposed', 'exposed_us'],
+  ['plan', 'plan'],
+  ['cause', 'said'],
 ];
 let sorted = 'rank',
   shown = 60;
+function cell(line, key) {
+  if (key === 'rank') return el('td', {}, rankButton(line.rank));
+  if (!key.endsWith('_us')) return el('td', {}, line[key] === null ? '–' : `${line[key]}`);
+  const made = el('td', { class: key === 'late_us' ? 'bar over' : 'bar' }, us(line[key]));
+  made.style.setProperty('--share', `${Math.min(100, (100 * (line[key] || 0)) / (PAGE.step_us || 1))}%`);
+  return made;
+}
 function table() {
-  const cell = (line, key) =>
-    make(
-      'td',
-      {
-        class: key === 'late' ? 'bar over' : 'bar',
-        style: `--share:${Math.min(100, (100 * (line[key] || 0)) / PAGE.step)}%`,
-      },
-      us(line[key]),
-    );
-  const head = make(
-    'tr',
-    {},
-    ...COLUMNS.map(([name]) =>
-      make(
-        'th',
-        { scope: 'col' },
-        name ? make('button', { 'aria-label': `sort by ${name}`, onclick: () => sortBy(name) }, name) : '',
-      ),
-    ),
+  const heads = COLUMNS.map(([name]) =>
+    el('th', { scope: 'col' }, el('button', { 'aria-label': `sort by ${name}`, onclick: () => sortBy(name) }, name)),
   );
   const rows = order.slice(0, shown).map((index) => {
     const line = PAGE.ranks[index];
-    return make(
+    return el(
       'tr',
       { class: line.rank === chosen ? 'chosen' : '' },
-      make('td', {}, rankButton(line.rank)),
-      cell(line, 'late'),
-      cell(line, 'device'),
-      cell(line, 'data'),
-      cell(line, 'host'),
-      cell(line, 'exposed'),
-      make('td', {}, line.plan === null ? '–' : `${line.plan}`),
-      make('td', {}, line.said),
+      COLUMNS.map(([, key]) => cell(line, key)),
     );
   });
-  byId('table').replaceChildren(make('thead', {}, head), make('tbody', {}, ...rows));
-  byId('more').replaceChildren(
-    ...(order.length > shown
-      ? [make('button', { onclick: () => ((shown = order.length), table()) }, `show all ${order.length} ranks`)]
-      : []),
+  clear($('table'), el('thead', {}, el('tr', {}, heads)), el('tbody', {}, rows));
+  clear(
+    $('more'),
+    order.length > shown
+      ? el('button', { onclick: () => ((shown = order.length), table()) }, `show all ${order.length} ranks`)
+      : null,
   );
 }
 function sortBy(name) {
-  const value = COLUMNS.find(([title]) => title === name)[1];
+  const key = COLUMNS.find(([title]) => title === name)[1];
   const up = name === 'rank' || name === 'plan' ? 1 : -1;
   sorted = name;
   const compare = (a, b) => (typeof a === 'string' ? a.localeCompare(b) : (a ?? -1) - (b ?? -1));
-  order.sort((a, b) => up * compare(value(PAGE.ranks[a]), value(PAGE.ranks[b])) || a - b);
+  order.sort((a, b) => up * compare(PAGE.ranks[a][key], PAGE.ranks[b][key]) || a - b);
   for (const button of document.querySelectorAll('[data-sort]'))
     button.setAttribute('aria-pressed', String(button.dataset.sort === sorted));
   draw();
   table();
 }
-for (const button of document.querySelectorAll('[data-sort]'))
-  button.addEventListener('click', () => sortBy(button.dataset.sort));
 
 // ------------------------------------------------------------------ one rank
+const STEP = [
+  ['step', 'number'],
+  ['wall', 'wall_us'],
+  ['device', 'compute_us'],
+  ['exposed', 'exposed_us'],
+  ['host idle', 'idle_host_us'],
+  ['data', 'idle_input_us'],
+  ['host work', 'host_work_us'],
+  ['launches', 'num_launches'],
+];
 function choose(rank) {
   chosen = rank;
   const line = PAGE.ranks.find((item) => item.rank === rank);
   draw();
   table();
   if (!line) return;
-  const titles = ['step', 'wall', 'device', 'exposed', 'host idle', 'data', 'host work', 'launches'];
-  byId('rank').replaceChildren(
-    make('h2', {}, `Rank ${rank}`),
-    make('div', { class: 'muted' }, [line.file, line.hostname].filter(Boolean).join(' · ')),
-    make('p', {}, 'its own report: ', make('code', {}, `fxscope view ${line.file} -o rank${rank}.html`)),
-    make(
+  const heads = STEP.map(([title]) => el('th', { scope: 'col' }, title));
+  const rows = line.steps.map((step) =>
+    el(
+      'tr',
+      {},
+      STEP.map(([, key]) => el('td', {}, key.endsWith('_us') ? us(step[key]) : String(step[key]))),
+    ),
+  );
+  clear(
+    $('rank'),
+    el('h2', {}, `Rank ${rank}`),
+    el('div', { class: 'muted' }, [line.file, line.host].filter(Boolean).join(' · ')),
+    el('p', {}, 'its own report: ', el('code', {}, `fxscope view ${line.file} -o rank${rank}.html`)),
+    el(
       'div',
       { class: 'scroll', tabindex: '0' },
-      make(
-        'table',
-        {},
-        make('thead', {}, make('tr', {}, ...titles.map((title) => make('th', { scope: 'col' }, title)))),
-        make(
-          'tbody',
-          {},
-          ...line.steps.map((step) =>
-            make(
-              'tr',
-              {},
-              ...step.map((value, i) => make('td', {}, i === 0 || i === titles.length - 1 ? String(value) : us(value))),
-            ),
-          ),
-        ),
-      ),
+      el('table', {}, el('thead', {}, el('tr', {}, heads)), el('tbody', {}, rows)),
     ),
-    make('h2', {}, 'Its most expensive kernels, a step'),
-    make(
+    el('h2', {}, 'Its most expensive kernels, a step'),
+    el(
       'ul',
       {},
-      ...line.kernels.map(([name, count, time]) =>
-        make('li', {}, make('span', { class: 'mono' }, name), ` ×${count}, ${us(time)}`),
+      line.kernels.map(([name, count, time]) =>
+        el('li', {}, el('span', { class: 'mono' }, name), ` ×${count}, ${us(time)}`),
       ),
     ),
   );
-  byId('rank').scrollIntoView({ block: 'nearest', behavior: 'smooth' });
+  $('rank').scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   history.replaceState(null, '', `#rank-${rank}`);
 }
-for (const row of document.querySelectorAll('.strip [data-rank]'))
-  row.addEventListener('click', () => choose(Number(row.dataset.rank)));
-window.addEventListener('resize', draw);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
-sortBy('rank');
-const linked = /^#rank-(\d+)$/.exec(location.hash);
-if (linked) choose(Number(linked[1]));
+
+async function start() {
+  PAGE = await decode();
+  order = PAGE.ranks.map((_, i) => i);
+  build();
+  $('heat').addEventListener('mousemove', (event) => {
+    const hit = at(event);
+    const late = (value) => (value === null ? 'not known' : `${us(value)} late by its own work`);
+    const step =
+      hit && hit.column >= 0 ? `, step ${PAGE.steps[hit.column]}: ${late(hit.line.lateness_us[hit.column])}` : '';
+    $('tip').textContent = hit ? `rank ${hit.line.rank}${step}` : '';
+  });
+  $('heat').addEventListener('click', (event) => {
+    const hit = at(event);
+    if (hit) choose(hit.line.rank);
+  });
+  for (const row of document.querySelectorAll('.strip [data-rank]'))
+    row.addEventListener('click', () => choose(Number(row.dataset.rank)));
+  window.addEventListener('resize', draw);
+  darkQuery.addEventListener('change', draw);
+  sortBy('rank');
+  const linked = /^#rank-(\d+)$/.exec(location.hash);
+  if (linked) choose(Number(linked[1]));
+}
+start();
