@@ -48,7 +48,7 @@ class _Closed(io.StringIO):
         raise OSError(errno.EBADF, "it is closed")
 
     @property
-    def buffer(self) -> _Closed:
+    def buffer(self) -> Any:
         return self
 
 
