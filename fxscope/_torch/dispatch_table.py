@@ -108,7 +108,7 @@ def has_device() -> bool:
     return torch.cuda.is_available()
 
 
-def describe(name: str, *, device: str = "cpu", requires_grad: bool = True, autocast: bool = False) -> Dispatch:
+def describe(name: str, *, device: str = "cpu", autocast: bool = False) -> Dispatch:
     """Say what the dispatcher does with an op for tensors on a device, and what Inductor makes of it."""
     name = resolve(name)
     try:
@@ -142,7 +142,7 @@ def describe(name: str, *, device: str = "cpu", requires_grad: bool = True, auto
         schema=None if op is None else str(op._schema),
         device=device,
         torch=source,
-        keys=tuple(_keys(rows, backend, requires_grad=requires_grad, autocast=autocast)),
+        keys=tuple(_keys(rows, backend, autocast=autocast)),
         composite="implicit" if implicit else "explicit" if explicit else None,
         aliases=aliases,
         mutates=mutates,
@@ -153,7 +153,7 @@ def describe(name: str, *, device: str = "cpu", requires_grad: bool = True, auto
     )
 
 
-def _keys(rows: dict[str, Registration], backend: str, *, requires_grad: bool, autocast: bool) -> list[Key]:
+def _keys(rows: dict[str, Registration], backend: str, *, autocast: bool) -> list[Key]:
     """Walk the keys as the dispatcher does: what falls through is skipped, an autograd kernel calls what is below it."""
     found: list[Key] = []
     done = False
@@ -172,19 +172,17 @@ def _keys(rows: dict[str, Registration], backend: str, *, requires_grad: bool, a
             state, done = "calls", True
         else:
             state = "calls, then goes on"
-        found.append(Key(key=name, state=state, registration=row, why=_why(name, row, requires_grad=requires_grad)))
+        found.append(Key(key=name, state=state, registration=row, why=_why(name, row)))
     return found
 
 
-def _why(name: str, row: Registration, *, requires_grad: bool) -> str:
+def _why(name: str, row: Registration) -> str:
     """The purpose of a kernel that dispatches on."""
     if name.startswith("Autocast"):
         return "casts the inputs, then dispatches again without autocast"
     if name == "ADInplaceOrView":
         return "keeps version counters and views up to date"
-    if row.kind != "autograd kernel":
-        return "runs at this key"
-    return "notes what backward needs" + ("" if requires_grad else ", which is nothing here: no input requires grad")
+    return "notes what backward needs" if row.kind == "autograd kernel" else "runs at this key"
 
 
 def _memory(op: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
+from fxscope.english import DISPATCH, INDUCTOR
 from fxscope.errors import FxscopeError
+from fxscope.text import aligned, listed
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
+
+    from fxscope.dispatch_model import Dispatch
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", metavar="DEVICE", help="where the tensors are: cpu, cuda, meta (default: cuda where there is a GPU)"
     )
-    parser.add_argument("--no-grad", action="store_true", help="no input requires grad")
     parser.add_argument("--autocast", action="store_true", help="inside torch.autocast")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
     common.add_budget_option(parser)
@@ -33,14 +38,69 @@ def run(arguments: argparse.Namespace) -> int:
             "then `fxscope view x.fxscope --stage eager`."
         )
     from fxscope._torch import dispatch_table
-    from fxscope.render import dispatch
 
     device = arguments.device or ("cuda" if dispatch_table.has_device() else "cpu")
-    found = dispatch_table.describe(op, device=device, requires_grad=not arguments.no_grad, autocast=arguments.autocast)
+    found = dispatch_table.describe(op, device=device, autocast=arguments.autocast)
     if arguments.json:
         import msgspec
 
         sys.stdout.write(common.budgeted(msgspec.json.encode(found).decode(), arguments))
     else:
-        print(dispatch.render(found, width=common.width()))
+        print(words(found, common.width()))
     return 0
+
+
+def words(dispatch: Dispatch, width: int) -> str:
+    """The op in prose, then a table of its keys."""
+    rows = [(key.key, key.state, key.registration.kind) for key in dispatch.keys]
+    lines = aligned([("key", "what happens", "kind, and where it is registered"), *rows])
+    start = lines[0].index("kind")
+    places = ("", *(f"\n  {' ' * start}{key.registration.where}" for key in dispatch.keys))
+    table = "\n".join(f"  {line.rstrip()}{place}" for line, place in zip(lines, places, strict=True))
+    return f"{textwrap.fill(prose(dispatch), width, break_long_words=False, break_on_hyphens=False)}\n\n{table}"
+
+
+def prose(dispatch: Dispatch) -> str:
+    """Sentences, each from what is registered."""
+    return " ".join([*_kernel(dispatch), *_properties(dispatch)])
+
+
+def _kernel(dispatch: Dispatch) -> list[str]:
+    """The kernel that does the work, and the keys before it."""
+    name, device = dispatch.name, dispatch.device
+    found: list[str] = []
+    last = next((key for key in dispatch.keys if key.state == "calls"), None)
+    passed = [key for key in dispatch.keys if key.state == "calls, then goes on"]
+    if last is not None:
+        sentence = DISPATCH.get(last.registration.kind, DISPATCH["kernel"])
+        found.append(sentence.format(name=name, device=device, key=last.key, where=last.registration.where))
+    elif passed:
+        found.append(f"{name}: which kernel runs for {device} tensors this build of torch cannot tell.")
+    else:
+        found.append(f"{name} has nothing registered for {device} tensors: the call fails.")
+    if passed:
+        found.append("Before that it passes " + " and ".join(f"{key.key}, which {key.why}" for key in passed) + ".")
+    return found
+
+
+def _properties(dispatch: Dispatch) -> list[str]:
+    found: list[str] = []
+    if dispatch.mutates:
+        found.append(f"It writes into {_list(dispatch.mutates)}.")
+    if dispatch.aliases:
+        found.append(
+            f"By its schema the result may share memory with {_list(dispatch.aliases)}; whether it does depends on the strides."
+        )
+    elif dispatch.aliases is not None and not dispatch.mutates:
+        found.append("By its schema the result shares memory with no input.")
+    if dispatch.decomposition:
+        found.append(f"torch can decompose it ({dispatch.decomposition}).")
+    if dispatch.inductor:
+        where = f" ({', '.join(dispatch.inductor_where)})" if dispatch.inductor_where else ""
+        found.append(f"Inductor {INDUCTOR[dispatch.inductor]}{where}.")
+    found += [f"Note: {note}." for note in dispatch.notes]
+    return found
+
+
+def _list(words: Iterable[str]) -> str:
+    return listed(list(words), sys.maxsize)

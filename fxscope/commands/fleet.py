@@ -154,7 +154,7 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
     elif format in ("svg", "png"):
         from fxscope.render import fleet_strip, strip
 
-        output = fleet_strip.render(fleet, dark=None if format == "svg" else False)
+        output = fleet_strip.render(fleet, is_light=format == "png")
         output = strip.rasterised(output) if format == "png" else output
     elif format == "json":
         output = fleet.to_json() + "\n"

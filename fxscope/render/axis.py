@@ -9,10 +9,10 @@ from fxscope.analysis.groups import numberless, span
 from fxscope.analysis.report import report
 from fxscope.index import index_of
 from fxscope.op_names import is_generated
-from fxscope.text import counted, microseconds, num_bytes, percent, shorten
+from fxscope.text import microseconds, num_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from fxscope.analysis.groups import KernelGroup
     from fxscope.analysis.missed import MissedRow
@@ -72,14 +72,6 @@ class ModuleBlock:
     def everything(self) -> list[KernelGroup]:
         """All groups in it."""
         return [*self.groups, *(group for child in self.children.values() for group in child.everything())]
-
-    def blocks(self, depth: int = 0) -> Iterator[tuple[ModuleBlock, int]]:
-        """Yield the modules, two levels deep, in the order of the step."""
-        for part in self.parts():
-            if isinstance(part, ModuleBlock):
-                yield part, depth
-                if depth < 1:
-                    yield from part.blocks(depth + 1)
 
     def joined(self) -> ModuleBlock:
         """A block with one inner block and nothing else as one: "model.layers.[0..11]"."""
@@ -222,18 +214,3 @@ def saving(made: Report, row: MissedRow) -> str:
     if row.time_us is not None:  # what the rows save together is not known: this one's is the least
         return f"≥ {microseconds(row.time_us)}"
     return f"{num_bytes(row.bytes)} of traffic" if row.bytes is not None else "cost unknown"
-
-
-def text_lines(recording: Recording, width: int = 72) -> Iterator[str]:
-    """The strip for a terminal or a Markdown block: a bar of the step, and one line per module with its share."""
-    strip = Strip(recording)
-    row = strip.report.step
-    if row.wall_us and row.busy_share is not None:
-        busy = round(width * row.busy_share)
-        yield f"{'█' * busy}{'░' * (width - busy)}"
-        yield f"█ busy {microseconds(row.busy_us)}  ░ idle {microseconds(row.idle_us)}"
-    for block, depth in strip.tree.blocks() if strip.total else ():
-        weight = sum(map(strip.weight, block.everything()))
-        name = shorten("  " * depth + (block.words or "(no module)"), 34)
-        time = microseconds(weight) if strip.timed else counted(round(weight), "call")
-        yield f"{name:<34} {'▇' * round(20 * weight / strip.total):<20} {time:>9} {percent(weight / strip.total):>5}"

@@ -26,27 +26,27 @@ PARTS: tuple[tuple[str, str, Kind | None], ...] = (
 )
 
 
-def render(fleet: Fleet, *, dark: bool | None = None, head: bool = True) -> str:
+def render(fleet: Fleet, *, is_light: bool = False, head: bool = True) -> str:
     """The ranks of a job as SVG, 16:9; for a page without the title and the colours, as high as its rows."""
     lines, said = shown(fleet, MAX_ROWS), marks(fleet)
     longest = max((sum(times(line).values()) for line in lines), default=0.0)
     scale = SPAN / max(longest, fleet.step_us or 0.0, 1e-9)
-    y = TOP if head else 6.0
-    height = min(64.0, (strip.HEIGHT - FOOT - TOP) / max(len(lines), 1)) if head else 32.0
+    y, height = (TOP, min(64.0, (strip.HEIGHT - FOOT - TOP) / max(len(lines), 1))) if head else (6.0, 32.0)
     parts = headline(fleet) if head else []
     for line in lines:
         parts += row(line, said.get(line.rank), y, height, scale)
         y += height
-    if len(lines) < len(fleet.ranks):
-        more = f"{len(fleet.ranks) - len(lines):,} ranks more, none of them named"
-        y += 0 if head else 28
-        parts.append(strip.text(LEFT, strip.HEIGHT - 46 if head else y - 6, more, look="muted"))
+    if left := len(fleet.ranks) - len(lines):
+        parts.append(strip.text(LEFT, y + 22, f"{left:,} ranks more, none of them named", look="muted"))
+        y += 28
+    parts += findings(fleet, y + 40) if head else []
     tall = float(strip.HEIGHT) if head else y + 44
-    if head:
-        parts += findings(fleet, y + 40)
-    return strip.frame(
-        [*parts, *legend(lines, tall)], legible(f"{fleet.title}: {fleet.verdict}"), tall, dark, in_page=not head
-    )
+    kinds: dict[Kind, str] = {
+        kind: what for field, what, kind in PARTS if kind and any(getattr(line, field) for line in lines)
+    }
+    parts += strip.key(kinds, "widths: median times of a step", tall)
+    title = f"{fleet.title}: {fleet.verdict}"
+    return legible(strip.frame(parts, title, tall, is_light=is_light, in_page=not head))
 
 
 def headline(fleet: Fleet) -> list[str]:
@@ -55,22 +55,19 @@ def headline(fleet: Fleet) -> list[str]:
     share = fleet.exposed_share
     exposed = [(percent(share), "exposed communication")] if share is not None else []
     numbers = [*step, *exposed, (counted(len(fleet.ranks), "rank"), f"{counted(len(fleet.steps), 'step')} compared")]
-    return strip.headline(legible(sentence(fleet.verdict)), legible(fleet.title), numbers)
+    return strip.headline(sentence(fleet.verdict), fleet.title, numbers)
 
 
 def findings(fleet: Fleet, y: float) -> list[str]:
     """The first findings with their evidence, as many lines as fit."""
-    lines = [
-        (24 if not number else 48, words)
-        for item in fleet.findings[:MAX_FINDINGS]
-        for number, words in enumerate((finding_line(item), *item.evidence))
-    ]
     out: list[str] = []
-    for x, words in lines[: max(0, int((strip.HEIGHT - FOOT - y) / strip.LINE) + 1)]:
-        is_first = x == 24
-        look = "cost" if is_first else "muted"
-        out.append(strip.text(x, y, shorten(legible(words), 100), look=look, weight=700 if is_first else 400))
-        y += strip.LINE
+    for finding in fleet.findings[:MAX_FINDINGS]:
+        for number, words in enumerate((finding_line(finding), *finding.evidence)):
+            if y > strip.HEIGHT - FOOT:
+                return out
+            x, look, weight = (48, "muted", 400) if number else (24, "cost", 700)
+            out.append(strip.text(x, y, shorten(words, 100), look=look, weight=weight))
+            y += strip.LINE
     return out
 
 
@@ -106,11 +103,3 @@ def row(line: RankLine, cause: str | None, y: float, height: float, scale: float
     if cause:
         out.append(strip.bar(Extent(LEFT, min(x, RIGHT) - LEFT), y, height - 2, "fx-cut"))
     return [*out, "</g>"]
-
-
-def legend(lines: list[RankLine], height: float) -> list[str]:
-    kinds: dict[Kind, str] = {
-        kind: what for field, what, kind in PARTS if kind and any(getattr(line, field) for line in lines)
-    }
-    scale = "widths: median times of a step"
-    return strip.key(kinds, scale, height)

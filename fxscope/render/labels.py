@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis import select
 from fxscope.analysis.groups import ends_of
@@ -200,3 +200,41 @@ def graphs_of(recording: Recording, stage: str | None) -> list[Graph]:
         stages: Iterable[str] = dict.fromkeys(graph.stage for graph in recording.graphs)
         raise RenderError(f"the recording has no stage {stage!r}. It has {', '.join(stages) or 'no graph'}.")
     return found
+
+
+def decoded_words(decoded: Mapping[str, Any]) -> dict[str, str]:
+    """What a kernel's name states, field → words, and nothing that it does not."""
+    guessed = " (a guess, from the words of the name)" if decoded.get("guess") else ""
+    dtypes = decoded.get("dtypes") or {}
+    operands = dict.fromkeys(str(dtypes[key]) for key in ("a", "b") if dtypes.get(key))
+    found = {
+        "role": decoded["role"].replace("_", " ") + guessed,
+        "family": decoded.get("family") and decoded["family"] + guessed,
+        "arch": decoded.get("arch"),
+        "operands": " × ".join(operands),
+        "result": dtypes.get("out"),
+        "accumulates in": dtypes.get("accumulate"),
+        "layout": layout_words(decoded.get("layout")),
+        "tile": "×".join(map(str, decoded.get("tile") or ())),
+        "tile K": decoded.get("tile_k"),
+        "stages": decoded.get("stages"),
+        "cluster": "×".join(map(str, decoded.get("cluster") or ())),
+        "epilogue": decoded.get("epilogue"),
+        "split K": "yes" if decoded.get("split_k") else None,
+        "computes": decoded.get("functor") or " · ".join(decoded.get("ops") or ()),
+        **{key: decoded.get(key) for key in ("kind", "direction", "operation", "math")},
+    }
+    return {key: str(value) for key, value in found.items() if value not in (None, "")}
+
+
+def layout_words(layout: str | None) -> str | None:
+    """Explain a BLAS pair for somebody who thinks in rows."""
+    if layout is None:
+        return None
+    meaning = {
+        "TN": "x @ w with w a transposed view: both operands are read along K",
+        "NN": "x @ w with w stored row by row",
+        "NT": "x a transposed view, w stored row by row",
+        "TT": "both are transposed views",
+    }
+    return f"{layout} ({meaning[layout]})" if layout in meaning else layout

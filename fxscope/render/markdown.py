@@ -1,24 +1,22 @@
-"""Markdown for a GitHub comment: what the terminal prints, in a block of code, and for a recording the strip as text."""
+"""Markdown for a GitHub comment: what the terminal prints, in a block of code."""
 
 from __future__ import annotations
 
-import itertools
 from html import escape
 from typing import TYPE_CHECKING
 
-from fxscope.render import axis, report, terminal
+from fxscope.render import report, terminal
 from fxscope.render.legible import legible
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
 
-MAX_LINES, MAX_STRIP, WIDTH = 55, 8, 100
+MAX_LINES, WIDTH = 55, 100
 
 
 def render(recording: Recording) -> str:
     """Markdown of fewer than 60 lines."""
-    strip = [*itertools.islice(axis.text_lines(recording), MAX_STRIP), ""]
-    lines = [*strip, *report.render(recording, width=WIDTH).splitlines(), "", *terminal.footer(recording, WIDTH)]
+    lines = [*report.render(recording, width=WIDTH).splitlines(), "", *terminal.footer(recording, WIDTH)]
     more = [f"… {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
     return block(recording.title or "recording", "\n".join([*lines[:MAX_LINES], *more]).strip("\n"))
 

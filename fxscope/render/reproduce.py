@@ -11,7 +11,7 @@ from fxscope.index import index_of
 from fxscope.text import microseconds, num_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from fxscope.model import BufferAccess, KernelCall, Recording
 
@@ -107,51 +107,42 @@ class _Wrapper:
         return self._text(self.statement).replace("\n", "\n    ")
 
     def inputs(self) -> list[str]:
-        """The statements that make what the call takes, in order."""
-        return self._made(self.statement, self.before, {}) or ["# no inputs"]
+        """The statements that make what the call takes: as the wrapper does, else from examples or layouts."""
+        needed = self._read(self.statement, known={name for name, _ in _assigned([self.statement])})
+        lines: list[str] = []  # the last statement first
+        for name, value in reversed(list(_assigned(self.before))):
+            if name not in needed:
+                continue
+            needed.remove(name)
+            text = ast.unparse(value)
+            maker = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+            is_name = isinstance(value, ast.Name) and value.id != "args"
+            if is_name or any(word in maker for word in MAKERS):
+                needed += self._read(value, known=needed)
+                text = f"fill({text})" if "empty_strided" in maker else text
+                lines.append(f"{name} = {text}")
+            else:
+                lines.append(self._example(name))
+        return [*map(self._example, needed), *reversed(lines)] or ["# no inputs"]
 
-    def _made(self, statement: ast.stmt, before: Sequence[ast.stmt], done: dict[str, str]) -> list[str]:
-        lines: list[str] = []
-        stored = {name for name, _ in _assigned([statement])}
+    def _read(self, node: ast.AST, known: Collection[str]) -> list[str]:
+        """The names of tensors that a statement reads, but for those that are known."""
         imports = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         imported = {(item.asname or item.name).partition(".")[0] for node in imports for item in node.names}
-        known = stored | imported | {name for name, _ in _assigned(self.tree.body)} | {"torch"}
-        names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-        for name in dict.fromkeys(node.id for node in names if isinstance(node.ctx, ast.Load)):
-            if name in done or name in known:
-                continue
-            done[name] = name
-            lines += self._making(name, before, done)
-        return lines
+        own = imported | {name for name, _ in _assigned(self.tree.body)} | {"torch"}
+        names = [item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
+        return [name for name in dict.fromkeys(names) if name not in own and name not in known]
 
-    def _making(self, name: str, before: Sequence[ast.stmt], done: dict[str, str]) -> list[str]:
-        """The statements that make one name: as the wrapper does, else from its example inputs, else from its layout."""
-        place, value = next(
-            (
-                (place, value)
-                for place in range(len(before) - 1, -1, -1)
-                for key, value in _assigned([before[place]])
-                if key == name
-            ),
-            (0, None),
-        )
-        text = ast.unparse(value) if value is not None else ""
-        if isinstance(value, ast.Name) and value.id != "args":
-            return [*self._made(before[place], before[:place], done), f"{name} = {text}"]
-        if isinstance(value, ast.Call) and any(maker in ast.unparse(value.func) for maker in MAKERS):
-            made = f"{name} = fill({text})" if "empty_strided" in text else f"{name} = {text}"
-            return [*self._made(before[place], before[:place], done), made]
+    def _example(self, name: str) -> str:
+        """The statement that makes a tensor as the wrapper's example inputs do, else from its layout."""
         if name in self.examples:
-            return [f"{name} = {ast.unparse(self.examples[name])}"]
+            return f"{name} = {ast.unparse(self.examples[name])}"
         access = self.accesses.get(name)
-        if (
-            access is None
-            or access.stride is None
-            or any(isinstance(n, str) for n in (*(access.shape or ()), *access.stride))
-        ):
+        sizes = (*(access.shape or ()), *(access.stride or ())) if access else ()
+        if access is None or access.stride is None or any(isinstance(size, str) for size in sizes):
             raise RenderError(f"{self.target.handle}: the recording does not hold the sizes of {name}.")
         layout = f"{access.shape}, {access.stride}, dtype=torch.{access.dtype}, device={self.device!r}"
-        return [f"{name} = fill(torch.empty_strided({layout}))"]
+        return f"{name} = fill(torch.empty_strided({layout}))"
 
     def _text(self, node: ast.AST) -> str:
         return ast.get_source_segment(self.text, node) or ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -139,30 +140,25 @@ class Scene:
 
     def _sum_modules(self) -> None:
         """Say of each module how many ops and kernels are wholly inside, and their time."""
-        ops, kernels, time = ([0] * len(self.groups) for _ in range(3))
-        timed = [0.0] * len(self.groups)
+        sums = [Counter[str]() for _ in self.groups]
         seen = {-1}
         for node, call, home in zip(self.graph.nodes, self.call_of, self.home, strict=True):
             if home >= 0:
-                ops[home] += node.op not in ("placeholder", "output", "get_attr")
+                sums[home]["ops"] += node.op not in ("placeholder", "output", "get_attr")
             if home >= 0 and call not in seen:
-                kernels[home] += 1
-                if timing := self.recording.calls[call].timing:
-                    time[home] += 1
-                    timed[home] += timing.typical_us
+                timing = self.recording.calls[call].timing
+                sums[home].update(kernels=1, timed=int(timing is not None), us=timing.typical_us if timing else 0)  # type: ignore[arg-type]
             seen.add(call)
         for position in reversed(range(len(self.groups))):  # parents come before what is in them
             if (parent := self.groups[position].parent) >= 0:
-                for sums in (ops, kernels, time):
-                    sums[parent] += sums[position]
-                timed[parent] += timed[position]
-        for position, group in enumerate(self.groups):
+                sums[parent].update(sums[position])
+        for position, (group, inside) in enumerate(zip(self.groups, sums, strict=True)):
             if group.kind == "module":
-                parts = [group.sub, counted(ops[position], "op")]
-                parts += [counted(kernels[position], "kernel")] if kernels[position] else []
+                parts = [group.sub, counted(inside["ops"], "op")]
+                parts += [counted(inside["kernels"], "kernel")] if inside["kernels"] else []
                 # Only the sum over all is a sum; a part of it would read as the whole.
-                whole = time[position] and time[position] == kernels[position]
-                meta = microseconds(timed[position]) if whole else ""
+                whole = inside["timed"] and inside["timed"] == inside["kernels"]
+                meta = microseconds(inside["us"]) if whole else ""
                 self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
 
     def words(self, position: int) -> tuple[str, str, str]:

@@ -47,7 +47,7 @@ def render(
     *,
     others: Sequence[Recording] = (),
     comparison: Sequence[Comparison] | None = None,
-    dark: bool | None = None,
+    is_light: bool = False,
     head: bool = True,
     in_page: bool = False,
 ) -> str:
@@ -57,7 +57,7 @@ def render(
         recording: drawn first.
         others: drawn below it, at its scale.
         comparison: accepted as the page takes it; every number is in the reports.
-        dark: the colours; `None` follows the viewer.
+        is_light: in light colours alone; else they follow the viewer.
         head: with the title and the figures; one recording without them is as high as its rows.
         in_page: without colours, which the page has, and with what a click chooses.
 
@@ -79,19 +79,18 @@ def render(
         parts, end = alone(strips[0], head=head)
         height = HEIGHT if head else min(HEIGHT, end + 44)
     parts += legend(strips, height)
-    drawn = frame(parts, title, height, dark, in_page=in_page)
+    drawn = frame(parts, title, height, is_light=is_light, in_page=in_page)
     return drawn if in_page else re.sub(r' data-(?:ref|decision)="[^"]*"', "", drawn)
 
 
-def frame(parts: Sequence[str], title: str, height: float, dark: bool | None, *, in_page: bool = False) -> str:
+def frame(parts: Sequence[str], title: str, height: float, *, is_light: bool = False, in_page: bool = False) -> str:
     """Return the drawing as one SVG of a height; a page has the colours itself."""
     body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}"/>' + "\n".join(parts)
-    night = css(dark=True)
-    day = css() + (f"@media (prefers-color-scheme:dark){{{night}}}" if dark is None else "")
+    look = css() + ("" if is_light else f"@media (prefers-color-scheme:dark){{{css(dark=True)}}}")
     drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" '
         f'font-family="{FONT}" font-size="{SIZE}" role="img" aria-label="{escape(title)}" class="fx-strip">\n'
-        f"{HATCH}{'' if in_page else f'<style>{night if dark else day}</style>'}\n{body}\n</svg>\n"
+        f"{HATCH}{'' if in_page else f'<style>{look}</style>'}\n{body}\n</svg>\n"
     )
     # A page holds several: a pattern of a hidden one is not drawn.
     return drawn.replace("IDLE", f"idle-{crc32(body.encode()):x}")
@@ -110,13 +109,13 @@ def picture(recording: Recording, *, stage: str | None = None, **options: Any) -
     return render(recording, **options)
 
 
-def png(recording: Recording, *, dark: bool = False, **options: Any) -> bytes:
+def png(recording: Recording, **options: Any) -> bytes:
     """The strip as PNG, 1600 × 900, rasterised by resvg (docs/decisions/0012-png.md).
 
     Raises:
         RenderError: resvg is not installed, or there is nothing to draw.
     """
-    return rasterised(render(recording, dark=dark, **options))
+    return rasterised(render(recording, is_light=True, **options))
 
 
 def rasterised(svg: str, width: int = 1600) -> bytes:

@@ -8,8 +8,8 @@ import torch
 
 from fxscope import cli
 from fxscope._torch import dispatch_table
+from fxscope.commands import dispatch
 from fxscope.errors import FxscopeError
-from fxscope.render import dispatch as text
 from tests.gpu.record_dispatch_tables import record_tables
 
 
@@ -115,7 +115,7 @@ def test_a_build_without_cuda_says_what_it_cannot_tell():
         found = dispatch_table.describe("fxscope_test::unrecorded", device="cuda")
     assert "CUDA" not in {key.key for key in found.keys}
     assert "no CUDA kernels" in found.notes[0]
-    assert "cannot tell" in text.prose(found)
+    assert "cannot tell" in dispatch.prose(found)
 
 
 def test_prose_and_table_are_printed_or_json(capsys):

@@ -20,7 +20,7 @@ import msgspec
 
 from fxscope import english
 from fxscope.columns import column
-from fxscope.dtypes import short_dtype, short_tensor
+from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
 from fxscope.render import labels, legible, scene, tables, theme
@@ -276,7 +276,7 @@ class Encoder:
             chain=self.listed(read("chain"), " › ".join),
             runtime=self.listed(read("runtime"), ", ".join),
             config=self.in_words("launches", launch_config, "grid", "block", "registers", "shared_bytes", "occupancy"),
-            decoded=self.listed(names, lambda name: decoded_words(decoded[name])),
+            decoded=self.listed(names, lambda name: decoded_words(decoded[name] or {})),
         )
 
     def op_columns(self) -> dict[str, Any]:
@@ -361,21 +361,9 @@ def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occu
     return ", ".join(parts) or None
 
 
-def decoded_words(decoded: dict[str, Any] | None) -> str | None:
+def decoded_words(decoded: dict[str, Any]) -> str:
     """Return what the kernel's name says, in words."""
-    if not decoded:
-        return None
-    parts: list[str] = []
-    for key, value in decoded.items():
-        if value in (None, False, "", [], {}):
-            continue
-        if isinstance(value, dict):
-            inner = cast("dict[str, Any]", value)
-            value = ", ".join(f"{k} {short_dtype(str(v))}" for k, v in inner.items() if v is not None)
-        elif isinstance(value, (list, tuple)):
-            value = "×".join(str(part) for part in cast("list[Any]", value))
-        parts.append(f"{key.replace('_', ' ')}: {value}")
-    return "; ".join(parts)
+    return "; ".join(f"{key}: {value}" for key, value in labels.decoded_words(decoded).items()) if decoded else ""
 
 
 def shape_words(shapes: Any, dtypes: Any) -> str | None:
