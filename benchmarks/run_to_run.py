@@ -3,11 +3,11 @@
     python3 benchmarks/run_to_run.py OUT.json --processes 6            # on the GPU where there is one, else on the CPU
 
 Repeats inside a process are not runs: clocks, memory placement and what else the machine does differ between processes.
-Each program is recorded in several fresh processes; every two sides of `--side` recordings (of many pairs, some) are
-compared as `fxscope diff` compares them. A kernel or a step that is called faster or slower there is a false claim. The
-same programs with 10 % more rows (`--more`) show what is missed: of the kernels whose time over all processes grew by
-8 % or more, how many two sides call slower. With `--recordings FOLDER` what was recorded stays there, and a folder that holds
-recordings is compared again without recording anything.
+Each program is recorded in several fresh processes; every two recordings (of many pairs, some) are compared as
+`fxscope diff` compares them. A kernel or a step that is called faster or slower there is a false claim. The same
+programs with 10 % more rows (`--more`) show what is missed: of the kernels whose time over all processes grew by 8 % or
+more, how many two recordings call slower. With `--recordings FOLDER` what was recorded stays there, and a folder that
+holds recordings is compared again without recording anything.
 """
 
 from __future__ import annotations
@@ -72,13 +72,12 @@ def child(out: str, names: list[str], more: float, setups: list[str]) -> None:
             recording.save(f"{out}/{name}.{setup}.fxscope", force=True)
 
 
-def times(a: Sequence[Path], b: Sequence[Path]) -> list[tuple[str, float, float, str]]:
+def times(a: Path, b: Path) -> list[tuple[str, float, float, str]]:
     """Return (name, µs in A, µs in B, what is said of the two) of each kernel that both measured, and of the step."""
     from fxscope import load
     from fxscope.analysis.compare import compare
 
-    (first, *runs_a), (other, *runs_b) = ([load(path) for path in side] for side in (a, b))
-    found = compare(first, other, runs_a=runs_a, runs_b=runs_b)
+    found = compare(load(a), load(b))
     rows = [(match.a[0].kernel if match.a else "", match.time) for match in found.kernels]
     rows += [("device time of a step", found.step_time), ("wall time of a step", found.wall_time)]
     return [
@@ -91,7 +90,7 @@ def times(a: Sequence[Path], b: Sequence[Path]) -> list[tuple[str, float, float,
 def recorded(place: Path, arguments: argparse.Namespace) -> dict[float, list[Path]]:
     """Return, for the usual rows and 10 % more, a folder of recordings for each process; made where there are none."""
     if not any(place.glob("*/*.fxscope")):
-        usual, longer = arguments.processes, max(2, arguments.side)
+        usual, longer = arguments.processes, 2
         # In turns: what else the machine does changes slowly
         for number, more in [(n, more) for n in range(max(usual, longer)) for more in (1.0, arguments.more)]:
             if number >= (usual if more == 1.0 else longer):
@@ -104,37 +103,28 @@ def recorded(place: Path, arguments: argparse.Namespace) -> dict[float, list[Pat
     return {more: sorted(place.glob(f"{more}.*")) for more in (1.0, arguments.more)}
 
 
-def sides(a: Sequence[Path], b: Sequence[Path], size: int) -> list[tuple[list[Path], list[Path]]]:
-    """Return sides of `size` folders each, without a common one: all pairs where these are few, else MAX_PAIRS of them."""
-    if math.comb(len(a), size) * math.comb(len(b), size) <= 2 * MAX_PAIRS:
-        pairs = itertools.product(itertools.combinations(a, size), itertools.combinations(b, size))
-    else:
-        chance = random.Random(0)
-        drawn = [(chance.sample(list(a), size), list(b)) for _ in range(MAX_PAIRS)]
-        pairs = ((mine, chance.sample([item for item in theirs if item not in mine], size)) for mine, theirs in drawn)
-    found = [(sorted(one), sorted(other)) for one, other in pairs if not set(one) & set(other)]
-    return [pair for pair in found if pair[0] < pair[1]] if a is b else found  # of the same folders each pair once
+def pairs_of(a: Sequence[Path], b: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """Return pairs of other folders: all where these are few, else MAX_PAIRS of them."""
+    found = list(itertools.combinations(a, 2) if a is b else itertools.product(a, b))
+    return found if len(found) <= 2 * MAX_PAIRS else random.Random(0).sample(found, MAX_PAIRS)
 
 
-def compared(folders: dict[float, list[Path]], size: int) -> dict[str, Any]:
+def compared(folders: dict[float, list[Path]]) -> dict[str, Any]:
     """Return the counts over all pairs of sides, and each kernel's times in each pair of the same program."""
     noise: list[tuple[Any, ...]] = []
     totals = {"compared": 0, "claimed": 0, "real": 0, "found": 0, "pairs": 0, "pairs_with_a_claim": 0}
     (_, usual), (more, longer) = sorted(folders.items())
     real = 1 + FELT * (more - 1)
     for name in sorted(path.name for path in usual[0].iterdir()):
-        for a, b in sides(usual, usual, size):
-            rows = times([folder / name for folder in a], [folder / name for folder in b])
+        for a, b in pairs_of(usual, usual):
+            rows = times(a / name, b / name)
             claimed = sum(verdict in ("faster", "slower") for *_, verdict in rows)
             totals["compared"] += len(rows)
             totals["claimed"] += claimed
             totals["pairs"] += 1
             totals["pairs_with_a_claim"] += claimed > 0
             noise += [(name, *row[:3]) for row in rows]
-        pairs = [
-            times([folder / name for folder in a], [folder / name for folder in b])
-            for a, b in sides(usual, longer, size)
-        ]
+        pairs = [times(a / name, b / name) for a, b in pairs_of(usual, longer)]
         for same in zip(*pairs, strict=False):  # one kernel in every pair
             if len({kernel for kernel, *_ in same}) == 1 and geometric_mean(row[2] / row[1] for row in same) >= real:
                 totals["real"] += len(same)
@@ -149,17 +139,16 @@ def main() -> None:
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=PROGRAMS)
     parser.add_argument("--recordings", type=Path, metavar="FOLDER", help="keep the recordings here, or compare those")
     parser.add_argument("--setups", nargs="+", default=list(SETUPS), choices=SETUPS)
-    parser.add_argument("--side", type=int, default=1, metavar="N", help="recordings of a side (default 1)")
     parser.add_argument("--more", type=float, default=1.1, help="rows of the longer programs, over the usual (1.1)")
     parser.add_argument("--child", type=float, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child is not None:
         return child(str(arguments.output), arguments.programs, arguments.child, arguments.setups)
-    if arguments.processes < 2 * arguments.side:
-        parser.error(f"two sides of {arguments.side} recordings take --processes {2 * arguments.side}")
+    if arguments.processes < 2:
+        parser.error("two recordings take --processes 2")
     with tempfile.TemporaryDirectory() as place:
         folders = recorded(arguments.recordings or Path(place), arguments)
-        result = compared(folders, arguments.side)
+        result = compared(folders)
     totals = result["totals"]
     arguments.output.write_text(json.dumps(result))
     print(f"same program: {totals['claimed']} of {totals['compared']} times are called faster or slower, in", end=" ")

@@ -26,7 +26,7 @@ class TimeComparison(Item, frozen=True, kw_only=True):
 
     a_us: float | None  # median
     b_us: float | None
-    num_a: int  # repeats; of several recordings a side, recordings
+    num_a: int  # repeats
     num_b: int
     ratio: float | None = None  # b over a
     ratio_low: float | None = None  # 95 % interval of the ratio

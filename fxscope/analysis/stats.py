@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 RUN_TO_RUN = 0.05
 # A GPU's clock ticks every 32 ns in all H200 traces of tests/data: what differs by three ticks is not told apart.
 RESOLUTION_US = 0.1
-MORE = "give a folder of recordings for each side"
 
 # Student's t, two-sided 95 %, by degrees of freedom; above the last the normal value serves.
 _T = dict(
@@ -49,24 +48,16 @@ def variance_of_median(values: Sequence[float]) -> float:
     )
 
 
-def of_runs(runs: Sequence[Sequence[float]]) -> float | None:
-    """One number: the median of a recording's repeats; of several recordings the median of their medians."""
-    found = [median(run) for run in runs if run]
-    return median(found) if found else None
+def compare_recorded(a: Sequence[float], b: Sequence[float], *, on_cpu: bool) -> TimeComparison:
+    """Return what the repeats (µs) of two recordings show.
 
-
-def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, on_cpu: bool) -> TimeComparison:
-    """Return what the repeats (µs) of the recordings of two sides show; recordings of one side are of one program.
-
-    Repeats inside a process are not runs. Several recordings a side are: each counts once, by its median. From one a
-    side a difference of times on a CPU cannot be told: what else the machine did meanwhile is in none of the repeats.
+    Repeats inside a process are not runs: what else the machine did meanwhile is in none of them, so a difference of times
+    on a CPU cannot be told.
     """
-    if min(len(a), len(b)) > 1 and all(map(all, (a, b))):
-        return compare_times([median(run) for run in a], [median(run) for run in b], unit="recordings")
-    time = compare_times(a[0] if a else (), b[0] if b else ())
+    time = compare_times(a, b)
     if not on_cpu or time.ratio is None:
         return time
-    reason = f"one process each, and CPU times differ between processes; {MORE}"
+    reason = "one process each, and CPU times differ between processes"
     return replace(time, ratio_low=None, ratio_high=None, verdict="cannot tell", reason=reason)
 
 
@@ -74,21 +65,20 @@ def is_on_cpu(recording: Recording) -> bool:
     return "cpu_kernel" in set(column(recording.launches, "category"))
 
 
-def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparison | None:
+def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
     """Return what the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy.
 
-    Steps that no profiler watched, where every recording has such; their medians are those that a report prints.
+    Steps that no profiler watched, where both recordings have such; their medians are those that a report prints.
     """
-    every = (*a, *b)
-    unwatched = all(item.step_times is not None and not item.step_times.while_recording for item in every)
-    walls = [[_step_samples(recording, unwatched=unwatched) for recording in side] for side in (a, b)]
-    limits = [bound.of_recording(recording) for recording in every]
+    unwatched = all(item.step_times is not None and not item.step_times.while_recording for item in (a, b))
+    walls = [_step_samples(recording, unwatched=unwatched) for recording in (a, b)]
+    limits = [bound.of_recording(recording) for recording in (a, b)]
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
-    if not walls[0][0] or not walls[1][0]:
+    if not all(walls):
         return None
-    time = compare_runs(*walls, on_cpu=on_cpu)
-    if unwatched and len(a) == len(b) == 1 and a[0].step_times and b[0].step_times:
-        return replace(time, a_us=a[0].step_times.median_us, b_us=b[0].step_times.median_us)
+    time = compare_recorded(*walls, on_cpu=on_cpu)
+    if unwatched and a.step_times and b.step_times:
+        return replace(time, a_us=a.step_times.median_us, b_us=b.step_times.median_us)
     return time
 
 

@@ -230,15 +230,6 @@ def call_named(recording: Recording, name: str) -> Place:
     return places[0]
 
 
-def read_runs(name: str, arguments: argparse.Namespace | None = None) -> list[Recording]:
-    """The recordings of a path: of a folder with nothing but recordings each. Raises FxscopeError."""
-    path = Path(name)
-    files = (
-        sorted(path.glob("*.fxscope")) if path.is_dir() and not any((path / trace).exists() for trace in TRACES) else []
-    )
-    return [read(str(file), arguments) for file in files] or [read(name, arguments)]
-
-
 def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
     """The recordings with the names of their files in their titles: those of one program have the same title."""
     from fxscope.model import replace
@@ -277,6 +268,11 @@ def read_folder(path: Path, given: Mapping[str, Any] | None = None) -> Recording
             raise FxscopeError(
                 f"{path} is a TORCH_COMPILE_DEBUG folder without a trace: use `fxscope view TRACE --debug-dir {path}`."
             )
+        recordings = sorted(path.glob("*.fxscope"))
+        if len(recordings) == 1:
+            return read(str(recordings[0]))
+        if recordings:
+            raise FxscopeError(f"{path} holds {len(recordings)} recordings: name one.")
         raise FxscopeError(f"{path} holds no trace: a folder needs {TRACES[0]} or {TRACES[1]}.")
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)

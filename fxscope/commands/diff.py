@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "a",
-        metavar="A",
-        help="a recording, a trace, a folder with a trace and its compile's files, or a folder of recordings of one "
-        "program, each from a separate process",
-    )
+    parser.add_argument("a", metavar="A", help="a recording, a trace, or a folder with a trace and its compile's files")
     parser.add_argument("b", metavar="B", help="the recording to compare A with")
     common.add_trace_options(parser)
     common.add_text_options(parser, "write to FILE: .txt, .md or .json")
@@ -36,9 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     format = common.text_format(arguments.output, arguments)
     names = (arguments.a, arguments.b)
-    (a, *runs_a), (b, *runs_b) = (common.read_runs(name, arguments) for name in names)
-    a, b = common.told_apart([a, b], names)
-    comparison = compare(a, b, runs_a=runs_a, runs_b=runs_b)
+    comparison = compare(*common.told_apart([common.read(name, arguments) for name in names], names))
     show: dict[str, Callable[[Comparison], str]] = {
         "terminal": lambda item: diff_text(item, width=common.width(), every=arguments.all),
         "md": lambda item: diff_markdown(item, every=arguments.all),

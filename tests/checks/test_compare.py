@@ -19,7 +19,7 @@ from fxscope.analysis.compare.rows import change_rows
 from fxscope.analysis.compare.uses import sum_bytes
 from fxscope.analysis.findings import KernelMatch, KernelUse, MatchKind
 from fxscope.analysis.select import Unit, launches_by_position, units
-from fxscope.analysis.stats import compare_runs, compare_times, of_runs
+from fxscope.analysis.stats import compare_recorded, compare_times
 from fxscope.cli import main
 from fxscope.commands import common
 from fxscope.model import Decision, Environment, Graph, Recording, Source, Workload, replace
@@ -613,33 +613,16 @@ def test_files_of_less_detail_are_no_other_decision() -> None:
     assert found and {(item.a_verdict, item.b_verdict) for item in found} == {("fused", "rejected")}
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "verdict"),
-    [
-        ([[10.0, 10.1, 9.9]], [[20.0, 20.1, 19.9]], "cannot tell"),  # steady repeats, but of one process each
-        ([[10.0, 10.1, 9.9]], [[10.0, 10.2, 9.8]], "cannot tell"),
-        ([[10.0, 90.1, 2.9]], [[10.0, 1.2, 900.8]], "cannot tell"),  # no interval that holds everything
-        ([[10.0, 10.1], [10.2, 10.1], [9.9, 10.0]], [[11.0, 11.1], [11.2, 11.1], [10.9, 11.0]], "slower"),
-        ([[10.0, 10.1], [10.2, 900.0, 10.1], [9.9, 10.0]], [[9.0, 9.1], [9.2, 9.1], [8.9, 9.0]], "faster"),
-        ([[10.0, 10.1], [30.0, 30.1], [20.0, 20.1]], [[33.0, 33.1], [11.0, 11.1], [22.0, 22.1]], "no difference shown"),
-        ([[10.0, 10.1], [10.2, 10.1]], [[20.0, 20.1]], "cannot tell"),  # of B one process
-    ],
-)
-def test_on_a_cpu_a_process_is_one_repeat(a: list[list[float]], b: list[list[float]], verdict: str) -> None:
-    time = compare_runs(a, b, on_cpu=True)
-    assert time.verdict == verdict and (time.ratio_low is None) == (verdict == "cannot tell")
+def test_on_a_cpu_two_processes_show_nothing() -> None:
+    """Steady repeats, but of one process each."""
+    time = compare_recorded([10.0, 10.1, 9.9], [20.0, 20.1, 19.9], on_cpu=True)
+    assert (time.verdict, time.ratio_low, time.ratio_high) == ("cannot tell", None, None)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ([[10.0, 10.1, 9.9]], [[20.0, 45.1, 19.9]]),
-        ([[10.0, 10.1], [30.0, 900.0, 30.1], [20.0, 20.1]], [[33.0, 33.1], [11.0, 11.1], [22.0, 22.1]]),
-    ],
-)
-def test_a_ratio_follows_from_the_two_times_beside_it(a: list[list[float]], b: list[list[float]]) -> None:
-    there, back = compare_runs(a, b, on_cpu=False), compare_runs(b, a, on_cpu=False)
-    assert there.a_us == of_runs(a) and there.b_us == of_runs(b)
+def test_a_ratio_follows_from_the_two_times_beside_it() -> None:
+    a, b = [10.0, 10.1, 9.9], [20.0, 45.1, 19.9]
+    there, back = compare_times(a, b), compare_times(b, a)
+    assert there.a_us == median(a) and there.b_us == median(b)
     assert there.ratio == pytest.approx(there.b_us / there.a_us) == pytest.approx(1 / back.ratio)
     assert there.ratio_low == pytest.approx(1 / back.ratio_high)  # neither side is the measure of the other
     assert there.ratio_low < there.ratio < there.ratio_high
@@ -667,38 +650,6 @@ def slowed(factor: float):
         launches=tuple(replace(item, duration_ns=int(item.duration_ns * factor)) for item in recording.launches),
         steps=tuple(replace(item, duration_ns=int(item.duration_ns * factor)) for item in recording.steps),
     )
-
-
-def test_folders_of_recordings_are_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One recording a side names no difference on a CPU; several do, and say how large, in every verb the same."""
-    for side, factors in (("before", (1.0, 1.03, 0.98)), ("after", (1.5, 1.46, 1.53))):
-        (tmp_path / side).mkdir()
-        for number, factor in enumerate(factors):
-            slowed(factor).save(tmp_path / side / f"{number}.fxscope")
-    one = [str(tmp_path / side / "0.fxscope") for side in ("before", "after")]
-    assert main(["diff", *one, "--json", "--budget", "0"]) == 0
-    for item in json.loads(capsys.readouterr().out)["kernels"]:
-        assert item["time"]["verdict"] == "cannot tell" and item["time"].get("ratio_low") is None
-
-    several = [str(tmp_path / side) for side in ("before", "after")]
-    assert main(["diff", *several, "--json", "--budget", "0"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {item["time"]["verdict"] for item in found["kernels"]} == {"slower"}
-    assert all(1.3 < item["time"]["ratio_low"] < 1.5 < item["time"]["ratio_high"] < 1.7 for item in found["kernels"])
-    for item in found["kernels"]:  # what is shown of a kernel is what the ratio is of
-        assert item["a"][0]["time_us"] == pytest.approx(item["time"]["a_us"])
-        assert item["b"][0]["time_us"] / item["a"][0]["time_us"] == pytest.approx(item["time"]["ratio"])
-    assert found["wall_time"]["verdict"] == found["step_time"]["verdict"] == "slower"
-    totals = {item["subject"]: item for item in found["totals"]}
-    assert totals["device time per step"]["b"] == pytest.approx(found["step_time"]["b_us"])
-
-    build.gelu_mul_eager().save(tmp_path / "after" / "other.fxscope")
-    assert main(["diff", *several]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "launches other kernels than" in line
-    (tmp_path / "empty").mkdir()
-    assert main(["diff", several[0], str(tmp_path / "empty")]) == 2
-    assert "holds no trace" in capsys.readouterr().err
 
 
 def test_an_expectation_about_two_processes_on_a_cpu_is_not_told(tmp_path: Path) -> None:
@@ -794,3 +745,11 @@ def test_versions_and_switches_that_differ_stand_first() -> None:
     b = replace(b, compiles=tuple(replace(item, config={"max_autotune": True}) for item in b.compiles))
     assert compare(a, b).settings == (("torch", "2.11", "2.13"), ("max_autotune", "default", "True"))
     assert diff_text(compare(a, b)).splitlines()[2:4] == ["torch: 2.11 → 2.13", "max_autotune: default → True"]
+
+
+def test_a_folder_of_one_recording_is_that_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = build.gelu_mul_eager().save(tmp_path / "a.fxscope")
+    assert main(["diff", str(tmp_path), str(file)]) == 0
+    build.gelu_mul_compiled().save(tmp_path / "b.fxscope")
+    assert main(["diff", str(tmp_path), str(file)]) == 2
+    assert "holds 2 recordings: name one" in capsys.readouterr().err

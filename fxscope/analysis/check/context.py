@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.compare import together
-from fxscope.analysis.stats import compare_runs
+from fxscope.analysis.stats import compare_recorded
 from fxscope.errors import PassError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Context(NamedTuple):
         parts = [part.strip() for text in (a, b) for part in text.split(" + ")]
         apart = len({self.place(part)[0] for part in parts}) > 1
         on_cpu = apart and any(unit.category == "cpu_kernel" for part in parts for unit in self.units(part))
-        return compare_runs([together(self.units(a))], [together(self.units(b))], on_cpu=on_cpu)
+        return compare_recorded(together(self.units(a)), together(self.units(b)), on_cpu=on_cpu)
 
 
 def listed(items: Iterable[str]) -> str:

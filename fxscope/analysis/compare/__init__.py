@@ -11,9 +11,8 @@ from fxscope.analysis.compare.decisions import decision_changes
 from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_step_us, settings, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
-from fxscope.analysis.stats import compare_runs, compare_wall, is_on_cpu
+from fxscope.analysis.stats import compare_recorded, compare_wall, is_on_cpu
 from fxscope.columns import uncollected
-from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import replace
 from fxscope.text import listed
@@ -27,37 +26,24 @@ if TYPE_CHECKING:
 
 
 @uncollected()
-def compare(
-    a: Recording, b: Recording, *, runs_a: Sequence[Recording] = (), runs_b: Sequence[Recording] = ()
-) -> Comparison:
+def compare(a: Recording, b: Recording) -> Comparison:
     """Align the kernels of A and B by the nodes of a graph that both compiled, else by name, source line, module and op, in
     that order of trust; count the rest.
-
-    Args:
-        a: the recording that is compared.
-        b: the one it is compared with.
-        runs_a: more recordings of A's program, each of a process of its own: times are those of all of them.
-        runs_b: the same of B's.
-
-    Raises:
-        PassError: recordings of one side launch different kernels.
     """
-    sides = (a, *runs_a), (b, *runs_b)
-    rows_a, rows_b = map(units_of, sides)
-    matches = [build(sides, (rows_a, rows_b), *group) for group in assign((a, b), rows_a[0], rows_b[0])]
+    matches = [build((a, b), *group) for group in assign((a, b), select.units(a), select.units(b))]
     # A collective's kernel runs until the last rank is there: the late rank has the least of it
     apart = collective_us(a) is not None or collective_us(b) is not None
-    steps = [[own_step_us(item) if apart else index_of(item).step_us for item in side] for side in sides]
+    steps = [own_step_us(item) if apart else index_of(item).step_us for item in (a, b)]
     gone, added = op_changes(a, b)
     return Comparison(
         a_title=a.title or "A",
         b_title=b.title or "B",
         settings=settings(a, b),
         kernels=tuple(matches),
-        totals=totals(*sides),
-        step_time=compare_runs(*steps, on_cpu=is_on_cpu(a) or is_on_cpu(b)) if a.launches and b.launches else None,
+        totals=totals(a, b),
+        step_time=compare_recorded(*steps, on_cpu=is_on_cpu(a) or is_on_cpu(b)) if a.launches and b.launches else None,
         without_collectives=apart,
-        wall_time=compare_wall(*sides),
+        wall_time=compare_wall(a, b),
         ops_gone=gone,
         ops_added=added,
         decisions=decision_changes(a, b),
@@ -65,44 +51,24 @@ def compare(
     )
 
 
-def units_of(side: Sequence[Recording]) -> list[tuple[Unit, ...]]:
-    """The kernels of each recording of one side, the same in all. Raises PassError."""
-    rows = [select.units(recording) for recording in side]
-    for recording, row in zip(side, rows, strict=True):
-        if names_of(row) != names_of(rows[0]):
-            raise PassError(
-                f"{recording.title or 'a recording'} launches other kernels than {side[0].title or 'the first'}: "
-                "the recordings of one side must be of one program."
-            )
-    return rows
-
-
 def build(
-    sides: tuple[Sequence[Recording], Sequence[Recording]],
-    rows: tuple[Sequence[Sequence[Unit]], Sequence[Sequence[Unit]]],
-    group_a: list[Unit],
-    group_b: list[Unit],
-    how: AlignedBy | None,
+    sides: tuple[Recording, Recording], group_a: list[Unit], group_b: list[Unit], how: AlignedBy | None
 ) -> KernelMatch:
-    """One match with its times and bytes; `rows` are the kernels of each recording of the two sides."""
-    (a, *_), (b, *_) = sides
-    uses_a = tuple(use(a, unit, [row[unit.position] for row in rows[0]]) for unit in group_a)
-    uses_b = tuple(use(b, unit, [row[unit.position] for row in rows[1]]) for unit in group_b)
-    time = None
-    if group_a and group_b:
-        runs_a, runs_b = (
-            [together([row[unit.position] for unit in group]) for row in side]
-            for group, side in ((group_a, rows[0]), (group_b, rows[1]))
-        )
+    """One match with its times and bytes."""
+    uses_a, uses_b = (
+        tuple(use(side, unit) for unit in group) for side, group in zip(sides, (group_a, group_b), strict=True)
+    )
+    time, samples = None, (together(group_a), together(group_b))
+    if group_a and group_b and any(samples):
         on_cpu = any(unit.category == "cpu_kernel" for unit in (*group_a, *group_b))
-        time = compare_runs(runs_a, runs_b, on_cpu=on_cpu) if runs_a[0] or runs_b[0] else None
         alike = len({unit.call is None for unit in (*group_a, *group_b)}) == 1
-        time = like_with_like(time, work(group_a), work(group_b), how, comparable=alike) if time else None
+        time = compare_recorded(*samples, on_cpu=on_cpu)
+        time = like_with_like(time, work(group_a), work(group_b), how, comparable=alike)
     bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
     kind = "moved" if how == "shapes" else kind_of(group_a, group_b, whole=how == "nodes")
     comparable = group_a and group_b and (kind != "replaced" or len(group_a) == len(group_b))
     saved = bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None
-    planned = not a.launches and not b.launches
+    planned = not any(side.launches for side in sides)
     not_predicted = tuple(item.kernel for item in (*uses_a, *uses_b) if planned and item.time_us is None)
     return KernelMatch(
         kind=kind,

@@ -17,18 +17,15 @@ from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Literal
 
     from fxscope.model import Recording
 
 
-def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Change, ...]:
-    """The numbers of both sides, per step: times of all their recordings, counts of the first.
-
-    Those that neither has are left out.
-    """
-    both = side_a[0], side_b[0]
+def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
+    """The numbers of both sides, per step; those that neither has are left out."""
+    both = a, b
     planned = all(item.environment.target is not None and not item.launches for item in both)
     one_ran = len({bool(item.launches) for item in both}) > 1  # no calls of the one beside kernels of the other
     rows: list[tuple[str, Callable[[Recording], float | None], Literal["count", "us", "bytes"]]] = [
@@ -50,8 +47,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
     ]
     found: list[Change] = []
     for subject, measure, unit in rows:
-        sides = [[value for item in side if (value := measure(item)) is not None] for side in (side_a, side_b)]
-        left, right = ((median(side) if unit == "us" else side[0]) if side else None for side in sides)
+        left, right = map(measure, both)
         if (left, right) not in ((None, None), (0, 0)):
             found.append(Change(subject=subject, a=left, b=right, unit=unit))
     return tuple(found)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
-from fxscope.analysis.stats import of_runs
 from fxscope.passes.predicted import runs_a_step
 
 if TYPE_CHECKING:
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUse:
-    """The row of one unit, with the time of all its runs; what was not recorded stays `None`."""
+def use(recording: Recording, unit: Unit) -> KernelUse:
+    """The row of one unit, with its median time; what was not recorded stays `None`."""
     call = select.call_of(recording, unit)
     launch = unit.launch
-    samples = [item.samples_us for item in runs or (unit,)]
     config, num_warps, num_stages = settings_of(unit)
     return KernelUse(
         position=unit.position,
@@ -33,7 +32,7 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
         ops=unit.ops,
         modules=unit.modules,
         sources=unit.sources,
-        time_us=of_runs(samples) if any(samples) else predicted_us(call),
+        time_us=median(unit.samples_us) if unit.samples_us else predicted_us(call),
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
         registers=launch.registers if launch else None,
