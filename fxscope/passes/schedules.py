@@ -171,10 +171,8 @@ def accesses(
     """
     names = {node.name for node in nodes}
     inner = {access.buffer for node in nodes if node.type == "multi_output" for access in node.reads}
-    items: Iterable[SchedulerNode | ScheduledGroup] = groups
-    if any(not set(group.members) <= names for group in groups):
-        items = nodes
-    items = list(items)
+    are_whole = all(names.issuperset(group.members) for group in groups)
+    items: Sequence[SchedulerNode | ScheduledGroup] = groups if are_whole else nodes
     # The tuple of an extern's results is no memory: its items are.
     reads = merge(list(from_outside(items, renames)), renames)
     writes = merge([item.writes for item in items], renames)

@@ -52,12 +52,10 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
         if isinstance(statement, ast.Return):
             returned = (alias.get(name, name) for name in _names(statement))
             return tuple(nodes.values()), tuple(dict.fromkeys(name for name in returned if name in nodes))
-        if isinstance(statement, ast.AnnAssign):
-            target, annotation = statement.target, statement.annotation
-        elif isinstance(statement, ast.Assign):
-            target, annotation = statement.targets[0], None
-        else:
+        if not isinstance(statement, ast.AnnAssign | ast.Assign):
             continue
+        target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[0]
+        annotation = getattr(statement, "annotation", None)
         value = statement.value
         if not isinstance(target, ast.Name):
             continue
