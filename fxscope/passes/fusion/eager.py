@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column, picked
+from fxscope.index import grouped
 from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
@@ -51,7 +52,7 @@ def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
             for source in dict.fromkeys(node.inputs):
                 if (name := writer(source, nodes)) != node.name:
                     readers.setdefault(name, {}).setdefault(node.name, []).append(source)
-    found: dict[tuple[str, str], Decision] = {}
+    found: list[Decision] = []
     for name, users in readers.items():
         source = nodes[name]
         size = flops.tensor_bytes(source.outputs[:1])
@@ -62,23 +63,16 @@ def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
                     continue
                 once = len(users) == 1 and name not in graph.outputs
                 stays = home[name] not in {name, *(home.get(item, item) for item in nodes[user].mutates)}
-                keep(found, flow(graph, source, nodes[user], size, reads[user], once=once, stays=stays))
+                found.append(flow(graph, source, nodes[user], size, reads[user], once=once, stays=stays))
         for one, other in pairwise(users):
             # Two parts of a tensor may have nothing in common: the halves of a gate.
             if phase.get(one) != phase.get(other):
                 continue
             meet = users[one] == users[other] or size in (reads[one], reads[other])
             least = None if size is None or not meet else min(reads[one] or 0, reads[other] or 0)
-            keep(found, siblings(graph, source, nodes[one], nodes[other], least, meet=meet))
-    return list(found.values())
-
-
-def keep(found: dict[tuple[str, str], Decision], decision: Decision) -> None:
-    """Keep one decision per pair, the most expensive."""
-    key = (decision.a[0], decision.b[0])
-    before = found.get(key)
-    if before is None or (before.saved_bytes or 0) < (decision.saved_bytes or 0):
-        found[key] = decision
+            found.append(siblings(graph, source, nodes[one], nodes[other], least, nodes, meet=meet))
+    pairs = grouped(found, lambda item: (item.a[0], item.b[0]))
+    return [max(same, key=lambda item: item.saved_bytes or 0) for same in pairs.values()]
 
 
 def writer(name: str, nodes: Mapping[str, Node]) -> str:
@@ -143,12 +137,13 @@ def neighbours(graph: Graph, source: Node, a: Node, b: Node, reason: Reason, sav
     )
 
 
-def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None, *, meet: bool) -> Decision:
+def siblings(
+    graph: Graph, source: Node, a: Node, b: Node, size: int | None, nodes: Mapping[str, Node], *, meet: bool
+) -> Decision:
     """The decision for two readers of one tensor."""
     products = [is_gemm(node.target) for node in (a, b)]
     advice = "compile" if joined(a.target, b.target) and not any(products) else None
     if all(products):
-        nodes = {node.name: node for node in graph.nodes}
         advice = "concatenate_weights" if share_the_activation([a], [b], nodes) else None
     notes = ("both_read" if meet else "both_read_parts",)
     return neighbours(
