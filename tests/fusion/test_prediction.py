@@ -21,6 +21,7 @@ from fxscope.passes.cost import cost
 from fxscope.readers import output_code
 from fxscope.readers.triton_accesses import accesses
 from fxscope.text import microseconds
+from tests import captures
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -233,6 +234,16 @@ def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, capsys):
     assert predict(gpu, work).basis.startswith("gemm model of the mine")
     assert cli.main(["calibrate", "-o", str(out), "--from", str(measurements(tmp_path))]) == 2
     assert "exists" in capsys.readouterr().err
+
+
+def test_calibrate_takes_the_work_and_the_time_of_each_recorded_call():
+    pytest.importorskip("torch")
+    from fxscope._torch import battery
+
+    found = [(msgspec.convert(work, Workload), us) for work, us in battery.calls_of(captures.read("mlp_compiled"))]
+    gemm, _, pointwise, _ = found
+    assert (gemm[0].family, gemm[0].dtype, gemm[0].m) == ("gemm", "bfloat16", 8192) and 40 < gemm[1] < 70
+    assert (pointwise[0].family, pointwise[0].num_bytes) == ("pointwise", 3 * 50331648) and 50 < pointwise[1] < 60
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"gpu": 1}'])
