@@ -85,17 +85,15 @@ def document() -> str:
     return "\n".join(parts)
 
 
-def fleet_schemas() -> dict[Path, str]:
-    """Return the JSON Schemas of a rank's digest and of a job, by where they are kept."""
-    from fxscope.fleet.model import DIGEST_SCHEMA, FLEET_SCHEMA, Digest, Fleet
+def fleet_schema() -> str:
+    """Return the JSON Schema of a job."""
+    from fxscope.fleet.model import FLEET_SCHEMA, Fleet
 
-    kinds = {"digest": (Digest, DIGEST_SCHEMA), "fleet": (Fleet, FLEET_SCHEMA)}
-    return {PATH.with_name(f"{name}.schema.json"): of(*kind) for name, kind in kinds.items()}
+    return of(Fleet, FLEET_SCHEMA)
 
 
 if __name__ == "__main__":
     PATH.write_text(schema())
-    for path, text in fleet_schemas().items():
-        path.write_text(text)
+    PATH.with_name("fleet.schema.json").write_text(fleet_schema())
     DOCUMENT.write_text(document())
     print(f"wrote {PATH.name} and {DOCUMENT.name}")

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
     add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default 2G)")
-    outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable. Digests are stored beside it and reused"
+    outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable"
     add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
     add("--format", choices=FORMATS, help="format, whatever the suffix")
     add("--json", action="store_const", const="json", dest="format", help="short for --format json")
@@ -56,14 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         return run_logs(logs, outputs, arguments)
     if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
         raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    beside = outputs[0][0]
     digests = running.digests(
-        traces_of(arguments),
-        keep=beside and beside.with_suffix(".digests"),
-        jobs=arguments.jobs,
-        memory_bytes=arguments.memory,
-        on=arguments.on,
-        progress=progress,
+        traces_of(arguments), jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, progress=progress
     )
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:

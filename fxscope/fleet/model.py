@@ -1,4 +1,4 @@
-"""The types of a fleet: a rank's digest (`fxscope-digest/2`) and what a job's digests show (`fxscope-fleet/1`).
+"""The types of a fleet: a rank's digest and what a job's digests show (`fxscope-fleet/1`).
 
 Times are microseconds of the rank's own clock; clocks of two ranks are never compared. What is not known is `None`.
 """
@@ -11,7 +11,6 @@ import msgspec
 
 from fxscope.model import Problem, encoded
 
-DIGEST_SCHEMA = "fxscope-digest/2"
 FLEET_SCHEMA = "fxscope-fleet/1"
 
 Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "memory"]
@@ -96,7 +95,6 @@ class DigestCoverage(Item, frozen=True, kw_only=True):
 class Digest(Item, frozen=True, kw_only=True):
     """One rank's trace, in a few kB."""
 
-    schema: str = DIGEST_SCHEMA
     file: str
     rank: int | None
     world: int | None = None

@@ -1,13 +1,11 @@
 """Run the making of digests: in processes of this machine, under a memory cap, or on Ray. One rank, one task.
 
-A digest is kept as soon as it is made, so a run that was interrupted goes on where it was; a trace that cannot be read, or
-that takes its process down, costs its own rank only.
+A trace that cannot be read, or that takes its process down, costs its own rank only.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import logging
 import os
 import subprocess
@@ -20,11 +18,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fxscope import children, store
+from fxscope import children
 from fxscope.errors import FxscopeError
 from fxscope.fleet import digest as digesting
 from fxscope.fleet import sources
-from fxscope.fleet.model import DIGEST_SCHEMA, Digest
+from fxscope.fleet.model import Digest
 from fxscope.model import encoded
 
 if TYPE_CHECKING:
@@ -37,14 +35,12 @@ if TYPE_CHECKING:
 DEFAULT_MEMORY = 2 << 30
 PROCESS_BYTES = 110 << 20  # an interpreter with numpy and what it keeps between traces
 PER_UNPACKED_BYTE = 0.6  # peak of reading, measured on traces of 100 k and 1 M events
-SUFFIX = ".digest.json.gz"
 RETRIES = 5  # of a Ray task whose node or process died
 
 
 def digests(
     found: Sequence[Source],
     *,
-    keep: Path | None = None,
     jobs: int | None = None,
     memory_bytes: int = DEFAULT_MEMORY,
     on: str = "local",
@@ -54,46 +50,26 @@ def digests(
 
     Args:
         found: the traces.
-        keep: a folder in which digests are kept, and from which those of unchanged traces are taken.
         jobs: processes at once; by default one a core, as many as the memory allows.
         memory_bytes: what all processes together may take. A trace that needs more by itself is a problem of its rank.
         on: "local", "ray", or "ray://HOST:PORT".
         progress: called after each rank.
 
     Raises:
-        FxscopeError: the folder cannot be written, or Ray cannot be used.
+        FxscopeError: Ray cannot be used.
     """
-    done: dict[str, Digest] = {}
-    for source in found:
-        if keep is not None and source.version and (path := keep / f"{source.key}{SUFFIX}").is_file():
-            with contextlib.suppress(FxscopeError, OSError):  # one that cannot be read is made again
-                done[source.key] = decode(store.contents(path, what="a digest"), str(path))
-    missing = [source for source in found if source.key not in done]
     if on == "local":
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        tasks = _local(missing, jobs or cores, memory_bytes)
+        tasks = _local(found, jobs or cores, memory_bytes)
     else:
-        tasks = _on_ray(missing, None if on == "ray" else on)
+        tasks = _on_ray(found, None if on == "ray" else on)
+    done: dict[Source, Digest] = {}
     with contextlib.closing(tasks) as made:
-        for count, (source, data) in enumerate(made, start=1 + len(found) - len(missing)):
-            digest = done[source.key] = decode(data, source.name)
-            if keep is not None and digest.coverage is not None:  # a trace that could not be read may be mended
-                packed = gzip.compress(data, compresslevel=6, mtime=0)
-                store.write(keep / f"{source.key}{SUFFIX}", packed, force=True)
+        for count, (source, data) in enumerate(made, start=1):
+            done[source] = msgspec.json.decode(data, type=Digest)
             if progress is not None:
                 progress(count, len(found), source.name)
-    return [done[source.key] for source in found]
-
-
-def decode(data: bytes, where: str) -> Digest:
-    """Decode a digest from JSON. Raises FxscopeError."""
-    try:
-        found = msgspec.json.decode(data, type=Digest)
-    except store.NOT_JSON as error:
-        raise FxscopeError(f"{where} is not a digest: {error}.") from None
-    if found.schema != DIGEST_SCHEMA:
-        raise FxscopeError(f"{where} has schema {found.schema!r}, this fxscope reads {DIGEST_SCHEMA!r}.")
-    return found
+    return [done[source] for source in found]
 
 
 # ---------------------------------------------------------------------- one task

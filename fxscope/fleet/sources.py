@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import zlib
 from functools import partial
@@ -23,7 +22,6 @@ _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _ITERATION = re.compile(r"^(?:iteration|iter|step)[-_]?(\d+)$", re.IGNORECASE)  # torchtitan's folders
 _HEAD_BYTES = 1 << 16
-_VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "mtime", "created", "blob_id", "CRC")  # of file systems
 UNPACKED = 14  # a packed trace unpacks to about this many times its size
 
 
@@ -31,13 +29,6 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # as shown
     address: str  # a path or a URL
     size: int  # bytes as stored
-    version: str = ""  # changes when the file does; empty: not known, so a digest that was kept is not trusted
-
-    @property
-    def key(self) -> str:
-        """The name of its digest: the same for the same bytes at the same place."""
-        text = f"{self.address}\n{self.size}\n{self.version}\n"
-        return f"{Path(self.name).name.split('.')[0][:60]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     @property
     def unpacked_bytes(self) -> int:
@@ -123,11 +114,10 @@ def local(path: Path, wanted: re.Pattern[str] | None = None) -> list[Source]:
 
 
 def _source(item: Path, name: str) -> Source:
-    state = item.stat()
     address = str(item.resolve())
     if address != address.encode(errors="replace").decode():
         raise FxscopeError(f"{item}: its name is not UTF-8, which the processes that read a job need. Rename it.")
-    return Source(name=name, address=address, size=state.st_size, version=str(state.st_mtime_ns))
+    return Source(name=name, address=address, size=item.stat().st_size)
 
 
 def _may_be_trace(opened: Callable[[], IO[bytes]]) -> bool:
@@ -170,9 +160,8 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
             continue
         if rank_in(name) is None and not _may_be_trace(partial(fs.open, path, "rb")):
             continue
-        version = next((str(info[key]) for key in _VERSIONS if info.get(key)), "")
         size = int(info.get("size") or 0)
-        found.append(Source(name=name, address=_address(fs, path, address), size=size, version=version))
+        found.append(Source(name=name, address=_address(fs, path, address), size=size))
     return found
 
 

@@ -9,10 +9,12 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fxscope.errors import FxscopeError
 from fxscope.fleet import findings, run, sources
+from fxscope.fleet.model import Digest
 
 JOBS = Path(__file__).parent.parent / "data" / "fleet"
 
@@ -25,7 +27,7 @@ def test_an_address_is_read_through_fsspec() -> None:
     found = sources.find(["memory://fleet-job"], pattern=r"rank[01]")
     assert [source.name for source in found] == ["rank0.json.gz", "rank1.json.gz"]
     # Another process would not see this memory: the task itself, here.
-    made = run.decode(run.work(found[1]), "here")
+    made = msgspec.json.decode(run.work(found[1]), type=Digest)
     assert made.rank == 1 and made.coverage is not None
     store.rm("/fleet-job", recursive=True)
     with pytest.raises(FxscopeError, match="cannot"):
@@ -53,7 +55,7 @@ def test_addresses_of_files_and_archives(address: str, tmp_path: Path) -> None:
     assert (first.ranks, first.cause) == ((2,), "device_work")
 
 
-def test_a_server_is_read_and_its_digests_are_not_trusted_without_a_version(
+def test_a_server_is_read_and_a_file_that_is_gone_costs_its_own_rank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("aiohttp", reason="fsspec reads http with aiohttp, which is not installed")
@@ -65,10 +67,10 @@ def test_a_server_is_read_and_its_digests_are_not_trusted_without_a_version(
         address = f"http://127.0.0.1:{server.server_port}/"
         found = sources.find([address])
         assert [source.name for source in found] == [f"rank{rank}.json.gz" for rank in range(4)]
-        made = run.digests(found, jobs=2, keep=tmp_path / "digests")
+        made = run.digests(found, jobs=2)
         assert findings.examine(made).findings[0].ranks == (2,)
         (tmp_path / "rank1.json.gz").unlink()
-        again = run.digests(found, jobs=2, keep=tmp_path / "digests")
+        again = run.digests(found, jobs=2)
         assert [item.coverage is not None for item in again] == [True, False, True, True]
         assert "cannot fetch" in again[1].problems[0].message
         with pytest.raises(FxscopeError, match="does not exist, or cannot be reached"):

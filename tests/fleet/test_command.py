@@ -10,7 +10,6 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jsonschema
 import msgspec
@@ -18,11 +17,8 @@ import pytest
 
 from fxscope import cli
 from fxscope.fleet import run, sources
-from fxscope.fleet.model import DIGEST_SCHEMA, FLEET_SCHEMA, Fleet
+from fxscope.fleet.model import FLEET_SCHEMA, Digest, Fleet
 from fxscope.render import fleet as rendering
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
@@ -97,40 +93,28 @@ def test_json_has_the_documented_form(capsys: pytest.CaptureFixture[str]) -> Non
     assert msgspec.json.decode(text, type=Fleet).findings[0].ranks == (2,)
 
 
-def test_digests_and_jobs_keep_the_shipped_schemas() -> None:
+def test_jobs_keep_the_shipped_schema() -> None:
     from fxscope.fleet import findings
 
     spec = importlib.util.spec_from_file_location("make_schema", Path(__file__).parents[2] / "tools" / "make_schema.py")
     assert spec and spec.loader
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
-    for path, text in maker.fleet_schemas().items():
-        assert path.read_text() == text, "run tools/make_schema.py"
-    made = run.digests(sources.find([SLOW]))
-    examples = {"digest": made[2], "fleet": findings.examine(made)}
-    for name, example in examples.items():
-        schema = json.loads((resources.files("fxscope") / "data" / f"{name}.schema.json").read_text())
-        jsonschema.validate(json.loads(msgspec.json.encode(example)), schema)
+    text = (resources.files("fxscope") / "data" / "fleet.schema.json").read_text()
+    assert text == maker.fleet_schema(), "run tools/make_schema.py"
+    made = findings.examine(run.digests(sources.find([SLOW])))
+    jsonschema.validate(json.loads(msgspec.json.encode(made)), json.loads(text))
 
 
-def test_files_of_every_kind_and_digests_beside_them_that_are_used_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_every_kind_and_nothing_beside_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".json", ".txt", ".svg", ".png")]
     arguments = ["fleet", SLOW, *(word for path in outputs for word in ("-o", str(path)))]
     assert cli.main(arguments) == 0
-    kept = sorted((tmp_path / "fleet.digests").iterdir())
-    assert len(kept) == 4 and all(json.loads(gzip.decompress(p.read_bytes()))["schema"] == DIGEST_SCHEMA for p in kept)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in outputs)
     assert "rank 2" in outputs[1].read_text() and "fxscope fleet</title>" in outputs[0].read_text()
     assert "Rank 2 is late" in outputs[4].read_text() and outputs[5].read_bytes().startswith(b"\x89PNG")
     before = outputs[2].read_text()
     assert cli.main(arguments) == 2 and "exists" in capsys.readouterr().err
-
-    def none_missing(found: list, *settings: object) -> Iterator[tuple]:
-        assert not found, "a digest was made again"
-        yield from ()
-
-    monkeypatch.setattr(run, "_local", none_missing)
     assert cli.main([*arguments, "--force"]) == 0 and outputs[2].read_text() == before
 
 
@@ -171,7 +155,7 @@ def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
         "print(run.work(source).decode())\n"
     )
     done = subprocess.run([sys.executable, "-c", code, msgspec.json.encode(source)], capture_output=True, text=True)
-    made = run.decode(done.stdout.encode(), "here")
+    made = msgspec.json.decode(done.stdout, type=Digest)
     assert made.coverage is None and "--memory" in made.problems[0].message
 
 
@@ -300,21 +284,3 @@ def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(
     (tmp_path / "profile_traces" / "iteration_20" / "rank3_trace.json.gz").unlink()
     found, folders = sources.latest(sources.listed([job]))
     assert len(found) == 4 and folders == ["iteration_10", "iteration_20"]
-
-
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = sources.find([SLOW])
-
-    def interrupted(done: int, of: int, name: str) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run.digests(found, keep=tmp_path, jobs=1, progress=interrupted)
-    assert len(list(tmp_path.iterdir())) == 2
-    told: list[int] = []
-    made = run.digests(found, keep=tmp_path, jobs=1, progress=lambda done, of, name: told.append(done))
-    assert told == [3, 4] and [item.rank for item in made] == [0, 1, 2, 3]
-    (damaged := sorted(tmp_path.iterdir())[0]).write_bytes(b"half a file")
-    assert [item.rank for item in run.digests(found, keep=tmp_path, jobs=1)] == [0, 1, 2, 3]
-    assert gzip.decompress(damaged.read_bytes())

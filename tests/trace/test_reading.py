@@ -290,3 +290,33 @@ def test_a_range_is_around_what_it_encloses_in_time_and_nothing_after_it(tmp_pat
     cut = [dict(event, cat=c, name=n, ts=s, dur=d) for event, (c, n, s, d) in zip(events, late, strict=False)]
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": cut}))
     assert [launch.chain for launch in trace.recording(path).launches][-1] == ("outer", "range", "aten::mm")
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_ops_of_a_capture_have_their_arguments(native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        without_native(monkeypatch)
+
+    def write(name: str, *events: tuple[str, str, int, int, dict[str, object]]) -> Path:
+        rows = [
+            {"ph": "X", "cat": cat, "name": what, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": args}
+            for cat, what, start, duration, args in events
+        ]
+        (tmp_path / name).write_text(json.dumps({"traceEvents": rows}))
+        return tmp_path / name
+
+    capture = write(
+        "capture.json",
+        ("cuda_runtime", "cudaStreamBeginCapture", 1, 1, {}),
+        ("cpu_op", "aten::mm", 10, 10, {"Input Dims": [[2, 3], [3, 4]]}),
+        ("cuda_runtime", "cudaLaunchKernel", 12, 1, {"correlation": 5}),
+        ("cuda_runtime", "cudaStreamEndCapture", 30, 1, {}),
+    )
+    replay = write(
+        "replay.json",
+        ("cuda_runtime", "cudaGraphLaunch", 1, 1, {"correlation": 9}),
+        ("kernel", "gemm", 5, 3, {"correlation": 9, "device": 0, "stream": 7}),
+    )
+    found = trace.recording(replay, capture=capture)
+    assert [(op.name, op.shapes) for op in found.ops if op.shapes] == [("aten::mm", ((2, 3), (3, 4)))]
+    assert [launch.op for launch in found.launches] == ["aten::mm"]

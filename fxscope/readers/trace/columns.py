@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +16,14 @@ from fxscope.readers.trace import reader as reading
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.reader import Args, Reader, decode_args
 from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
-from fxscope.readers.trace.unpacked import open_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     from fxscope.readers.trace.graphs import Capture
 
-WINDOW_BYTES = 16 << 20
 CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs
 
 
@@ -42,7 +39,7 @@ class Trace:
     duration_ns: NDArray[np.int64]
     correlation: NDArray[np.int64]
     external_id: NDArray[np.int64]
-    args_at: NDArray[np.int64]  # where an event's arguments are in `args`, else in the unpacked file
+    args_at: NDArray[np.int64]  # where an event's arguments are in `args`
     args_length: NDArray[np.int64]
     parent: NDArray[np.int32] = field(init=False)  # row of the enclosing host event
     launcher: NDArray[np.int32] = field(init=False)  # device rows: row of the runtime call with the same correlation id
@@ -55,8 +52,8 @@ class Trace:
     graph_node: NDArray[np.int64] = field(init=False)  # and which of its nodes
     names: list[str]
     threads: list[tuple[Any, Any]]
-    args: bytearray | None  # texts of arguments, where they were kept
-    known_args: dict[int, Args]  # of the rows that were decoded already
+    args: bytearray  # texts of arguments
+    known_args: dict[int, Args]  # those of rows that were decoded already
     categories: set[str]  # of all events, as they are written
     header: dict[str, Any]
     problems: list[Problem]
@@ -79,28 +76,14 @@ class Trace:
         return self.names[self.name[row]]
 
     def details(self, rows: Iterable[int]) -> dict[int, Args]:
-        """The arguments of some rows; where they were not kept, from the file: they are most of it."""
+        """The arguments of some rows: ops, annotations, events of the device, calls that name a kernel."""
         rows = list(rows)
         found = {row: self.known_args[row] for row in rows if row in self.known_args} if self.known_args else {}
-        spans = zip(self.args_at[rows].tolist(), self.args_length[rows].tolist(), rows, strict=True)
-        texts = self._texts((at, length, row) for at, length, row in spans if at >= 0)
-        return found | {row: args for row, text in texts if (args := decode_args(text)) is not None}
-
-    def _texts(self, spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
-        """Yield (row, text) of (begin, length, row) in the texts of arguments."""
-        if self.args is not None:
-            view = memoryview(self.args)
-            yield from ((row, bytes(view[at : at + length])) for at, length, row in spans)
-            return
-        window, begin = b"", 0
-        with contextlib.ExitStack() as stack:
-            file = None
-            for at, length, row in sorted(spans):
-                file = file or stack.enter_context(open_trace(self.path))
-                if at + length > begin + len(window):
-                    file.seek(at)
-                    begin, window = at, file.read(max(WINDOW_BYTES, length))
-                yield row, window[at - begin : at - begin + length]
+        texts = memoryview(self.args)
+        for row, at, length in zip(rows, self.args_at[rows].tolist(), self.args_length[rows].tolist(), strict=True):
+            if at >= 0 and (args := decode_args(bytes(texts[at : at + length]))) is not None:
+                found[row] = args
+        return found
 
     @property
     def on_device(self) -> bool:
@@ -127,7 +110,6 @@ class Trace:
 def read(
     path: str | Path,
     *,
-    keep_args: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -136,14 +118,13 @@ def read(
     """Read a trace (.json or .json.gz) into columns.
 
     Args, besides those of `read_trace`:
-        keep_args: keep the arguments of ops and device events; without, `details` reads the file once more.
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
 
     Raises:
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
-    table = Table(keep_args=keep_args)
+    table = Table()
     with uncollected():
         reader.fill(table)
     trace = Trace(
@@ -172,7 +153,7 @@ def read(
     captures = graphs.captures_of(trace)
     trace.windows += [(item.begin_ns, item.end_ns, 0, len(trace)) for item in captures]
     if capture is not None:
-        other = read(capture, keep_args=True, max_bytes=max_bytes, progress=progress)
+        other = read(capture, max_bytes=max_bytes, progress=progress)
         captures += add_captures(trace, other)
     graphs.link_replays(trace, captures)
     return trace
@@ -200,13 +181,11 @@ def add_captures(trace: Trace, other: Trace) -> list[Capture]:
     added = {column: getattr(other, column)[rows] for column in (*t.COLUMNS, "op_evidence")}
     added |= {"name": names[added["name"]], "thread": added["thread"] + num_threads, "parent": here[other.parent[rows]]}
     none = np.full(len(rows), -1, np.int64)
-    # The other file's ids and links mean nothing here, nor do places in it.
+    # The other file's ids and links mean nothing here.
     added |= dict.fromkeys(("correlation", "external_id", "launcher", "op", "issuer", "graph", "graph_node"), none)
-    if trace.args is not None and other.args is not None:
-        added["args_at"] = np.where(added["args_at"] >= 0, added["args_at"] + len(trace.args), -1)
-        trace.args += other.args
-    else:
-        added["args_at"] = none
+    added["args_at"] = np.where(added["args_at"] >= 0, added["args_at"] + len(trace.args), -1)
+    trace.args += other.args
+    trace.known_args |= {int(here[row]): args for row, args in other.known_args.items() if here[row] >= 0}
     for column, values in added.items():
         before = getattr(trace, column)
         setattr(trace, column, np.concatenate([before, values.astype(before.dtype)]))

@@ -50,7 +50,7 @@ def recording(
     Raises:
         TraceError: the trace cannot be read, has no event, or has no such step.
     """
-    trace = read(path, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture)
+    trace = read(path, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture)
     kept = keep(trace, steps)
     return Recording(
         title=_title(trace.path),

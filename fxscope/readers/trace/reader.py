@@ -417,7 +417,7 @@ class Reader:
             return after, self._decode_stretch(window, table)
         before = window.base + window.at
         position, status, ended, rows, strings, threads = native.scan(window.data, window.at, after)
-        table.add_scanned(rows, strings, threads, window.base, window.data, native.gather)
+        table.add_scanned((rows, strings, threads), window.data, native.gather)
         window.at = position
         if not status and len(window.data) - position <= LARGEST_BYTES and window.more():
             return bool(ended), 0

@@ -66,8 +66,8 @@ STEP = "ProfilerStep#"
 class Table:
     """Collects rows of int64; names and threads are interned over the whole file."""
 
-    def __init__(self, *, keep_args: bool = False) -> None:
-        self.args = bytearray() if keep_args else None  # texts of the arguments of `KEPT_ARGS`, one after the other
+    def __init__(self) -> None:
+        self.args = bytearray()  # texts of the arguments of `KEPT_ARGS`, one after the other
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
         self.categories: set[str] = set()  # as they are written, those that are not read too
@@ -89,23 +89,15 @@ class Table:
         # One at a time: what was put together is freed.
         return {name: np.concatenate([np.empty(0, dtype), *columns.pop(name)]) for name, dtype in COLUMNS.items()}
 
-    def add_scanned(
-        self,
-        rows: bytes,
-        strings: list[bytes],
-        threads: list[bytes],
-        base: int,
-        buffer: bytes,
-        gather: Callable[[bytes, Any, Any], bytes],
-    ) -> None:
+    def add_scanned(self, found: tuple[bytes, list[bytes], list[bytes]], buffer: bytes, gather: Any) -> None:
         """Add what the native scanner found in a buffer.
 
         Args:
-            rows: of the scanner, and so `strings` and `threads`.
-            base: the buffer's place in the unpacked file.
+            found: its rows, strings and threads.
             buffer: what was scanned.
             gather: the scanner's function that joins spans of it.
         """
+        rows, strings, threads = found
         if not rows:
             return
         table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
@@ -117,21 +109,19 @@ class Table:
             table, category = table[category >= 0], category[category >= 0]
         names = _looked_up(table[:, NAME], strings, self._name_spans, lambda span: self._code(_string(span)))
         places = _looked_up(table[:, THREAD], threads, self._thread_spans, self._thread)
-        part = np.empty((len(table), WIDTH), np.int64)
+        part = table[:, :WIDTH].copy()
         part[:, CATEGORY], part[:, NAME], part[:, THREAD] = category, names[table[:, NAME]], places[table[:, THREAD]]
-        part[:, START:ARGS_AT] = table[:, START:ARGS_AT]
         np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
-        part[:, ARGS_AT] = np.where(table[:, ARGS_AT] >= 0, table[:, ARGS_AT] + base, -1)
-        part[:, ARGS_LENGTH] = table[:, ARGS_LENGTH]
-        at = np.where(part[:, ARGS_AT] >= 0, part[:, ARGS_AT] - base, -1)
-        if self.args is not None:
-            named = np.isin(part[:, NAME], self.launch_names)
-            kept = np.flatnonzero((_HAS_ARGS[part[:, CATEGORY]] | named) & (at >= 0))
-            lengths = part[kept, ARGS_LENGTH]
-            part[:, ARGS_AT] = -1
-            part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths
-            self.args += gather(buffer, at[kept], lengths)
+        kept = np.flatnonzero(self._has_args(category, part[:, NAME]) & (part[:, ARGS_AT] >= 0))
+        at, lengths = part[kept, ARGS_AT], part[kept, ARGS_LENGTH]
+        part[:, ARGS_AT] = -1
+        part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths
+        self.args += gather(buffer, at, lengths)
         self._append(part)
+
+    def _has_args(self, category: NDArray[np.int64], name: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return of which events the arguments are kept."""
+        return _HAS_ARGS[category] | np.isin(name, self.launch_names)
 
     def _category(self, name: str) -> int:
         self.categories.add(name)
@@ -143,7 +133,6 @@ class Table:
     def add_events(self, events: list[Any]) -> None:
         """Add decoded events; those of other phases and categories are left out."""
         rows: list[tuple[int, ...]] = []
-        details: list[Args | None] = []
         for event in events:
             category = self._category(event.cat) if event.ph == "X" and isinstance(event.cat, str) else -1
             if category < 0:
@@ -159,11 +148,13 @@ class Table:
             if detail is not None:
                 correlation = identifier(detail.correlation)
                 external = identifier(detail.external_id if detail.external_id is not None else detail.old_external_id)
-            details.append(detail)
+            code = self._code(name)
+            if detail is not None and (category in KEPT_ARGS or code in self.launch_names):
+                self.known_args[self.num_rows + len(rows)] = detail
             rows.append(
                 (
                     category,
-                    self._code(name),
+                    code,
                     self.threads.setdefault(thread, len(self.threads)),
                     start,
                     max(0, duration),
@@ -174,9 +165,6 @@ class Table:
                 )
             )
         if rows:
-            for position, detail in enumerate(details, self.num_rows):
-                if detail is not None:
-                    self.known_args[position] = detail
             self._append(np.array(rows, np.int64))
 
     def _append(self, part: NDArray[np.int64]) -> None:

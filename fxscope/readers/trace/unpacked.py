@@ -28,7 +28,6 @@ class Unpacked:
         self._stream = self._begin()
         self._packed = b""
         self._ready = b""  # unpacked, and not asked for yet
-        self._position = 0
         self._file = path.open("rb")
 
     def __enter__(self) -> Unpacked:
@@ -54,14 +53,8 @@ class Unpacked:
             parts.append(data)
             missing -= len(data)
         unpacked = b"".join(parts)
-        result, self._ready = unpacked[:size], unpacked[size:]
-        self._position += len(result)
-        return result
-
-    def seek(self, position: int) -> None:
-        """Go forwards to a place in the unpacked bytes."""
-        while self._position < position and self.read(min(8 * PACKED_BYTES, position - self._position)):
-            pass
+        self._ready = unpacked[size:]
+        return unpacked[:size]
 
     def _piece(self, size: int) -> bytes | None:
         """Some of the next bytes, of gzip at most `size`; None at the end."""
