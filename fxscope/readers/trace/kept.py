@@ -51,7 +51,6 @@ class Kept:
     launch_rows: NDArray[np.int64]
     launch_step: NDArray[np.int32]
     launch_op: NDArray[np.int32]  # position of the op that launched it
-    launch_ns: NDArray[np.int64]  # duration; without a device, the op's own time
 
     @property
     def category(self) -> NDArray[np.int8]:
@@ -76,6 +75,15 @@ class Kept:
     @property
     def launch_start(self) -> NDArray[np.int64]:
         return self.trace.start_ns[self.launch_rows]
+
+    @property
+    def launch_ns(self) -> NDArray[np.int64]:
+        """Duration of each launch."""
+        return self.trace.duration_ns[self.launch_rows]
+
+    @property
+    def launch_end(self) -> NDArray[np.int64]:
+        return self.launch_start + self.launch_ns
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -115,10 +123,6 @@ class Kept:
             say(f"{lost} {of_all} have neither a launch nor an external id: they are unattributed")
         return tuple(found)
 
-    @property
-    def launch_end(self) -> NDArray[np.int64]:
-        return self.launch_start + self.launch_ns
-
 
 def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     """The events of some steps, of all by default.
@@ -151,7 +155,6 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
         launch_rows=rows[:0],
         launch_step=step_of[:0],
         launch_op=parent[:0],
-        launch_ns=trace.duration_ns[:0],
     )
     if not on_device:
         return _with_cpu_launches(result)
@@ -166,7 +169,6 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     op = trace.op[launches]
     result.launch_rows, result.launch_step = launches, step_of[launches]
     result.launch_op = np.where(op >= 0, position[op], -1).astype(np.int32)
-    result.launch_ns = trace.duration_ns[launches]
     return result
 
 
@@ -328,7 +330,6 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     chosen = np.flatnonzero(does & (nearest(kept.parent, does) < 0))
     kept.launch_rows, kept.launch_step = kept.rows[chosen], kept.step[chosen]
     kept.launch_op = chosen.astype(np.int32)
-    kept.launch_ns = trace.duration_ns[kept.rows][chosen]
     return kept
 
 

@@ -152,9 +152,10 @@ def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
     category = kept.trace.category[kept.launch_rows].astype(np.int64)
     key = kept.launch_name * np.int64(16) + category
     keys, first, which = np.unique(key, return_index=True, return_inverse=True)
-    count, total = np.bincount(which, minlength=len(keys)), _sums(which, kept.launch_ns, len(keys))
-    everything = int(kept.launch_ns.sum()) or 1
-    in_order = kept.launch_ns[np.lexsort((kept.launch_ns, which))]  # of each key, the least first
+    times = kept.launch_ns
+    count, total = np.bincount(which, minlength=len(keys)), _sums(which, times, len(keys))
+    everything = int(times.sum()) or 1
+    in_order = times[np.lexsort((times, which))]  # of each key, the least first
     begin = np.cumsum(count) - count
     least, most = in_order[begin], in_order[begin + count - 1]
     middle = (in_order[begin + (count - 1) // 2] + in_order[begin + count // 2]) / 2
@@ -190,19 +191,17 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     calls = is_runtime & np.isin(correlation, launching) & ~syncs
     talks = of_names(trace, kept.launch_name, lambda name: collective(name) is not None)
     has_communication = kept.on_device and bool(talks.any())
-    duration = trace.duration_ns[kept.rows]
-    of_launch, of_call, of_sync = (
-        _by_step(kept, where)
-        for where in (kept.launch_step, np.where(calls, kept.step, -1), np.where(syncs, kept.step, -1))
-    )
+    num_steps = max((step.index for step in kept.steps), default=0) + 1
+    calls, syncs = (np.flatnonzero(rows & (kept.step >= 0)) for rows in (calls, syncs))
+    launch_ns = _sums(kept.step[calls], trace.duration_ns[kept.rows[calls]], num_steps)
+    num_syncs = np.bincount(kept.step[syncs], minlength=num_steps)
+    of_launch = _by_step(kept)
     device = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL)
     ran = intervals.union(start, end)
     if kept.on_device:
         ran = intervals.union(trace.start_ns[device], trace.start_ns[device] + trace.duration_ns[device])
     lines: list[StepStats] = []
-    for step, mine, called, waited, (begin, until) in zip(
-        kept.steps, of_launch, of_call, of_sync, windows(kept, of_launch), strict=True
-    ):
+    for step, mine, (begin, until) in zip(kept.steps, of_launch, windows(kept, of_launch), strict=True):
         busy = int(np.diff(intervals.covered_until(ran, np.array([begin, until])))[0])
         communication = intervals.union(start[mine[talks[mine]]], end[mine[talks[mine]]])
         other = intervals.union(start[mine[~talks[mine]]], end[mine[~talks[mine]]])
@@ -216,8 +215,8 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
                 device_busy_us=busy / 1e3,
                 device_idle_us=(wall - busy) / 1e3,
                 num_launches=len(mine),
-                num_syncs=len(waited),
-                launch_cpu_us=int(duration[called].sum()) / 1e3 if len(launching) else None,
+                num_syncs=int(num_syncs[step.index]),
+                launch_cpu_us=int(launch_ns[step.index]) / 1e3 if len(launching) else None,
                 communication_us=talking / 1e3 if has_communication else None,
                 exposed_communication_us=(talking - intervals.overlap(communication, other)) / 1e3
                 if has_communication
@@ -233,21 +232,20 @@ def windows(kept: Kept, of_launch: Sequence[NDArray[np.intp]]) -> list[tuple[int
     A device that lags behind the CPU works for the step before while a step begins: that time is not idle, and not this step's.
     """
     found: list[tuple[int, int]] = []
+    starts, ends = kept.launch_start, kept.launch_end
     for step, mine in zip(kept.steps, of_launch, strict=True):
         begin, last = step.start_ns, step.start_ns + step.duration_ns
-        begin = min(begin, int(kept.launch_start[mine].min(initial=begin)))
+        begin = min(begin, int(starts[mine].min(initial=begin)))
         begin = max(begin, found[-1][1]) if found else begin
-        found.append((begin, max(begin, last, int(kept.launch_end[mine].max(initial=last)))))
+        found.append((begin, max(begin, last, int(ends[mine].max(initial=last)))))
     return found
 
 
-def _by_step(kept: Kept, step: NDArray[np.int32]) -> list[NDArray[np.intp]]:
-    """For each kept step the positions that belong to it."""
-    order = np.argsort(step, kind="stable")
-    ordered = step[order]
-    indices = [item.index for item in kept.steps]
-    first, after = np.searchsorted(ordered, indices, "left"), np.searchsorted(ordered, indices, "right")
-    return [order[a:b] for a, b in zip(first.tolist(), after.tolist(), strict=True)]
+def _by_step(kept: Kept) -> list[NDArray[np.intp]]:
+    """For each kept step the positions of its launches."""
+    order = np.argsort(kept.launch_step, kind="stable")
+    ordered = kept.launch_step[order]
+    return [order[slice(*np.searchsorted(ordered, [step.index, step.index + 1]))] for step in kept.steps]
 
 
 def gaps(kept: Kept) -> tuple[Gap, ...]:
@@ -256,7 +254,7 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
     every = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL)
     devices = [device for device, _ in map(device_and_stream, trace.threads)]
     used = dict.fromkeys(devices[thread] for thread in np.unique(trace.thread[kept.launch_rows]).tolist())
-    times = windows(kept, _by_step(kept, kept.launch_step))
+    times = windows(kept, _by_step(kept))
     found: list[Gap] = []
     for device in used:
         rows = every[np.isin(trace.thread[every], [at for at, other in enumerate(devices) if other == device])]
