@@ -35,7 +35,7 @@ from fxscope._torch.numerics import Run
 from fxscope._torch.steps import DEFAULT_STEPS, Durations, StepWatch
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
 from fxscope.index import index_of
-from fxscope.model import Graph, Memory, Problem, Recording, StartUp, StepTimes, Unobserved, replace
+from fxscope.model import Graph, Memory, Problem, Recording, StepTimes, Unobserved, replace
 from fxscope.readers import eager_graph
 from fxscope.text import counted
 
@@ -276,7 +276,6 @@ class Recorder:
         steps: int | None = None,
         warmup: int | None = None,
         skip_start: bool = False,
-        skip_init: bool = False,
         max_seconds: float = MOST_SECONDS,
     ) -> None:
         self._num_calls: int | None = None  # of the program's one model, where those are its steps
@@ -284,8 +283,7 @@ class Recorder:
         self._ended_at = ""  # the bound that ended the observation
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
         self._title = title or "recording"
-        self._bypass_caches, self._skip_init = bypass_caches, skip_init
-        self._warn = warn
+        self._bypass_caches, self._warn = bypass_caches, warn
         self._capture: InductorCapture | None = None
         self._names = ModuleNames()
         self._threads: list[str] = []  # names of those that the program started
@@ -476,8 +474,7 @@ class Recorder:
                 ties = eager_graph.tie(recording.ops, graph)
             else:
                 graph, ties = eager_graph.program_graph(recording.ops, facts)
-                start_up = None if self._skip_init else start_up_of(observed)
-                recording = replace(recording, unobserved=unobserved_steps(observed), start_up=start_up)
+                recording = replace(recording, unobserved=unobserved_steps(observed))
                 self._num_calls = observed.steps.num_calls
             if num_cut := self._session.trees[path].num_cut:
                 cut = Unobserved(
@@ -506,26 +503,14 @@ class Recorder:
         return wrapper
 
 
-def start_up_of(observed: own_trace.Observed) -> StartUp | None:
-    """Return what ran before the first step; None where no steps were found."""
-    span = observed.steps.start_up
-    if span is None:
-        return None
-    return StartUp(
-        duration_us=span.end - span.start,
-        compile_us=observed.compile_us or None,
-        ops=eager_graph.start_up_ops(observed.start_up, observed.facts),
-    )
-
-
 def unobserved_steps(observed: own_trace.Observed) -> tuple[Unobserved, ...]:
     """Return what of the observed part is not among the kept steps, and what was seen in part only."""
     found: list[Unobserved] = []
     plan = observed.steps
     if plan.start_up is not None:
         duration = plan.start_up.end - plan.start_up.start
-        detail = f"start-up ({counted(observed.num_ops[0], 'op')} called, {duration / 1e6:.3g} s)"
-        found.append(Unobserved(what="start-up", count=observed.num_ops[0], duration_us=duration, detail=detail))
+        detail = f"start-up ({counted(observed.num_early, 'op')} called, {duration / 1e6:.3g} s)"
+        found.append(Unobserved(what="start-up", count=observed.num_early, duration_us=duration, detail=detail))
     if observed.num_tuned:
         detail = f"{counted(observed.num_tuned, 'kernel')} that the compiler ran to benchmark candidates"
         found.append(Unobserved(what="tuning", count=observed.num_tuned, duration_us=observed.tuned_us, detail=detail))

@@ -122,7 +122,7 @@ sweep --from s.json --vary n=1
 sweep --from s.json --repeats 3
 what-if m.py:f --set a=1 --target h200 --steps 4
 run m.py:f --target h200 --warmup 3
-run m.py:f --skip-init
+run m.py:f --sigterm
 """
 
 

@@ -38,10 +38,7 @@ class Observed:
     facts: dict[int, SeenOp]  # by external id
     steps: StepPlan = dataclasses.field(default_factory=StepPlan)
     problems: list[Problem] = dataclasses.field(default_factory=list)
-    num_ops: tuple[int, int] = (0, 0)  # outermost ops before the first step, and in all
-    # Of the ops before the first step: name, duration in µs, and the first op in it that something is known of.
-    start_up: list[tuple[str, float, int | None]] = dataclasses.field(default_factory=list)
-    compile_us: float = 0.0  # before the first step
+    num_early: int = 0  # outermost ops before the first step
     num_tuned: int = 0  # device events of the compiler's benchmarks
     tuned_us: float = 0.0
 
@@ -176,12 +173,7 @@ def _with_steps(observed: Observed, found: _Spans, **options: Any) -> list[dict[
     )
     observed.steps = steps
     if steps.start_up is not None:
-        end = steps.start_up.end
-        early = [event for event in outer if event["ts"] < end]
-        known = found.first_known(observed.facts)
-        observed.start_up = [(event["name"], event["dur"], known.get(id(event))) for event in early]
-        observed.compile_us = sum(duration for start, duration in found.compiles if start < end)
-    observed.num_ops = (len(observed.start_up), len(outer))
+        observed.num_early = sum(event["ts"] < steps.start_up.end for event in outer)
     process, thread = outer[0]["pid"], outer[0]["tid"]
     return [
         {
@@ -257,14 +249,6 @@ class _Spans:
         return sorted(modules) or [
             (event["ts"], event["name"]) for event in self.outer if event["name"].startswith(COMPILED_REGIONS)
         ]
-
-    def first_known(self, facts: dict[int, SeenOp]) -> dict[int, int]:
-        """Outermost op → the first op in it that something is known of."""
-        found: dict[int, int] = {}
-        for number, outer in self._outer_of.items():
-            if number in facts:
-                found.setdefault(id(outer), number)
-        return found
 
     def _is_mark(self, event: dict[str, Any]) -> bool:
         if event["name"] == STEP_ENDS:

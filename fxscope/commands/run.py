@@ -70,11 +70,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--warmup", type=int, metavar="N", help="unprofiled calls or steps before (default: 2 calls, 1 step)"
     )
     both.add_argument(
-        "--skip-init",
-        action="store_true",
-        help="do not record what a script runs before its first step (weights, data sets, compiling)",
-    )
-    both.add_argument(
         "--sigterm",
         action="store_true",
         help="also record a script that SIGTERM ends; the signal then waits until the running C function returns",
@@ -111,7 +106,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _run_factory(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "it is for scripts", "skip_init", "sigterm")
+    refuse(arguments, "it is for scripts", "sigterm")
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches", "numerics")
     title = arguments.title or arguments.program.rpartition(":")[2]

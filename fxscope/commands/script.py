@@ -177,7 +177,6 @@ class _Run:
             bypass_caches=not arguments.keep_caches,
             warn=False,
             skip_start=True,
-            skip_init=arguments.skip_init,
             steps=arguments.steps,
             warmup=arguments.warmup,
         )

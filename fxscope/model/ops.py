@@ -120,23 +120,6 @@ class Coverage(Item, frozen=True, kw_only=True):
     unattributed: int
 
 
-class StartUpOp(Item, frozen=True, kw_only=True):
-    """Calls of one op from one line before the first step; what it calls itself is in its time."""
-
-    name: str  # "aten::normal_"
-    count: int
-    total_us: float
-    source: Source | None = None
-
-
-class StartUp(Item, frozen=True, kw_only=True):
-    """Work before the first step: weights are initialised, data is read, the first call may compile."""
-
-    duration_us: float
-    compile_us: float | None = None  # of it; None where nothing was compiled
-    ops: tuple[StartUpOp, ...] = ()  # most expensive first
-
-
 class StepTimes(Item, frozen=True, kw_only=True):
     """Wall time of a step as the program runs it: no profiler was on, unless `when` is "recording".
 

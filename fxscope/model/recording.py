@@ -10,7 +10,7 @@ from fxscope.model.base import CONTROLS, SCHEMA, Item, Source, encoded
 from fxscope.model.calls import KernelCall, Launch
 from fxscope.model.decisions import Decision, Schedule
 from fxscope.model.graphs import Graph, Link, NearMiss, Rewrite
-from fxscope.model.ops import Coverage, Memory, Op, StartUp, Step, StepTimes, Summary
+from fxscope.model.ops import Coverage, Memory, Op, Step, StepTimes, Summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,7 +180,6 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     base_time_ns: int | None = None
     coverage: Coverage | None = None
     unobserved: tuple[Unobserved, ...] = ()
-    start_up: StartUp | None = None  # None where no steps were found, or it was to be left out
     step_times: StepTimes | None = None
     numerics: Numerics | None = None  # None where it was not asked for
     predicted: PredictedStep | None = None  # of a plan

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import Given, KeptItems, Made, column, picked, rows_of, with_columns
 from fxscope.index import grouped
-from fxscope.model import Graph, Node, Op, StartUpOp, replace
+from fxscope.model import Graph, Node, Op, replace
 from fxscope.op_names import expected_nature, op_name
 
 if TYPE_CHECKING:
@@ -191,21 +191,6 @@ def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
                 inside.add(op_id)
     outside = enumerate(rows_of(ops, "id", "name"))
     return [position for position, (op_id, name) in outside if op_id not in inside and name not in no_ops]
-
-
-def start_up_ops(calls: Sequence[tuple[str, float, int | None]], facts: Mapping[Any, Any]) -> tuple[StartUpOp, ...]:
-    """The ops of a program's start-up by name and line, most expensive first.
-
-    Args:
-        calls: of outermost ops: name, µs, and the external id of the first op in it that something is known of.
-        facts: by external id.
-    """
-    found = grouped(calls, lambda call: (call[0], facts[call[2]].source if call[2] in facts else None))
-    ops = (
-        StartUpOp(name=name, count=len(same), total_us=sum(time for _, time, _ in same), source=source)
-        for (name, source), same in found.items()
-    )
-    return tuple(sorted(ops, key=lambda op: -op.total_us))
 
 
 def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, int | None]:

@@ -6,12 +6,12 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.analysis import products, select, traced_regions
+from fxscope.analysis import products, traced_regions
 from fxscope.index import grouped
 from fxscope.render import grid, labels, report, tables
 from fxscope.render.legible import legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import counted, microseconds, wrapped
+from fxscope.text import counted, wrapped
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MAX_CALLS = 60
 MAX_DECISIONS = 5
 MAX_PROBLEMS = 12
-MAX_START_UP = 8
 CALLS = ("handle", "ops", "median", "planned", "share", "untimed")
 GEMMS = ("op", "size", "kernel", "median", "flops", "share")
 
@@ -70,26 +69,12 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
         out += [grid.heading("GEMMs, convolutions and attention", width), *gemms] if gemms else []
         peaks = dict.fromkeys(row.peak for row in products.gemms(recording) if row.peak)
         out += [line for peak in peaks for line in grid.folded(f"peak: {peak}", width, "  ", "    ")]
-        out += start_up(recording, width)
     return out + footer(recording, width)
 
 
 def section(title: str, lines: list[str], width: int) -> list[str]:
     """Lines under a title; nothing where there is none."""
     return [grid.heading(title, width), *(f" {line}" for line in wrapped(lines, width - 1))] if lines else []
-
-
-def start_up(recording: Recording, width: int) -> list[str]:
-    """The table of what ran before the first step, most expensive first."""
-    found = recording.start_up
-    if found is None or not (found.ops or found.compile_us):
-        return []
-    called = counted(sum(op.count for op in found.ops), "op")
-    compiling = "" if found.compile_us is None else f", {microseconds(found.compile_us)} of it compiling"
-    words = f"{microseconds(found.duration_us)} before the first step{compiling}; {called} called"
-    out = section("start-up, not part of the steps", [words], width)
-    made = tables.table("start_up", found.ops, found.ops, where=lambda op: select.place(op.source))
-    return out + tables.text(made, width, most=MAX_START_UP)
 
 
 def footer(recording: Recording, width: int) -> list[str]:
