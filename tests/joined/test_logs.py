@@ -103,11 +103,3 @@ def test_a_kernel_of_unknown_ops_goes_by_its_name() -> None:
     call = replace(recording.calls[1], nodes=(), purpose=None)
     assert Places(recording).of_call(call).label == "triton_poi_fused_addmm_relu_sigmoid_0"
     assert Places(recording).of_call(replace(call, purpose="layout_copy")).label == "layout copy"
-
-
-def test_breaks_of_a_log_without_an_entry_for_them_need_a_restart_and_a_function_that_resumes(tmp_path) -> None:
-    text = gzip.decompress((LOGS / "breaks_of_old_torch.log.gz").read_bytes()).decode()
-    made = report(read_trace(LOGS / "breaks_of_old_torch.log.gz"))
-    assert [(row.where, row.count) for row in made.breaks] == [("test_misc.py:9549", 1), ("test_misc.py:9551", 1)]
-    (tmp_path / "restarted.log").write_text(text.replace("torch_dynamo_resume_in_", "other_"))
-    assert report(read_trace(tmp_path / "restarted.log")).breaks == ()
