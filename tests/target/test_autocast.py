@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from fxscope._torch.target import autocast
+from fxscope._torch.target import training
 
 HALF, FULL = torch.bfloat16, torch.float32
 
 
 def test_lists_are_read_from_the_header(tmp_path: Path) -> None:
-    found = autocast.lists()
+    found = training.lists()
     assert {"mm", "addmm", "convolution", "scaled_dot_product_attention"} <= found["lower"]
     assert {"exp", "layer_norm", "mse_loss", "pow.Tensor_Scalar"} <= found["fp32"]
     assert {"softmax.int", "sum", "cumsum"} <= found["dtype"]
@@ -21,7 +21,7 @@ def test_lists_are_read_from_the_header(tmp_path: Path) -> None:
     header = tmp_path / "autocast_mode.h"
     for text in ("", "#define AT_FORALL_FP32(_) _(exp)\n"):
         with pytest.raises(LookupError, match="does not have CUDA's lists"):
-            autocast.lists(header)
+            training.lists(header)
         header.write_text(text)
 
 
@@ -48,7 +48,7 @@ def cases():
 @pytest.mark.parametrize("name", cases())
 def test_cpu_tensors_are_cast_as_cuda_would(name: str) -> None:
     run, dtype = cases()[name]
-    with autocast.like_cuda(), torch.autocast("cpu", dtype=HALF):
+    with training.like_cuda(), torch.autocast("cpu", dtype=HALF):
         assert run().dtype == dtype
 
 
@@ -56,7 +56,7 @@ def test_the_cpus_own_lists_are_back_afterwards() -> None:
     half = torch.rand(4, 4, dtype=HALF)
     with torch.autocast("cpu", dtype=HALF):
         before = half.softmax(-1).dtype
-    with autocast.like_cuda(), torch.autocast("cpu", dtype=HALF):
+    with training.like_cuda(), torch.autocast("cpu", dtype=HALF):
         pass
     with torch.autocast("cpu", dtype=HALF):
         assert half.softmax(-1).dtype == before

@@ -7,6 +7,8 @@ The simulated GPU (`simulate.py`) patches torch globally and a mistake in it can
 the caller. The copy has the caller's model, whatever it is.
 """
 
+# torch's insides are untyped: what comes from there is Any.
+
 from __future__ import annotations
 
 import contextlib
@@ -14,27 +16,34 @@ import faulthandler
 import importlib.util
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from unittest import mock
 
 import msgspec
 
 from fxscope import children, gpus, passes
 from fxscope.errors import CaptureError
-from fxscope.model import Recording, replace
+from fxscope.model import Assumption, Recording, encoded, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from multiprocessing.connection import Connection
     from multiprocessing.context import ForkProcess
 
+    from fxscope._torch.target.simulate import Plan
+    from fxscope.model import Environment
+
     Progress = Callable[[str], None]
+    Send = Callable[[tuple[str, Any]], None]
 
 TIMEOUT_S = 600.0
 INSIDE = "FXSCOPE_INSIDE_CHILD"  # set in the environment of a child
@@ -187,8 +196,215 @@ def _in_the_copy(request: Request, sender: Connection, log: BinaryIO, parent: in
             os.dup2(log.fileno(), stream)
         os.environ.update(_ENVIRONMENT)
         warnings.simplefilter("ignore")  # a caller that makes errors of warnings does not ask that of a new Triton
-        from fxscope._torch.target import child_main
-
-        sender.send(child_main.answer(request, sender.send))
+        sender.send(answer(request, sender.send))
     finally:
         os._exit(0)  # whatever happened: never back into the caller's program
+
+
+# ---------------------------------------------------------------------- in the copy
+
+
+def answer(request: Request, send: Send) -> tuple[str, Any]:
+    """Return ("recording", JSON) or ("error", one line); progress and the current op are sent meanwhile."""
+    at = ""
+
+    def note(op: str) -> None:
+        nonlocal at
+        at = op
+        send(("op", op[:200]))
+
+    try:
+        return "recording", encoded(plan(request, lambda line: send(("progress", line)), note))
+    except CaptureError as error:
+        return "error", str(error)
+    except BaseException as error:
+        return "error", explain(error, request.gpu.device_name, at)
+
+
+def plan(request: Request, say: Callable[[str], None], note: Callable[[str], None]) -> Recording:
+    """The recording of a plan, without the conclusions of passes."""
+    say("importing torch")
+    import torch
+
+    from fxscope._torch import running
+    from fxscope._torch.environment import environment
+    from fxscope._torch.inductor import InductorCapture
+    from fxscope._torch.target import simulate
+
+    torch._dynamo.reset()
+    gpu = request.gpu
+    # No question to this machine's GPU: a copy of a process that has used CUDA already cannot ask it.
+    with mock.patch.object(torch.cuda, "is_available", lambda: False):
+        here = environment()
+    torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
+    say("building the model")
+    options = running.compile_options(request.compile) or {}
+    call, fake_factory = _call_factory(request.call, gpu) if isinstance(request.call, str) else (request.call, None)
+    model, inputs, kwargs = call
+    with simulate.planning(gpu) as made, following(note):
+        made.progress = say
+        if fake_factory:
+            made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
+        say(f"tracing for {gpu.device_name}")
+        try:
+            with InductorCapture() as capture:
+                simulate.compile_for_target(
+                    model, inputs, made, kwargs=kwargs, train=request.backward, compile_options=options
+                )
+                facts = capture.facts()
+                here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
+        except simulate.PlanError as error:
+            raise CaptureError(str(error)) from None
+        if not made.codes:
+            raise CaptureError(
+                f"nothing was compiled: torch.compile captured no graph: {capture.why_no_graph}. "
+                "`fxscope run` without --target shows what it does."
+            )
+        recording = recording_of(facts, here, made)
+    say("done")
+    if torch.version.cuda is None:
+        recording = replace(recording, assumptions=(*recording.assumptions, *early_decompositions(recording)))
+    return recording
+
+
+def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
+    """The recording of a plan."""
+    return replace(
+        facts,
+        environment=replace(here, target=plan.gpu.name),
+        compiles=tuple(
+            replace(
+                item,
+                runs=plan.runs.get(item.compile_id),
+                cudagraphs=plan.cudagraphs,
+                cudagraph_skip=plan.cudagraph_skips.get(item.compile_id),
+            )
+            for item in facts.compiles
+        ),
+        assumptions=tuple(
+            Assumption(subject=subject, assumed=assumed, because=because)
+            for subject, assumed, because in plan.assumptions
+        ),
+        choices=tuple(replace(choice, calls=calls_of(node, facts)) for node, choice in plan.choices),
+    )
+
+
+def calls_of(node: str, facts: Recording) -> tuple[str, ...]:
+    """The ids of the calls that a post-grad node ran in, where one graph has a node of that name."""
+    holding = [
+        graph.id for graph in facts.graphs if graph.stage == "post_grad" and node in {n.name for n in graph.nodes}
+    ]
+    return tuple(call.id for call in facts.calls if call.graph in holding and node in call.nodes) if node else ()
+
+
+def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:
+    """An assumption where a CUDA build would hand a function to Inductor whole: it has a kernel of its own there."""
+    targets = [node.target for graph in recording.graphs if graph.stage == "pre_grad" for node in graph.nodes]
+    assumed = Assumption(
+        subject="early decomposition",
+        assumed="rms_norm is decomposed before Inductor sees it",
+        because="this is a CPU build of torch, without CUDA's _fused_rms_norm; a CUDA build names the kernel after that op, "
+        "and may order its arithmetic differently",
+    )
+    return (assumed,) if any("rms_norm" in target for target in targets) else ()
+
+
+def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:
+    """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
+
+    A factory that asks for CUDA cannot run here; under the simulated GPU it can, and its tensors then take no memory.
+    """
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from fxscope._torch.target import simulate
+    from fxscope.factories import load_factory
+
+    try:
+        return load_factory(factory), None
+    except CaptureError as error:
+        if torch.cuda.is_available() or not re.search("cuda|nvidia", str(error), re.IGNORECASE):
+            raise
+        reason = "it asks for a CUDA device, and there is none here"
+
+    def apply(module: Any, convert: Any, recurse: bool = True) -> Any:
+        # `Module._apply` exchanges the insides of a fake parameter with another's, which fake ones do not allow.
+        for part in module.children() if recurse else ():
+            part._apply(convert)
+        for name, tensor in module._parameters.items():
+            if tensor is not None:
+                with torch.no_grad():
+                    module._parameters[name] = torch.nn.Parameter(convert(tensor), requires_grad=tensor.requires_grad)
+        for name, tensor in module._buffers.items():
+            if tensor is not None:
+                module._buffers[name] = convert(tensor)
+        return module
+
+    with simulate.planning(gpu), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
+        return load_factory(factory), reason
+
+
+@contextlib.contextmanager
+def following(note: Callable[[str], None]) -> Generator[None]:
+    """Note each op that is traced or lowered."""
+    import torch
+    from torch._inductor.graph import GraphLowering
+
+    with contextlib.ExitStack() as stack:
+        for owner in (torch.fx.Interpreter, GraphLowering, torch._dynamo.utils):
+            original = vars(owner)["run_node"]
+
+            def run_node(owner: Any, node: Any, *args: Any, original: Any = original, **kwargs: Any) -> Any:
+                if node.op.startswith("call"):
+                    note(str(node.target).replace("\n", " "))
+                return original(owner, node, *args, **kwargs)
+
+            stack.enter_context(mock.patch.object(owner, "run_node", run_node))
+        yield
+
+
+_OP_IN_TEXT = (
+    re.compile(r"fake tensors: call_\w+ (.+?)\("),  # Dynamo, propagating shapes
+    re.compile(r"debug context: call_\w+ <built-in function (\w+)>"),
+    re.compile(r"target: (\S+)"),  # Inductor, lowering
+)
+_CAUSE_IN_TEXT = (re.compile(r"got (\w+\((['\"]).*?\2\))", re.DOTALL), re.compile(r"Explanation: (.+?)\n"))
+_DATA_DEPENDENT = ("DataDependentOutputException", "DynamicOutputShapeException")
+
+
+def explain(error: BaseException, device: str, op: str = "") -> str:
+    """Say in one line what stopped a plan, and at which op and line of the user's."""
+    innermost = error
+    while isinstance(deeper := getattr(innermost, "inner_exception", None) or innermost.__cause__, BaseException):
+        innermost = deeper
+    kind, text = type(innermost).__name__, str(error)
+    if kind == "PlanError":
+        return str(innermost)
+    if found := re.search(r"got PlanError\((['\"])(.*?)\1\)", text, re.DOTALL):  # Dynamo keeps an op's error as words
+        return f"no plan for {device}: {found[2]}{_users_line(error)}"
+    if "autograd's threading" in str(innermost):
+        return (
+            f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "
+            "fork that plans. Use `fxscope run FILE.py:FACTORY --target GPU`, or plan before the first backward."
+        )
+    lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
+    what = f"{kind}: {lines[0]}" if lines else kind
+    named = next((found[1] for pattern in _OP_IN_TEXT if (found := pattern.search(text))), None)
+    if kind in _DATA_DEPENDENT:
+        named = lines[0] if lines else named
+        what = "its result depends on the data, and a plan has none; on the device it would run outside of the graph"
+    else:
+        what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
+    where = re.sub(r"<built-in \w+ (\w+)( of .*)?>", r"\1", named or op)
+    at_op = f"at {where}{_users_line(error)}: " if where else ""
+    return f"no plan for {device}: {at_op}{what[:400]}"
+
+
+def _users_line(error: BaseException) -> str:
+    """The innermost place in the user's files, from Dynamo's text or from the traceback."""
+    from fxscope._torch import nodes
+
+    source = nodes.source_in(str(error)) or nodes.source_of_frames(traceback.extract_tb(error.__traceback__))
+    if source is None or source.file is None or not nodes.is_user_file(source.file):
+        return ""
+    return f" ({Path(source.file).name}:{source.line}: {(source.code or '')[:80]})"

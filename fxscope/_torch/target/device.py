@@ -18,7 +18,7 @@ from unittest import mock
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from fxscope._torch.target import choosing, decisions
+from fxscope._torch.target import decisions
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -70,7 +70,7 @@ def device(plan: Plan) -> Generator[None]:
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
         stack.enter_context(_triton_driver(gpu))
         stack.enter_context(decisions.padding(plan))
-        stack.enter_context(choosing.library_kernels(plan))
+        stack.enter_context(decisions.library_kernels(plan))
         stack.enter_context(decisions.constants_on_cpu())
         stack.enter_context(decisions.constants_on_device())
         stack.enter_context(decisions.cudnn_layouts(plan))

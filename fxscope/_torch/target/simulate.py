@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fxscope.gpus import Gpu
     from fxscope.model import Choice
 
-# Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`choosing.py` has others).
+# Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`decisions.py` has others).
 BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise_cat_autotune")
 
 

@@ -1,9 +1,13 @@
 """The backward of a model on a GPU that is not there.
 
 Autograd asks the driver about CUDA tensors, even fake ones, and there is none. So AOTAutograd traces forward and
-backward on (fake) CPU tensors (autocast by CUDA's lists: `autocast.py`) and decomposes nothing; then every tensor of the
-joint graph is moved to the simulated device, and only then Inductor's decompositions are applied, which may ask what
-device they are on. The rest is Inductor as always.
+backward on (fake) CPU tensors and decomposes nothing; then every tensor of the joint graph is moved to the simulated
+device, and only then Inductor's decompositions are applied, which may ask what device they are on. The rest is Inductor as
+always.
+
+`torch.autocast("cuda")` casts CUDA tensors only, and the CPU's own autocast has other lists. So a graph that enters the
+one is made to enter the other, and the CPU's casts follow CUDA's lists while the plan is made. The lists are those of the
+installed torch: its header `ATen/autocast_mode.h` has them as macros.
 
 Experimental: an op that dispatches by device before Inductor sees it is traced as on a CPU.
 """
@@ -13,6 +17,9 @@ Experimental: an op that dispatches by device before Inductor sees it is traced 
 from __future__ import annotations
 
 import contextlib
+import re
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -24,11 +31,18 @@ from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target.decisions import copies_of_constants
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from fxscope._torch.target.simulate import Plan
 
 _DEVICE = torch.device("cuda", 0)
+_HEADER = Path(torch.__file__).parent / "include" / "ATen" / "autocast_mode.h"
+_MACROS = {
+    "lower": "AT_FORALL_LOWER_PRECISION_FP",
+    "fp32": "AT_FORALL_FP32",
+    "dtype": "AT_FORALL_FP32_SET_OPT_DTYPE",
+    "promote": "AT_FORALL_PROMOTE",
+}
 
 
 @contextlib.contextmanager
@@ -97,7 +111,6 @@ def backend(plan: Plan) -> Generator[Any]:
 @contextlib.contextmanager
 def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
     """Let a graph that autocasts on CUDA do so on the CPU tensors that it is traced with."""
-    from fxscope._torch.target import autocast
     from fxscope._torch.target.simulate import PlanError
 
     entered = any("_enter_autocast" in str(node.target) for node in graph_module.graph.nodes)
@@ -106,7 +119,7 @@ def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
         return
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(autocast.like_cuda())
+            stack.enter_context(like_cuda())
         except LookupError as error:
             raise PlanError(
                 f"autocast in training cannot be planned with this torch ({error}). Plan the forward only, or cast the "
@@ -117,7 +130,7 @@ def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
             "casts of the backward's trace follow CUDA's lists in this torch's headers",
             "autograd cannot run on a device that is not there; CPU tensors were cast in their place",
         )
-        autocast.enter_on_cpu(graph_module)
+        enter_on_cpu(graph_module)
         if torch.is_autocast_enabled("cuda"):
             cached = torch.is_autocast_cache_enabled()
             dtype = torch.get_autocast_dtype("cuda")
@@ -186,3 +199,116 @@ def decompose(graph_module: Any) -> None:
     for name, part in (*traced.named_buffers(), *traced.named_children()):  # constants, and graphs of regions
         setattr(graph_module, name, part)
     graph_module.recompile()
+
+
+# ---------------------------------------------------------------------- autocast
+
+
+def lists(header: Path = _HEADER) -> dict[str, set[str]]:
+    """CUDA's lists as kind → names such as "softmax.int".
+
+    Kinds: "lower" (run in the lower precision), "fp32", "dtype" (the result is float32), "promote" (to the widest).
+
+    Raises:
+        LookupError: the header is absent or has another form.
+    """
+    text = header.read_text(encoding="utf-8").replace("\\\n", " ") if header.is_file() else ""
+    found: dict[str, set[str]] = {}
+    for kind, macro in _MACROS.items():
+        body = re.search(rf"#define {macro}\(_\)(.*)", text)
+        if body is None:
+            raise LookupError(f"{header} does not have CUDA's lists")
+        entries = re.findall(r"_\((\w+)(?:,\s*(\w+))?\)", body[1])
+        found[kind] = {f"{name}.{overload}" if overload else name for name, overload in entries}
+    return found
+
+
+@contextlib.contextmanager
+def like_cuda() -> Generator[None]:
+    """Let the CPU's autocast cast what CUDA's would, for a `with` block.
+
+    Raises:
+        LookupError: this torch does not say what CUDA's lists are.
+    """
+    rule_of = {name: kind for kind, names in lists().items() for name in names}
+    rule_of |= {"norm.Scalar": "norm", "norm.ScalarOpt_dim": "norm"}
+    names = {name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
+    library = torch.library.Library("aten", "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each of these takes the place of the CPU's own kernel
+        for name in sorted(names):
+            rule = rule_of.get(name)
+            if rule is None and not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "AutocastCPU"):
+                continue
+            packet, _, overload = name.partition(".")
+            op = getattr(getattr(torch.ops.aten, packet), overload or "default")
+            library.impl(op, _kernel(op, rule), "AutocastCPU")
+    try:
+        yield
+    finally:
+        library._destroy()
+
+
+def _kernel(op: Any, rule: str | None) -> Callable[..., Any]:
+    exclude = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(exclude):
+            lower = torch.get_autocast_dtype("cpu")
+            if rule == "lower":
+                args, kwargs = _cast((args, kwargs), lower)
+            elif rule == "fp32":
+                args, kwargs = _cast((args, kwargs), torch.float32)
+            elif rule == "promote":
+                widest = torch.float32 if any(t.dtype == torch.float32 for t in _tensors((args, kwargs))) else lower
+                args, kwargs = _cast((args, kwargs), widest)
+            elif rule in ("dtype", "norm") and _eligible(args[0]):
+                return _in_float32(op, rule, args, kwargs)
+            return op(*args, **kwargs)
+
+    return kernel
+
+
+def _in_float32(op: Any, rule: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an op whose result is to be float32: by its `dtype`, or by the overload that has one."""
+    if rule == "dtype":
+        arguments = op._schema.arguments
+        place = next((place for place, argument in enumerate(arguments) if argument.name == "dtype"), None)
+        if place is None or kwargs.get("dtype") is not None or (len(args) > place and args[place] is not None):
+            return op(*args, **kwargs)
+        if arguments[place].kwarg_only:
+            return op(*args, **{**kwargs, "dtype": torch.float32})
+        before = [*args[:place], *(argument.default_value for argument in arguments[len(args) : place])]
+        return op(*before, torch.float32, **{name: value for name, value in kwargs.items() if name != "dtype"})
+    if op is torch.ops.aten.norm.Scalar:
+        return torch.ops.aten.norm.ScalarOpt_dtype(args[0], *(args[1:] or (2,)), dtype=torch.float32)
+    p, dim, *keep = args[1:]
+    return torch.ops.aten.norm.ScalarOpt_dim_dtype(args[0], p, dim, *(keep or (False,)), dtype=torch.float32)
+
+
+def _eligible(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype != torch.float64
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [value for value in torch.utils._pytree.tree_leaves(values) if _eligible(value)]
+
+
+def _cast(values: Any, dtype: torch.dtype) -> Any:
+    def cast(value: Any) -> Any:
+        return value.to(dtype) if _eligible(value) and value.dtype != dtype else value
+
+    return torch.utils._pytree.tree_map(cast, values)
+
+
+def enter_on_cpu(graph_module: Any) -> None:
+    """Make every `autocast("cuda")` that a Dynamo graph enters one of the CPU, in place."""
+    for node in (node for part in graph_module.modules() if hasattr(part, "graph") for node in part.graph.nodes):
+        if "_enter_autocast" in str(node.target) and node.args and node.args[0] == "cuda":
+            dtype = (
+                node.args[1] if len(node.args) > 1 and node.args[1] is not None else torch.get_autocast_dtype("cuda")
+            )
+            node.args = ("cpu", dtype, *node.args[2:])
+    for part in graph_module.modules():
+        if hasattr(part, "recompile"):
+            part.recompile()

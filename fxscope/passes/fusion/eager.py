@@ -13,8 +13,7 @@ from fxscope.columns import column, picked
 from fxscope.index import grouped
 from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
-from fxscope.passes.fusion.hints import share_the_activation
-from fxscope.passes.fusion.reasons import Reason, decision
+from fxscope.passes.fusion.reasons import Reason, decision, share_the_activation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,9 +13,19 @@ from fxscope.model import BufferAccess, Decision, FusionAttempt, Graph, KernelCa
 from fxscope.op_names import is_gemm
 from fxscope.passes import flops, schedules
 from fxscope.passes.footprint import is_indirect, overlap
-from fxscope.passes.fusion import hints
-from fxscope.passes.fusion.hints import PairSide
-from fxscope.passes.fusion.reasons import Reason, cpp_loops, decision, declined, opaque, translate
+from fxscope.passes.fusion.reasons import (
+    PairSide,
+    Reason,
+    can_be_cpp_epilogue,
+    can_be_epilogue,
+    cpp_loops,
+    decision,
+    declined,
+    opaque,
+    refused_switches,
+    share_the_activation,
+    translate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -238,7 +248,7 @@ class PairVerdict:
         From files nobody can be asked: there a template's hint has to pass what is known of templates.
         """
         a, b = pair.a, pair.b
-        if reason.hint == "concatenate_weights" and not hints.share_the_activation(a.nodes, b.nodes, self.fx):
+        if reason.hint == "concatenate_weights" and not share_the_activation(a.nodes, b.nodes, self.fx):
             return reason.without_hint(), None
         if reason.hint is None or reason.config is None:
             return reason, None
@@ -262,9 +272,9 @@ class PairVerdict:
         a, b = pair.a, pair.b
         if not a.opaque or a.call.type == "user_triton":
             return False
-        if (a.call.device or "").startswith("cpu") and not hints.can_be_cpp_epilogue(a):
+        if (a.call.device or "").startswith("cpu") and not can_be_cpp_epilogue(a):
             return False
-        takes = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
+        takes = can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
         return takes and not self.waits_for_another(pair)
 
     def waits_for_another(self, pair: Pair) -> bool:
@@ -342,7 +352,7 @@ class PairVerdict:
             if cause is not None:  # versions of mutated memory have no name in the code
                 renames = self.schedule.renames
                 cause = re.sub(r"'(\w+)'(?=: )", lambda found: f"'{renames.get(found[1], found[1])}'", cause)
-            refused = hints.refused(pair.a, pair.b, flows=pair.flows or pair.mutates)
+            refused = refused_switches(pair.a, pair.b, flows=pair.flows or pair.mutates)
             swapped = attempt.a[0] in {node.name for node in pair.b.members}
             reason = translate(raw, cause, self.limits, refused, swapped=swapped)
         # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
