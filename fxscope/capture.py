@@ -29,6 +29,7 @@ from fxscope import store
 from fxscope._torch import own_trace, probe, profiler, restore, running, stopwatch
 from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import MOST_OPS
+from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
@@ -305,17 +306,16 @@ class Recorder:
             watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
             self._watch = watch
             session = self._session = profiler.Session()
-            watch.is_compiling = lambda: session.num_compiling + capture.num_lowering > 0
+            watch.is_compiling = lambda: capture.num_compiling > 0
             watch.num_compiles = lambda: capture.num_compiles
-            capture.while_lowering = session.unstacked
+            capture.unstacked = session.unstacked
             session.on_call = watch.called
             hooks = session.hooks
             hooks.guard("names of modules", self._names.start, hooks)
-            hooks.wrap("threading:Thread.start", before=self._starts_thread)
+            hooks.install(self)
             session.start()
             capture.is_our_session = session.is_on
             hooks.guard("optimizer steps", watch.start, hooks)
-            hooks.wrap("multiprocessing.process:BaseProcess.start", before=self._starts_process)
             atexit.register(self._left_open)
         except Exception as failure:
             self._fail(failure, quiet=False)
@@ -325,10 +325,12 @@ class Recorder:
             raise
         return self
 
+    @hook_before("threading:Thread.start")
     def _starts_thread(self, thread: Any) -> None:
         if self._session is not None and self._session.is_on():
             self._threads.append(thread.name)
 
+    @hook_before("multiprocessing.process:BaseProcess.start")
     def _starts_process(self, _: Any) -> None:
         self._num_processes += 1
 

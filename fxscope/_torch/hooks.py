@@ -1,6 +1,12 @@
 """Patches of other people's modules that always come off again.
 
-Every hook that fxscope puts into torch is a `Patch`: it is probed (a name that this torch does not have is a problem,
+    class Watch:
+        @hook_after("torch._inductor.scheduler:Scheduler.codegen_extern_call", "which extern call is whose")
+        def _extern_call(self, result, scheduler, node): ...
+
+    hooks.install(watch)
+
+Every hook that fxscope puts into torch is probed (a name that this torch does not have is a problem,
 not an error), an exception inside fxscope's part never reaches the user's program, and leaving the `Hooks` context
 restores what was there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
 """
@@ -10,16 +16,17 @@ from __future__ import annotations
 import functools
 import importlib
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.errors import FxscopeError, one_line
 from fxscope.model import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _MISSING = object()
 _active: list[str] = []
+_MARK = "fxscope_hooks"
 
 
 def active() -> tuple[str, ...]:
@@ -44,6 +51,38 @@ def exists(path: str) -> bool:
     except Exception:  # a module of torch may fail at import: Dynamo of 2.11 does where the user has no name
         return False
     return True
+
+
+class Hook(NamedTuple):
+    """What a method is called for."""
+
+    path: str  # "module:Class.method" of a function of torch
+    when: str  # "before", "after" or "around" it, as `Hooks.wrap` has it
+    purpose: str  # what is not recorded without it
+    optional: bool  # not a problem where this torch does not have it
+
+
+def _marking(when: str) -> Callable[..., Callable[[Any], Any]]:
+    def hook(path: str, purpose: str = "", *, optional: bool = False) -> Callable[[Any], Any]:
+        """Mark a method for `Hooks.install`."""
+
+        def marked(method: Any) -> Any:
+            setattr(method, _MARK, (Hook(path, when, purpose, optional), *getattr(method, _MARK, ())))
+            return method
+
+        return marked
+
+    return hook
+
+
+hook_before, hook_after, hook_around = map(_marking, ("before", "after", "around"))
+
+
+def hooks_of(kind: type) -> Iterator[tuple[str, Hook]]:
+    """Yield each marked method of a class by name, and its hooks, in the order in which they are written."""
+    for name in vars(kind):
+        for item in getattr(getattr(kind, name), _MARK, ()):
+            yield name, item
 
 
 class Hooks:
@@ -73,6 +112,24 @@ class Hooks:
             self.problem(where, str(error) if isinstance(error, FxscopeError) else one_line(error), remedy)
             return None
 
+    def install(self, owner: Any, within: str = "") -> set[str]:
+        """Put on what the methods of an object are marked for.
+
+        Args:
+            owner: whose methods are called as long as the hooks are on; exceptions out of "around" are its own matter.
+            within: how the paths begin of those to put on.
+
+        Returns:
+            The purposes of the functions that this torch does not have.
+        """
+        lost: set[str] = set()
+        for name, item in hooks_of(type(owner)):
+            if item.path.startswith(within) and not (item.optional and not exists(item.path)):
+                method: dict[str, Any] = {item.when: getattr(owner, name)}
+                if not self.wrap(item.path, **method, purpose=item.purpose):
+                    lost.add(item.purpose)
+        return lost
+
     def wrap(
         self,
         path: str,
@@ -80,7 +137,7 @@ class Hooks:
         before: Callable[..., Any] | None = None,
         after: Callable[..., Any] | None = None,
         around: Callable[..., Any] | None = None,
-        purpose: str | None = None,
+        purpose: str = "",
     ) -> bool:
         """Wrap a function of torch.
 
@@ -126,7 +183,7 @@ class Hooks:
             self.put(*found[:2], value, path)
         return found is not None
 
-    def _found(self, path: str, purpose: str | None = None) -> tuple[Any, str, Any] | None:
+    def _found(self, path: str, purpose: str = "") -> tuple[Any, str, Any] | None:
         try:
             return resolve(path)
         except Exception as error:  # a module of torch may fail at import: its config reads the environment's numbers

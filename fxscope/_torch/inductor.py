@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope._torch import nodes as live
-from fxscope._torch import profiler
-from fxscope._torch.hooks import Hooks, exists, resolve
+from fxscope._torch.hooks import Hooks, exists, hook_after, hook_around, hook_before, resolve
 from fxscope.english import failure_text
 from fxscope.errors import one_line
 from fxscope.model import (
@@ -40,15 +39,7 @@ if TYPE_CHECKING:
     from fxscope._torch.scheduler_facts import Lines
     from fxscope.model import Direction
 
-CALL_USER_COMPILER = "torch._dynamo.output_graph:OutputGraph.call_user_compiler"
-COMPILE_SUBGRAPH = "torch._dynamo.output_graph:OutputGraph.compile_subgraph"
-CHECK_FUNCTION = "torch._dynamo.guards:CheckFunctionManager.__init__"
-RECOMPILE_REASONS = "torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons"
-JOINT_PASSES = "torch._inductor.compile_fx:_recursive_joint_graph_passes"
-INNER_COMPILE = "torch._inductor.compile_fx:_compile_fx_inner"
-CODEGEN = "torch._inductor.graph:GraphLowering.codegen"
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
-FX_TRACER = "torch.fx.experimental.proxy_tensor:_MakefxTracer.__init__"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 
 # Ours, not the user's: left out of `Compile.config`.
@@ -104,12 +95,12 @@ class InductorCapture:
         self._watch: Any = None
         self._autograd_hits = 0
         self._num_lowered = 0
-        self.num_compiles = 0
-        self.num_lowering = 0  # compiles that Inductor is at, in any thread: a backward is compiled as it first runs
-        self.while_lowering: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
+        self.num_compiles = 0  # graphs so far
+        self.num_compiling = 0  # compiles that go on, in any thread: a backward is compiled as it first runs
         self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
         self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
+        self.unstacked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
 
     # ------------------------------------------------------------------ life
 
@@ -128,10 +119,7 @@ class InductorCapture:
         if not self.has_dynamo:
             return self
         try:
-            hooks.wrap(CALL_USER_COMPILER, around=self._user_compiler)
-            hooks.wrap(COMPILE_SUBGRAPH, before=self._subgraph_ends)
-            hooks.wrap(CHECK_FUNCTION, after=self._guards)
-            hooks.wrap(RECOMPILE_REASONS, after=self._recompiles)
+            hooks.install(self, "torch._dynamo.")
             self._metrics_before = {id(metrics) for metrics in _metrics()}
             self._autograd_hits = _autograd_cache_hits()
             if "torch._inductor.compile_fx" in sys.modules:
@@ -146,10 +134,8 @@ class InductorCapture:
         if self._installed:
             return
         self._installed = True
-        self.hooks.wrap(JOINT_PASSES, around=self._joint_passes)
-        self.hooks.wrap(INNER_COMPILE, around=self._inner_compile)
-        self.hooks.wrap(CODEGEN, around=self._codegen)
-        self.hooks.wrap(FX_TRACER, after=self._without_stacks)
+        self.hooks.install(self, "torch._inductor.")
+        self.hooks.install(self, "torch.fx.")
         from fxscope._torch.rewrites import Rewrites
         from fxscope._torch.scheduler import Watch
 
@@ -189,6 +175,16 @@ class InductorCapture:
 
     # ------------------------------------------------------------------ Dynamo
 
+    @hook_around(
+        "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks", "leaving out the compiler's own calls"
+    )
+    @contextlib.contextmanager
+    def _around_compile(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
+        """Return what torch has around each compile, of a backward in autograd's threads, too."""
+        with original(*args, **kwargs), self._compiling():
+            yield
+
+    @hook_around("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "pre-grad graphs")
     def _user_compiler(
         self, original: Callable[..., Any], output_graph: Any, module: Any, *args: Any, **kwargs: Any
     ) -> Any:
@@ -207,12 +203,14 @@ class InductorCapture:
         if self.on_compile is not None:
             self.on_compile(compile_id)
 
+    @hook_before("torch._dynamo.output_graph:OutputGraph.compile_subgraph", "reasons for graph breaks")
     def _subgraph_ends(self, output_graph: Any, tx: Any, reason: Any = None, *_: Any, **__: Any) -> None:
         if reason is None or not getattr(reason, "graph_break", False):
             return
         source = live.source_of_frames(getattr(reason, "user_stack", None) or ())
         self._compile(current_compile_id(), break_reason=str(reason.reason).strip(), break_source=source)
 
+    @hook_after("torch._dynamo.guards:CheckFunctionManager.__init__", "guards")
     def _guards(self, _: Any, manager: Any, code: Any = None, output_graph: Any = None, *__: Any, **___: Any) -> None:
         guard_manager = manager.guard_manager
         parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
@@ -230,6 +228,7 @@ class InductorCapture:
         if (module := _module_of(scope)) is not None:
             self._modules.setdefault(code, weakref.WeakSet()).add(module)
 
+    @hook_after("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "reasons for recompiles")
     def _recompiles(self, reasons: Any, _: Any = None, frame: Any = None, *__: Any, **___: Any) -> None:
         """Keep the guards that failed, unless another module runs torch's own code: that is its first compile."""
         if not reasons:
@@ -243,6 +242,7 @@ class InductorCapture:
 
     # ------------------------------------------------------------------ AOTAutograd and Inductor
 
+    @hook_around("torch._inductor.compile_fx:_recursive_joint_graph_passes", "AOTAutograd's inference and joint graphs")
     def _joint_passes(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         """Keep the graph before the passes; torch runs them on its subgraphs by the same function."""
         depth = getattr(self._depth, "joint", 0)
@@ -269,6 +269,7 @@ class InductorCapture:
         with self._lock:
             self._add_graph(f"{compile_id}:{kind}", stage, compile_id, direction, module.graph)
 
+    @hook_around("torch._inductor.compile_fx:_compile_fx_inner", "forward and backward graphs, cache hits, CUDA graphs")
     def _inner_compile(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
         compile_id = current_compile_id()
@@ -277,15 +278,8 @@ class InductorCapture:
         self._depth.direction = direction
         asked = None if (graphs := kwargs.get("cudagraphs")) is None else bool(graphs)  # torch may clear it on the way
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
-        self.num_lowering += 1
-        try:
-            with (
-                self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext(),
-                self.while_lowering(),
-            ):
-                result = original(module, *args, **kwargs)
-        finally:
-            self.num_lowering -= 1
+        with self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext():
+            result = original(module, *args, **kwargs)
         lowered = self._num_lowered > before
         self.hooks.guard("inner compile", self._compiled, compile_id, direction, asked, result, lowered)
         if self.numerics is not None and lowered:
@@ -308,10 +302,21 @@ class InductorCapture:
             for module, values in patches.items():
                 stack.enter_context(importlib.import_module(module).patch(values))
             stack.enter_context(self._compiling())
+            stack.enter_context(self._silent())
             return stack.pop_all()
 
     @contextlib.contextmanager
     def _compiling(self) -> Generator[None]:
+        """Keep the compiler's Python calls in this thread out of fxscope's profile."""
+        self.num_compiling += 1
+        try:
+            with self.unstacked():
+                yield
+        finally:
+            self.num_compiling -= 1
+
+    @contextlib.contextmanager
+    def _silent(self) -> Generator[None]:
         """Keep the compiler's own ops in this thread out of fxscope's profile, which would drop them afterwards.
 
         There are many more of them than of the program's, and the profiler asks each for its tensors' sizes: of fake
@@ -323,13 +328,13 @@ class InductorCapture:
         if silent:
             torch._C._autograd._enable_record_function(False)
         try:
-            with profiler.without_stacks() if silent else contextlib.nullcontext():
-                yield
+            yield
         finally:
             if silent:
                 torch._C._autograd._enable_record_function(True)
             self._depth.compiling = depth
 
+    @hook_after("torch.fx.experimental.proxy_tensor:_MakefxTracer.__init__", "quick compiles")
     def _without_stacks(self, _: Any, tracer: Any, *__: Any, **___: Any) -> None:
         """Take back what tracking provenance makes slow: a stack trace of the compiler for every node without a line."""
         if getattr(self._depth, "compiling", 0):
@@ -368,6 +373,7 @@ class InductorCapture:
         if graph_id in self._graphs:
             self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
 
+    @hook_around("torch._inductor.graph:GraphLowering.codegen", "post-grad graphs, output code, kernel calls")
     def _codegen(self, original: Callable[..., Any], lowering: Any, *args: Any, **kwargs: Any) -> Any:
         # Autotuning lowers candidates by the same way, inside the real one.
         if getattr(self._depth, "value", 0) or type(lowering).__name__ != "GraphLowering":

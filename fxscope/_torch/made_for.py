@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from fxscope._torch.hooks import hook_after, hook_around
 from fxscope._torch.tap import being_lowered
 from fxscope.model import MadeFor
 
@@ -13,14 +14,6 @@ if TYPE_CHECKING:
 
     from fxscope._torch.hooks import Hooks
 
-COPY_INPUT = "torch._inductor.ir:ExternKernel.copy_input"
-REQUIRE_STRIDES = "torch._inductor.ir:ExternKernel.require_strides"
-UNSUPPORTED = "torch._inductor.graph:fallback_node_due_to_unsupported_type"
-HOOKS = {
-    COPY_INPUT: "which kernels are layout copies",
-    REQUIRE_STRIDES: "which strides a layout copy is made for",
-    UNSUPPORTED: "which ops fell back because of a dtype or device",
-}
 _MARK = "fxscope_made_for"
 
 
@@ -29,10 +22,9 @@ class Demands:
 
     def __init__(self, hooks: Hooks) -> None:
         self._here = threading.local()
-        hooks.wrap(REQUIRE_STRIDES, around=self._require_strides, purpose=HOOKS[REQUIRE_STRIDES])
-        hooks.wrap(COPY_INPUT, after=self._copied, purpose=HOOKS[COPY_INPUT])
-        hooks.wrap(UNSUPPORTED, after=self._unsupported, purpose=HOOKS[UNSUPPORTED])
+        hooks.install(self)
 
+    @hook_around("torch._inductor.ir:ExternKernel.require_strides", "which strides a layout copy is made for")
     def _require_strides(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         outer = getattr(self._here, "demand", None)
         self._here.demand = (args[2:], kwargs)
@@ -41,6 +33,7 @@ class Demands:
         finally:
             self._here.demand = outer
 
+    @hook_after("torch._inductor.ir:ExternKernel.copy_input", "which kernels are layout copies")
     def _copied(self, result: Any, *_: Any) -> None:
         """Mark the buffer of a copy with the strides that are demanded now, and the node that is being lowered."""
         node, demand = being_lowered(), getattr(self._here, "demand", None)
@@ -56,6 +49,9 @@ class Demands:
         object.__setattr__(result.data.data, _MARK, made_for)
 
     @staticmethod
+    @hook_after(
+        "torch._inductor.graph:fallback_node_due_to_unsupported_type", "which ops fell back for a dtype or device"
+    )
     def _unsupported(result: Any, node: Any, *_: Any, **__: Any) -> None:
         if result:
             node.meta[_MARK] = "unsupported"

@@ -16,7 +16,10 @@ import torch
 
 from fxscope._torch import inductor, profiler, running, steps
 from fxscope._torch.environment import triton_version
-from fxscope._torch.hooks import exists
+from fxscope._torch.hooks import exists, hooks_of
+from fxscope._torch.inductor import InductorCapture
+from fxscope._torch.made_for import Demands
+from fxscope._torch.scheduler import Watch
 from fxscope.model import Problem
 
 if TYPE_CHECKING:
@@ -24,35 +27,24 @@ if TYPE_CHECKING:
 
 # What is hooked or read → what is lost without it.
 HOOKS: dict[str, str] = {
-    inductor.CALL_USER_COMPILER: "pre-grad graphs",
-    inductor.COMPILE_SUBGRAPH: "reasons for graph breaks",
-    inductor.CHECK_FUNCTION: "guards",
-    inductor.RECOMPILE_REASONS: "reasons for recompiles",
+    **{item.path: item.purpose for kind in (InductorCapture, profiler.Session) for _, item in hooks_of(kind)},
     inductor.METRICS: "compile times",
-    inductor.JOINT_PASSES: "AOTAutograd's inference and joint graphs",
-    inductor.INNER_COMPILE: "forward and backward graphs, cache hits, CUDA graphs",
-    inductor.CODEGEN: "post-grad graphs, output code, kernel calls",
     inductor.HANDLES: "kernel → node links by debug handle",
-    profiler.PREPARE: "stepping aside for the program's own profiler session",
-    profiler.FINISH: "adopting the program's own profiler session",
-    profiler.EXPORT: "adopting the program's own trace",
     steps.OPTIMIZER_HOOK: "recognising the steps of a training script",
+    steps.COMPILED_CALL: "the end of an observation after a number of calls",
     running.DYNAMIC_STATE: "dynamic shapes independent of earlier compiles",
-    profiler.COMPILES: "leaving the compiler's own calls out of what is observed",
-    profiler.COMPILED_CALL: "the end of an observation after a number of calls",
     "torch._C:_dispatch_dump_table": "the dispatcher's tables",
     "torch._inductor.config:trace.provenance_tracking_level": "debug handles in output code",
     "torch._inductor.config:cpp.enable_kernel_profile": "C++ kernels in traces",
     "torch._inductor.config:fx_graph_cache": "bypassing Inductor's cache",
     "torch._functorch.config:enable_autograd_cache": "bypassing AOTAutograd's cache",
+    **{item.path: item.purpose for kind in (Watch, Demands) for _, item in hooks_of(kind) if not item.optional},
 }
 
 
 def probe() -> list[tuple[str, bool, str]]:
     """(name, whether this torch has it, what it is for) of every hook and switch."""
-    from fxscope._torch import scheduler
-
-    return [(name, exists(name), purpose) for name, purpose in (HOOKS | scheduler.HOOKS).items()]
+    return [(name, exists(name), purpose) for name, purpose in HOOKS.items()]
 
 
 def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:

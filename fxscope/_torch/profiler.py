@@ -22,25 +22,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope._torch.event_tree import EventTree
-from fxscope._torch.hooks import Hooks, resolve
+from fxscope._torch.hooks import Hooks, hook_after, hook_around, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILE_FRAME, COMPILED_CALL, busy_with, in_main_thread, is_library_file
+from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-PREPARE = "torch.autograd.profiler:profile._prepare_trace"
-# What starts a session beside that (`emit_nvtx`, `emit_itt`), and what a program calls that ends any it finds.
-OTHERS = (
-    "torch.autograd.profiler:_enable_profiler",
-    "torch.autograd.profiler_legacy:_enable_profiler_legacy",
-    "torch.autograd:_disable_profiler",
-)
-FINISH = "torch.autograd.profiler:profile.__exit__"
-EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
-COMPILES = "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks"
 _TRACER = "TraceContext"  # of torch's profile function
 _WAIT_S = 2.0  # for the main thread to end its session
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
@@ -276,7 +266,6 @@ class Session:
         self._num_theirs = 0
         self.trees: dict[Path, EventTree] = {}  # of each trace
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
-        self.num_compiling = 0
         self._thread = 0
         self._open = 0  # sessions of the user's that began and did not end
         self._ours: int | None = None  # the thread whose calls are our own session's
@@ -297,43 +286,18 @@ class Session:
         self._thread = threading.get_ident()
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
-            self._observing.wrap(COMPILE_FRAME, around=self._compiles_frame)
-            self._observing.wrap(COMPILES, around=self._compiles)
             self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
         self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2], self.hooks))
         self._own = profile  # first: where it fails on the way there is something to end
         if threading.current_thread() is not threading.main_thread():
             _ThreadEnds(self)
         self._as_ours(functools.partial(start, profile))
-        self.hooks.wrap(PREPARE, around=self._theirs_begins)
-        for path in OTHERS:
-            self.hooks.wrap(path, around=self._steps_aside)
-        self.hooks.wrap(FINISH, after=self._theirs_ended)
-        self.hooks.wrap(EXPORT, around=self._export)
+        self.hooks.install(self)
 
     def unstacked(self) -> contextlib.AbstractContextManager[Any]:
         """Let Python calls of this thread go unrecorded, as long as this session is on."""
         stacks = self.hooks.guard("stacks", without_stacks) if self._own is not None else None
         return stacks or contextlib.nullcontext()
-
-    @contextlib.contextmanager
-    def _compiling(self) -> Generator[None]:
-        self.num_compiling += 1
-        try:
-            with self.unstacked():
-                yield
-        finally:
-            self.num_compiling -= 1
-
-    def _compiles_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        with self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
-            return original(*args, **kwargs)
-
-    @contextlib.contextmanager
-    def _compiles(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
-        """Return what torch has around each compile, of a backward in autograd's threads, too."""
-        with original(*args, **kwargs), self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
-            yield
 
     def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
         """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
@@ -444,11 +408,18 @@ class Session:
 
     # ------------------------------------------------------------------ the user's session
 
+    @hook_around("torch.autograd.profiler:profile._prepare_trace", "stepping aside for the program's profiler session")
     def _theirs_begins(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if not self._is_ours():
             self._open += 1
         return self._steps_aside(original, *args, **kwargs)
 
+    # Others that start a session (`emit_nvtx`, `emit_itt`), and what a program calls that ends any it finds.
+    @hook_around("torch.autograd.profiler:_enable_profiler", "stepping aside for the program's profiler session")
+    @hook_around(
+        "torch.autograd.profiler_legacy:_enable_profiler_legacy", "stepping aside for the program's profiler session"
+    )
+    @hook_around("torch.autograd:_disable_profiler", "stepping aside for the program's profiler session")
     def _steps_aside(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if self._is_ours():
             return original(*args, **kwargs)
@@ -464,6 +435,7 @@ class Session:
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
 
+    @hook_after("torch.autograd.profiler:profile.__exit__", "adopting the program's own profiler session")
     def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
         if not self._is_ours() and getattr(profile, "enabled", True):
             self._open -= 1
@@ -471,6 +443,7 @@ class Session:
                 self._theirs, self._copy = profile, None
                 self._num_theirs += 1
 
+    @hook_around("torch.autograd.profiler:profile.export_chrome_trace", "adopting the program's own trace")
     def _export(self, original: Callable[..., Any], profile: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         # Kineto writes a trace once. The user's export is the one; ours is a copy of it.
         result = original(profile, path, *args, **kwargs)

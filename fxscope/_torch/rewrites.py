@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from fxscope._torch.hooks import hook_after, hook_around, hook_before
 from fxscope._torch.nodes import target_name
 from fxscope.model import NO_OP, NearMiss, Rewrite, closeness
 
@@ -19,19 +20,9 @@ if TYPE_CHECKING:
     from fxscope.model import Stage
 
 OBSERVER = "torch.fx.passes.graph_transform_observer:GraphTransformObserver"
-ENTRIES = "torch._inductor.pattern_matcher:"
-NO_REWRITES = "which passes and patterns replaced nodes"
-HOOKS = {
-    f"{OBSERVER}.__enter__": NO_REWRITES,
-    f"{OBSERVER}.__exit__": NO_REWRITES,
-    f"{ENTRIES}ReplacementPatternEntry.apply": "which patterns replaced nodes",
-    f"{ENTRIES}GraphPatternEntry.apply": "which patterns replaced nodes",
-    f"{ENTRIES}LoweringPatternEntry.apply": "which patterns replaced nodes",
-}
+PATTERNS = "torch._inductor.pattern_matcher"
 MOST_LINES = 30  # of either side of one change
-NO_NEAR_MISSES = "why patterns did not match"
-PASS, CONTEXT = f"{ENTRIES}PatternMatcherPass.apply", f"{ENTRIES}MatchContext.__init__"
-MATCHES = (f"{ENTRIES}PatternExpr.match", f"{ENTRIES}MultiOutputPattern.match")
+NO_REWRITES, NO_NEAR_MISSES = "which passes and patterns replaced nodes", "why patterns did not match"
 _STAGES: dict[str, Stage] = {
     "pre_grad_passes": "pre_grad",
     "joint_graph_passes": "joint",
@@ -57,6 +48,15 @@ class _Pass:
         return set(self.observer.created_nodes)
 
 
+class _Here(threading.local):
+    """State of the compile in this thread."""
+
+    def __init__(self) -> None:
+        self.passes: list[_Pass] = []  # that run now, the innermost last
+        self.tries: dict[Any, _Try] | None = None  # of the pattern matcher that runs now, by pattern
+        self.context: Any = None  # of the match that is tried
+
+
 class Rewrites:
     """Tells each change of a graph while the hooks are on.
 
@@ -75,42 +75,34 @@ class Rewrites:
         near: dict[tuple[str, str], NearMiss],
     ) -> None:
         self._tell, self._graph_of, self._near = tell, graph_of, near
-        self._here = threading.local()
-        enter, leave, *entries = HOOKS
-        hooks.wrap(enter, after=self._enter, purpose=NO_REWRITES)
-        hooks.wrap(leave, before=self._leave, purpose=NO_REWRITES)
-        for entry in entries:
-            hooks.wrap(entry, around=self._apply, purpose=HOOKS[entry])
-        hooks.wrap(PASS, around=self._tried, purpose=NO_NEAR_MISSES)
-        hooks.wrap(CONTEXT, after=self._context, purpose=NO_NEAR_MISSES)
-        for match in MATCHES:
-            hooks.wrap(match, before=self._match_begins, after=self._match_ended, purpose=NO_NEAR_MISSES)
+        self._here = _Here()
         self._hooks = hooks
+        hooks.install(self)
 
-    @property
-    def _passes(self) -> list[_Pass]:
-        if not hasattr(self._here, "passes"):
-            self._here.passes = []
-        return self._here.passes
-
+    @hook_after(f"{OBSERVER}.__enter__", NO_REWRITES)
     def _enter(self, _: Any, observer: Any) -> None:
         if observer.active:
-            self._passes.append(_Pass(observer))
+            self._here.passes.append(_Pass(observer))
 
+    @hook_before(f"{OBSERVER}.__exit__", NO_REWRITES)
     def _leave(self, observer: Any, *_: Any) -> None:
-        if not self._passes or self._passes[-1].observer is not observer:
+        passes = self._here.passes
+        if not passes or passes[-1].observer is not observer:
             return
-        done = self._passes.pop()
+        done = passes.pop()
         created, erased = done.created - done.told, set(observer.erased_nodes) - done.told
         self._changed(done, None, erased - created, created - erased)
-        if self._passes and self._passes[-1].observer.gm is observer.gm:
-            self._passes[-1].told |= done.created | set(observer.erased_nodes)
+        if passes and passes[-1].observer.gm is observer.gm:
+            passes[-1].told |= done.created | set(observer.erased_nodes)
 
+    @hook_around(f"{PATTERNS}:ReplacementPatternEntry.apply", "which patterns replaced nodes")
+    @hook_around(f"{PATTERNS}:GraphPatternEntry.apply", "which patterns replaced nodes")
+    @hook_around(f"{PATTERNS}:LoweringPatternEntry.apply", "which patterns replaced nodes")
     def _apply(self, original: Callable[..., Any], entry: Any, match: Any, *args: Any, **kwargs: Any) -> Any:
-        here = self._passes[-1] if self._passes else None
+        here = self._here.passes[-1] if self._here.passes else None
         nodes, before = list(match.nodes), here.created if here is not None else set[str]()
-        if (tries := getattr(self._here, "tries", None)) is not None:
-            tries.pop(entry.pattern, None)
+        if self._here.tries is not None:
+            self._here.tries.pop(entry.pattern, None)
         result = original(entry, match, *args, **kwargs)
         if here is not None:
             self._hooks.guard("rewrites", self._matched, here, entry, nodes, before)
@@ -124,8 +116,9 @@ class Rewrites:
 
     # --- patterns that do not match ---
 
+    @hook_around(f"{PATTERNS}:PatternMatcherPass.apply", NO_NEAR_MISSES)
     def _tried(self, original: Callable[..., Any], matcher: Any, *args: Any, **kwargs: Any) -> Any:
-        outer, self._here.tries = getattr(self._here, "tries", None), {}
+        outer, self._here.tries = self._here.tries, {}
         try:
             result = original(matcher, *args, **kwargs)
             self._hooks.guard("patterns", self._keep_closest, matcher, self._here.tries)
@@ -133,15 +126,21 @@ class Rewrites:
         finally:
             self._here.tries = outer
 
-    def _match_begins(self, *_: Any) -> None:
+    @hook_around(f"{PATTERNS}:PatternExpr.match", NO_NEAR_MISSES)
+    @hook_around(f"{PATTERNS}:MultiOutputPattern.match", NO_NEAR_MISSES)
+    def _match(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         self._here.context = None
+        result = original(*args, **kwargs)
+        self._hooks.guard("patterns", self._match_ended, result, *args, **kwargs)
+        return result
 
+    @hook_after(f"{PATTERNS}:MatchContext.__init__", NO_NEAR_MISSES)
     def _context(self, _: Any, context: Any, *__: Any, **___: Any) -> None:
-        if getattr(self._here, "context", None) is None:  # others are of parts of the pattern
+        if self._here.context is None:  # others are of parts of the pattern
             self._here.context = context
 
     def _match_ended(self, result: Any, pattern: Any, node: Any) -> None:
-        tries, context = getattr(self._here, "tries", None), self._here.context
+        tries, context = self._here.tries, self._here.context
         if tries is None or context is None:
             return
         # Those on the way to the check that failed are there, too: all but the last of them have matched.
@@ -179,14 +178,14 @@ class Rewrites:
         now = _ops(here.observer.gm.graph)
         gone, made = [name for name in here.before if name in removed], [name for name in now if name in added]
         if gone or made:
-            subsystems = [item.observer.subsystem for item in (*self._passes, here) if item.observer.subsystem]
+            passes = (*self._here.passes, here)
+            subsystems = [item.observer.subsystem for item in passes if item.observer.subsystem]
             stage = _STAGES.get(subsystems[0]) if subsystems else None
-            outer = self._passes[0] if self._passes else here
             self._tell(
                 Rewrite(
                     graph=self._graph_of(stage),
                     stage=stage,
-                    by=outer.observer.passname,
+                    by=passes[0].observer.passname,
                     pattern=pattern,
                     removed=tuple(gone),
                     removed_ops=tuple(here.before[name][0] for name in gone),

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fxscope._torch import fusion_trials, scheduler_facts
-from fxscope._torch.hooks import Hooks, exists
-from fxscope._torch.made_for import HOOKS as DEMANDS
+from fxscope._torch.hooks import Hooks, hook_after, hook_around
 from fxscope._torch.made_for import Demands
 from fxscope._torch.tap import Tap
 
@@ -21,23 +20,7 @@ if TYPE_CHECKING:
 
     from fxscope.model import Schedule
 
-# Classes whose `define_kernel` returns the kernel's name and takes the scheduler nodes it runs as second argument.
-KERNEL_WRITERS = (
-    "torch._inductor.codegen.triton:TritonScheduling.define_kernel",
-    "torch._inductor.codegen.cpp:CppScheduling.define_kernel",
-    "torch._inductor.codegen.cutlass.scheduling:CUTLASSScheduling.define_kernel",
-    "torch._inductor.codegen.cutedsl.cutedsl_scheduling:CuteDSLScheduling.define_kernel",
-)
-COMBO = "torch._inductor.codegen.simd:SIMDScheduling.generate_combo_kernel_code"
-# What may be missing in another torch, and what is lost without it.
-HOOKS = {
-    "torch._inductor.scheduler:Scheduler.can_fuse": "which pairs the scheduler was asked about",
-    "torch._inductor.scheduler:Scheduler.fuse_two_nodes": "how nodes were joined",
-    "torch._inductor.scheduler:Scheduler.will_fusion_create_cycle": "pairs kept apart because joining them would make a cycle",
-    "torch._inductor.scheduler:Scheduler.codegen_extern_call": "which extern call belongs to which scheduler node",
-    "torch._inductor.scheduler:WhyNoFuse.__call__": "the reasons for keeping a pair apart",
-    **DEMANDS,
-}
+SCHEDULER = "torch._inductor.scheduler:Scheduler"
 
 
 class Watch:
@@ -49,31 +32,18 @@ class Watch:
         Demands(hooks)
         self._graphs: dict[int, scheduler_facts.ObservedGraph] = {}
         self._reasons: list[str] | None = None  # of the `can_fuse` now running
-        can_fuse, fuse_two_nodes, cycle, extern_call, why, *_ = HOOKS
-        for path, around in ((can_fuse, self._can_fuse), (fuse_two_nodes, self._fuse_two_nodes)):
-            hooks.wrap(path, around=around, purpose=HOOKS[path])
-        for path, after in ((cycle, self._cycle), (extern_call, self._extern_call), (why, self._why)):
-            hooks.wrap(path, after=after, purpose=HOOKS[path])
-        if exists(COMBO):
-            hooks.wrap(COMBO, after=self._combo)
-        # Backends that this build lacks are not a problem: they cannot write kernels here.
-        for path in filter(exists, KERNEL_WRITERS):
-            hooks.wrap(path, after=self._define)
+        hooks.install(self)
 
     def collect(self, graph_lowering: Any, *, graph: str = "") -> tuple[Schedule | None, scheduler_facts.Lines]:
         """The schedule of a `GraphLowering` whose code is written, `None` if it has no scheduler; its kernels' lines."""
         observed = self._graphs.pop(id(graph_lowering), None) or scheduler_facts.ObservedGraph()
-        schedule = self.hooks.guard(
-            "the scheduler's nodes",
-            scheduler_facts.schedule_of,
-            graph_lowering,
-            observed,
-            graph_id=graph,
-            tap=self.tap,
-            problems=self.hooks.problems,
-        )
+        if getattr(graph_lowering, "scheduler", None) is None:
+            return None, observed.lines
+        problems = self.hooks.problems
+        live = (graph_lowering, observed, self.tap, problems)
+        schedule = self.hooks.guard("the scheduler's nodes", scheduler_facts.schedule_of, *live, graph_id=graph)
         if schedule is not None:
-            trials = (graph_lowering, schedule, self.hooks.problems)
+            trials = (graph_lowering, schedule, problems)
             schedule = self.hooks.guard("trial fusions", fusion_trials.tried, *trials) or schedule
             self._graphs.pop(id(graph_lowering), None)  # what was heard of the trials
         return schedule, observed.lines
@@ -91,6 +61,7 @@ class Watch:
 
     # --- what the hooks do ---
 
+    @hook_around(f"{SCHEDULER}.can_fuse", "which pairs the scheduler was asked about")
     def _can_fuse(
         self, original: Callable[..., Any], scheduler: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any
     ) -> Any:
@@ -107,6 +78,7 @@ class Watch:
     def _asked(self, node1: Any, node2: Any, answer: Any, reasons: list[str]) -> None:
         self._observed().asked(node1, node2, bool(answer), reasons)
 
+    @hook_around(f"{SCHEDULER}.fuse_two_nodes", "how nodes were joined")
     def _fuse_two_nodes(
         self, original: Callable[..., Any], scheduler: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any
     ) -> Any:
@@ -118,10 +90,12 @@ class Watch:
     def _joined(self, node1: Any, node2: Any, joined: Any, how: Any) -> None:
         self._observed().joined(node1, node2, scheduler_facts.how_of_type(joined) or how)
 
+    @hook_after(f"{SCHEDULER}.will_fusion_create_cycle", "pairs kept apart because joining them would make a cycle")
     def _cycle(self, result: Any, _: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any) -> None:
         if result:
             self._asked(node1, node2, False, [scheduler_facts.CYCLE])
 
+    @hook_after("torch._inductor.scheduler:WhyNoFuse.__call__", "the reasons for keeping a pair apart")
     def _why(self, _: Any, reason_object: Any, reason: str, *args: Any) -> None:
         words = reason % args if args else reason
         if self._reasons is not None:
@@ -129,15 +103,21 @@ class Watch:
         else:  # outside `can_fuse`: the benchmark of a pair that could be fused
             self._observed().benchmarked[reason_object.name1, reason_object.name2] = words
 
+    @hook_after(f"{SCHEDULER}.codegen_extern_call", "which extern call belongs to which scheduler node")
     def _extern_call(self, _: Any, scheduler: Any, node: Any, *args: Any, **kwargs: Any) -> None:
         self._observed().emitted(scheduler_facts.extern_kernel_name(node), [node])
 
+    @hook_after("torch._inductor.codegen.triton:TritonScheduling.define_kernel", optional=True)
+    @hook_after("torch._inductor.codegen.cpp:CppScheduling.define_kernel", optional=True)
+    @hook_after("torch._inductor.codegen.cutlass.scheduling:CUTLASSScheduling.define_kernel", optional=True)
+    @hook_after("torch._inductor.codegen.cutedsl.cutedsl_scheduling:CuteDSLScheduling.define_kernel", optional=True)
     def _define(self, name: Any, backend: Any, source: Any, nodes: Any, *args: Any, **kwargs: Any) -> None:
         observed, kernel = self._observed(), args[0] if args else kwargs.get("kernel")
         if observed.graph is not None:
             lines = self.tap.lines(str(source), observed.graph.module.graph)
             observed.emitted(str(name), observed.combos.get(id(kernel), (None, nodes))[1], lines)
 
+    @hook_after("torch._inductor.codegen.simd:SIMDScheduling.generate_combo_kernel_code", optional=True)
     def _combo(self, written: Any, *args: Any, **kwargs: Any) -> None:
         # One group may be written as several kernels; `define_kernel` gets the whole group for each.
         self._observed().combos.update((id(kernel), (kernel, nodes)) for _, kernel, nodes in written)

@@ -172,41 +172,167 @@ def type_of(node: Any) -> str:
 
 
 def schedule_of(
-    graph: Any, observed: ObservedGraph, *, graph_id: str, tap: Tap, problems: list[Problem]
-) -> Schedule | None:
+    graph: Any, observed: ObservedGraph, tap: Tap, problems: list[Problem], *, graph_id: str = ""
+) -> Schedule:
     """The schedule of a graph whose code has been generated."""
     from torch._inductor.virtualized import V
 
-    scheduler = getattr(graph, "scheduler", None)
-    if scheduler is None:
-        return None
     with V.set_graph_handler(graph):
+        return _Live(graph, tap, problems).schedule(observed, graph_id)
+
+
+class _Live:
+    """A scheduler after code generation."""
+
+    def __init__(self, graph: Any, tap: Tap, problems: list[Problem]) -> None:
+        self.graph, self.scheduler, self._problems = graph, graph.scheduler, problems
+        # What torch calls a memory after each write in place → the memory
+        self.versions: Mapping[str, str] = getattr(self.scheduler, "mutation_real_name", {})
         module = getattr(graph, "orig_gm", None) or graph.module
-        order = {node: position for position, node in enumerate(module.graph.nodes)}
+        self._order = {node: position for position, node in enumerate(module.graph.nodes)}
+        self._executed = _executed(self.scheduler, graph.module.graph, tap)
+
+    def ask(self, what: str, function: Any, *arguments: Any) -> Any:
+        """Return what torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
+        try:
+            return function(*arguments)
+        except NotImplementedError:
+            return None
+        except Exception as error:
+            problem = Problem(where=f"scheduler: {what}", message=f"{type(error).__name__}: {error}")
+            if problem not in self._problems:
+                self._problems.append(problem)
+            return None
+
+    def schedule(self, observed: ObservedGraph, graph_id: str) -> Schedule:
         nodes: list[SchedulerNode] = []
         groups: list[ScheduledGroup] = []
-        group_of: dict[str, int] = {}
-        executed = _executed(scheduler, graph.module.graph, tap)
-        for position, group in enumerate(scheduler.nodes):
-            members: list[Any] = list(group.get_nodes())
-            reads, writes = _accesses(group, graph, problems)
+        for position, group in enumerate(self.scheduler.nodes):
+            reads, writes = self._accesses(group)
             groups.append(ScheduledGroup(members=members_of(group), type=type_of(group), reads=reads, writes=writes))
-            for member in members:
-                group_of[member.get_name()] = position
-                nodes.append(_node(member, position, order, scheduler, graph, executed, problems))
-        renames = {str(new): str(old) for new, old in _versions(scheduler).items()}
+            nodes += [self._node(member, position) for member in group.get_nodes()]
+        renames = {str(new): str(old) for new, old in self.versions.items()}
         return Schedule(
             graph=graph_id,
             nodes=tuple(_by_version(nodes, renames)),
             groups=tuple(groups),
-            attempts=_attempts(scheduler, observed, group_of, problems),
+            attempts=self._attempts(observed, {node.name: node.group for node in nodes}),
             kernels=tuple(observed.kernels),
             renames=renames,
-            outputs=tuple(dict.fromkeys(str(name) for name in graph.get_output_names())),
-            peak_memory=_told("peak memory", problems, peak_memory, graph),
-            saved=_told("saved tensors", problems, _saved, graph) or (),
+            outputs=tuple(dict.fromkeys(str(name) for name in self.graph.get_output_names())),
+            peak_memory=self.ask("peak memory", peak_memory, self.graph),
+            saved=self.ask("saved tensors", _saved, self.graph) or (),
             limits=limits(),
         )
+
+    def _node(self, node: Any, group: int) -> SchedulerNode:
+        operation = node.node
+        device = node.get_device()
+        ran, parts, computes = self._executed.get(node.get_name(), (None, (), None))
+        extern = node.is_extern() and type_of(node) not in ("multi_output", "nop")
+        reads, writes = self._accesses(node)
+        return SchedulerNode(
+            name=node.get_name(),
+            type=type_of(node),
+            kernel=self.ask("kernel", extern_kernel_name, node) if extern else None,
+            group=group,
+            origins=self._names(getattr(operation, "origins", ()) or ()),
+            origin_node=getattr(getattr(operation, "origin_node", None), "name", None),
+            ran=None if ran is None else self._names(ran),
+            parts=self._names(parts),
+            reads=reads,
+            writes=writes,
+            ranges=self.ask("ranges", lambda: str(node.group[1]) if getattr(node, "group", None) else None),
+            device=str(device) if device is not None else None,
+            stream=getattr(self.scheduler, "node_to_stream", {}).get(node),
+            computes=computes,
+            made_for=self.ask("made for", made_for.of, operation),
+        )
+
+    def _names(self, nodes: Iterable[Any]) -> tuple[str, ...]:
+        """The names of nodes of the graph, in its order."""
+        return tuple(item.name for item in sorted(nodes, key=lambda item: (self._order.get(item, 1 << 30), item.name)))
+
+    def _accesses(self, node: Any) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
+        """Return what a node reads and writes. A buffer that became internal to a fused node is in neither."""
+        read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"}
+        written = {item.name for item in node.read_writes.writes}
+        kept = frozenset[str]()
+        if len(node.get_nodes()) > 1:
+            internal = _internal(node)
+            kept = _kept(node, internal, self.graph)
+            # By another index than it was written by (a reduction walks it in rows), torch keeps it among the reads.
+            read, written = read - internal - written, written - (internal - kept)
+        result: list[tuple[BufferAccess, ...]] = []
+        for reading, names in ((True, read), (False, written)):
+            sizes = self.ask("bytes per access", node.get_read_write_buffer_accesses, reading, not reading) or {}
+            sizes |= dict.fromkeys(kept & names, None)
+            found = (self._access(node, name, sizes, reading) for name in sorted(names))
+            result.append(tuple(access for access in found if access is not None))
+        return result[0], result[1]
+
+    def _access(self, node: Any, name: str, sizes: Mapping[str, int | None], reading: bool) -> BufferAccess | None:
+        """One access, with torch's size of it as far as that says no more; `None` where nothing is read."""
+        buffer = self._memory(name)
+        deps = self.ask("places", deps_of, node, name, reading, self.versions)
+        if deps == ():  # torch orders what writes to memory again by a read of all of it, which no loop does
+            return None
+        shape, stride, dtype, whole = (
+            self.ask(what, function) if buffer is not None else None
+            for what, function in (
+                ("shape", lambda: buffer.get_size()),
+                ("strides", lambda: buffer.get_stride()),
+                ("dtype", lambda: buffer.get_dtype()),
+                ("sizes", lambda: _bytes_of(buffer)),
+            )
+        )
+        size = sizes.get(name)
+        # torch says of a version no more than the part that was written, and of several joined loops always the whole.
+        if name in sizes and whole is not None and (deps or size is None or name in self.versions):
+            size = whole if not deps or dtype is None else min(whole, footprint(deps) * dtype.itemsize)
+        return BufferAccess(
+            buffer=name,
+            bytes=int(size) if size is not None else None,
+            shape=_dimensions(shape),
+            stride=_dimensions(stride),
+            dtype=str(dtype).removeprefix("torch.") if dtype is not None else None,
+            deps=deps or (),
+        )
+
+    def _memory(self, name: str) -> Any:
+        """The buffer or graph input itself: a version of it that was written in place may be of a view, the part written.
+
+        `None` for what is no tensor, such as the state of a generator.
+        """
+        real = self.versions.get(name, name)
+        found = self.graph.name_to_buffer.get(real) or self.graph.graph_inputs.get(real)
+        return None if isinstance(found, getattr(torch._inductor.ir, "NonTensorObj", ())) else found
+
+    def _attempts(self, observed: ObservedGraph, group_of: dict[str, int]) -> tuple[FusionAttempt, ...]:
+        """The joins, and for each pair that stayed apart the last answer per direction.
+
+        An answer about nodes that were joined with each other later says nothing any more and is dropped.
+        """
+        attempts = [FusionAttempt(a=a, b=b, fused=True, how=how, order=clock) for clock, a, b, how in observed.joins]
+        last: dict[tuple[int, int], tuple[int, int, FusionAttempt]] = {}
+        for clock, node1, node2, answer, reasons in observed.pairs.values():
+            a, b = members_of(node1), members_of(node2)
+            groups_a, groups_b = {group_of.get(name) for name in a}, {group_of.get(name) for name in b}
+            if len(groups_a) != 1 or len(groups_b) != 1 or groups_a == groups_b or None in groups_a | groups_b:
+                continue
+            words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
+            reason, cause = words or (reasons[-1] if reasons else None), None
+            if reason == "no shared data":
+                cause = self.ask("causes", _cause, self.scheduler, node1, node2)
+            if answer and words is None:  # another fusion went first
+                reason, cause = None, "could be fused"
+            attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason, cause=cause, order=clock)
+            key = (groups_a.pop() or 0, groups_b.pop() or 0)
+            rank = (len(a) + len(b), clock)
+            if key not in last or last[key][:2] < rank:
+                last[key] = (*rank, attempt)
+        attempts += [item[2] for item in last.values()]
+        return tuple(sorted(attempts, key=lambda item: item.order))
 
 
 def _saved(graph: Any) -> tuple[str, ...]:
@@ -238,45 +364,6 @@ def _by_version(nodes: Iterable[SchedulerNode], renames: Mapping[str, str]) -> I
         latest |= {renames[access.buffer]: access.buffer for access in node.writes if access.buffer in renames}
 
 
-def _node(
-    node: Any,
-    group: int,
-    order: dict[Any, int],
-    scheduler: Any,
-    graph: Any,
-    executed: Executed,
-    problems: list[Problem],
-) -> SchedulerNode:
-    operation = node.node
-    origins = sorted(getattr(operation, "origins", ()) or (), key=lambda item: (order.get(item, 1 << 30), item.name))
-    origin_node = getattr(operation, "origin_node", None)
-    reads, writes = _accesses(node, graph, problems)
-    device = node.get_device()
-    ran, parts, computes = executed.get(node.get_name(), (None, (), None))
-    extern = node.is_extern() and type_of(node) not in ("multi_output", "nop")
-    return SchedulerNode(
-        name=node.get_name(),
-        type=type_of(node),
-        kernel=_told("kernel", problems, extern_kernel_name, node) if extern else None,
-        group=group,
-        origins=tuple(item.name for item in origins),
-        origin_node=getattr(origin_node, "name", None),
-        ran=None if ran is None else _names(ran, order),
-        parts=_names(parts, order),
-        reads=reads,
-        writes=writes,
-        ranges=_told("ranges", problems, lambda: str(node.group[1]) if getattr(node, "group", None) else None),
-        device=str(device) if device is not None else None,
-        stream=getattr(scheduler, "node_to_stream", {}).get(node),
-        computes=computes,
-        made_for=_told("made for", problems, made_for.of, operation),
-    )
-
-
-def _names(nodes: Iterable[Any], order: Mapping[Any, int]) -> tuple[str, ...]:
-    return tuple(item.name for item in sorted(nodes, key=lambda item: order.get(item, 1 << 30)))
-
-
 def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
     """Scheduler node → the graph's nodes that run in it, and those of which it computes a part only.
 
@@ -298,55 +385,6 @@ def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
             parts = [item for item, computes in ops.items() if item in own and computes]
             result[name] = (list(ops), [], True) if name in whole else (loops, parts, any(ops.values()))
     return result
-
-
-def _told(what: str, problems: list[Problem], function: Any, *arguments: Any) -> Any:
-    """Return what torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
-    try:
-        return function(*arguments)
-    except NotImplementedError:
-        return None
-    except Exception as error:
-        problem = Problem(where=f"scheduler: {what}", message=f"{type(error).__name__}: {error}")
-        if problem not in problems:
-            problems.append(problem)
-        return None
-
-
-def _accesses(
-    node: Any, graph: Any, problems: list[Problem]
-) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """Return what a node reads and writes. A buffer that became internal to a fused node is in neither."""
-    read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"}
-    written = {item.name for item in node.read_writes.writes}
-    kept = frozenset[str]()
-    if len(node.get_nodes()) > 1:
-        internal = _internal(node)
-        kept = _kept(node, internal, graph)
-        # By another index than it was written by (a reduction walks it in rows), torch keeps it among the reads.
-        read, written = read - internal - written, written - (internal - kept)
-    result: list[tuple[BufferAccess, ...]] = []
-    for reading, names in ((True, read), (False, written)):
-        sizes = _told("bytes per access", problems, node.get_read_write_buffer_accesses, reading, not reading) or {}
-        sizes |= dict.fromkeys(kept & names, None)
-        found = (_access(node, name, sizes, graph, reading, problems) for name in sorted(names))
-        result.append(tuple(access for access in found if access is not None))
-    return result[0], result[1]
-
-
-def _versions(scheduler: Any) -> Mapping[str, str]:
-    """Return what torch calls a memory after each write in place → the memory."""
-    return getattr(scheduler, "mutation_real_name", {})
-
-
-def _memory(name: str, scheduler: Any, graph: Any) -> Any:
-    """The buffer or graph input itself: a version of it that was written in place may be of a view, the part written.
-
-    `None` for what is no tensor, such as the state of a generator.
-    """
-    real = _versions(scheduler).get(name, name)
-    found = graph.name_to_buffer.get(real) or graph.graph_inputs.get(real)
-    return None if isinstance(found, getattr(torch._inductor.ir, "NonTensorObj", ())) else found
 
 
 def _bytes_of(buffer: Any) -> int | None:
@@ -385,70 +423,11 @@ def _internal(node: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _access(
-    node: Any, name: str, sizes: Mapping[str, int | None], graph: Any, reading: bool, problems: list[Problem]
-) -> BufferAccess | None:
-    """One access, with torch's size of it as far as that says no more; `None` where nothing is read."""
-    real, buffer = _versions(node.scheduler), _memory(name, node.scheduler, graph)
-    deps = _told("places", problems, deps_of, node, name, reading, real)
-    if deps == ():  # torch orders what writes to memory again by a read of all of it, which no loop does
-        return None
-    shape, stride, dtype, whole = (
-        _told(what, problems, function) if buffer is not None else None
-        for what, function in (
-            ("shape", lambda: buffer.get_size()),
-            ("strides", lambda: buffer.get_stride()),
-            ("dtype", lambda: buffer.get_dtype()),
-            ("sizes", lambda: _bytes_of(buffer)),
-        )
-    )
-    size = sizes.get(name)
-    # torch says of a version no more than the part that was written, and of several joined loops always the whole buffer.
-    if name in sizes and whole is not None and (deps or size is None or name in real):
-        size = whole if not deps or dtype is None else min(whole, footprint(deps) * dtype.itemsize)
-    return BufferAccess(
-        buffer=name,
-        bytes=int(size) if size is not None else None,
-        shape=_dimensions(shape),
-        stride=_dimensions(stride),
-        dtype=str(dtype).removeprefix("torch.") if dtype is not None else None,
-        deps=deps or (),
-    )
-
-
 def _dimensions(values: Any) -> tuple[int | str, ...] | None:
     if values is None:
         return None
     known = ((number(value), value) for value in values)
     return tuple(str(value) if size is None else size for size, value in known)
-
-
-def _attempts(
-    scheduler: Any, observed: ObservedGraph, group_of: dict[str, int], problems: list[Problem]
-) -> tuple[FusionAttempt, ...]:
-    """The joins, and for each pair that stayed apart the last answer per direction.
-
-    An answer about nodes that were joined with each other later says nothing any more and is dropped.
-    """
-    attempts = [FusionAttempt(a=a, b=b, fused=True, how=how, order=clock) for clock, a, b, how in observed.joins]
-    last: dict[tuple[int, int], tuple[int, int, FusionAttempt]] = {}
-    for clock, node1, node2, answer, reasons in observed.pairs.values():
-        a, b = members_of(node1), members_of(node2)
-        groups_a, groups_b = {group_of.get(name) for name in a}, {group_of.get(name) for name in b}
-        if len(groups_a) != 1 or len(groups_b) != 1 or groups_a == groups_b or None in groups_a | groups_b:
-            continue
-        words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
-        reason = words or (reasons[-1] if reasons else None)
-        cause = _told("causes", problems, _cause, scheduler, node1, node2) if reason == "no shared data" else None
-        if answer and words is None:  # another fusion went first
-            reason, cause = None, "could be fused"
-        attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason, cause=cause, order=clock)
-        key = (groups_a.pop() or 0, groups_b.pop() or 0)
-        rank = (len(a) + len(b), clock)
-        if key not in last or last[key][:2] < rank:
-            last[key] = (*rank, attempt)
-    attempts += [item[2] for item in last.values()]
-    return tuple(sorted(attempts, key=lambda item: item.order))
 
 
 def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from fxscope._torch.hooks import Hooks, resolve
+from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope.model import StepTimes
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ STEP_ENDS = "fxscope: step ends"  # events in the trace
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
-CAPTURE = "torch.cuda.graphs:CUDAGraph.capture_begin"
 REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
 CAPTURING = "the capture of a CUDA graph"
-OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
 _MOST_KEPT = 1_000_000  # durations
 _SLOWEST = 8
@@ -146,16 +144,16 @@ class StepWatch:
         _, _, register = resolve(OPTIMIZER_HOOK)
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._stepped))
         hooks.at_end("optimizer steps", handle.remove)
-        hooks.wrap(OPTIMIZER_MADE, before=self._made)
-        hooks.wrap(CAPTURE, before=self._captures)
-        hooks.wrap(REPLAY, before=lambda graph, *_, **__: self.called(id(graph)))
+        hooks.install(self)
         if self._thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
             _thread.start_new_thread(self._wait, ())
 
+    @hook_before("torch.optim.optimizer:Optimizer._patch_step_function")
     def _made(self, *_: Any) -> None:
         self._has_optimizer = True
 
+    @hook_before("torch.cuda.graphs:CUDAGraph.capture_begin")
     def _captures(self, *_: Any, **__: Any) -> None:
         """Count anew: what the program repeats from now on are replays, and what ran before prepared them."""
         if self.ended_at is None:
@@ -166,6 +164,10 @@ class StepWatch:
 
     def _num_wanted(self) -> int:
         return self._most[0] + min(self._num_preparing, _MOST_PREPARING) - self.num_steps
+
+    @hook_before(REPLAY)
+    def _replays(self, graph: Any, *_: Any, **__: Any) -> None:
+        self.called(id(graph))
 
     def called(self, graph: int) -> None:
         """Say that a compiled graph, or a CUDA graph, is about to run."""

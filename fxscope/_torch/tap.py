@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from fxscope._torch.hooks import hook_after, hook_around, hook_before
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -22,14 +24,6 @@ if TYPE_CHECKING:
 
 NO_NODES = "which nodes ran in which kernel"
 NO_LINES = "which node each line of a kernel computes"
-POST_INIT = "torch._inductor.ir:IRNode.__post_init__"
-STORE_FUNCTION = "torch._inductor.ir:ComputedBuffer.get_store_function"
-BLOCK = "torch._inductor.loop_body:LoopBodyBlock.__init__"
-BLOCK_CALL = "torch._inductor.loop_body:LoopBodyBlock.__call__"
-CREATE_NODE = "torch._inductor.loop_body:LightTracer.create_node"
-GENERATE = "torch._inductor.codegen.common:CSE.generate"
-NEW_VARIABLE = "torch._inductor.codegen.common:CSE.newvar"
-HOOKS = (POST_INIT, STORE_FUNCTION, BLOCK, BLOCK_CALL, CREATE_NODE, GENERATE, NEW_VARIABLE)
 
 _TAG = "fxscope_node"
 _RAN = "fxscope_ran"
@@ -62,17 +56,7 @@ class Tap:
 
     def __init__(self, hooks: Hooks) -> None:
         self._here = _Thread()
-        self.works = all(
-            (
-                hooks.wrap(POST_INIT, after=self._made, purpose=NO_NODES),
-                hooks.wrap(STORE_FUNCTION, around=self._store_function, purpose=NO_NODES),
-                hooks.wrap(BLOCK, around=self._traced, purpose=NO_NODES),
-                hooks.wrap(BLOCK_CALL, before=self._replayed, purpose=NO_NODES),
-            )
-        )
-        if hooks.wrap(CREATE_NODE, after=self._created, purpose=NO_LINES):
-            hooks.wrap(GENERATE, after=self._generated, purpose=NO_LINES)
-            hooks.wrap(NEW_VARIABLE, after=self._named, purpose=NO_LINES)
+        self.works = NO_NODES not in hooks.install(self)
 
     # --- what was heard ---
 
@@ -127,6 +111,7 @@ class Tap:
 
     # --- what the hooks do ---
 
+    @hook_after("torch._inductor.ir:IRNode.__post_init__", NO_NODES)
     def _made(self, _: Any, node: Any) -> None:
         """Tag an IR node, and the functions of a loop, with the node that is being lowered."""
         tag = being_lowered()
@@ -155,10 +140,12 @@ class Tap:
 
         return tagged
 
+    @hook_around("torch._inductor.ir:ComputedBuffer.get_store_function", NO_NODES)
     def _store_function(self, original: Callable[..., Any], buffer: Any) -> Any:
         """Tag what a loop does outside of its inner function: the reduction, the store."""
         return self._tagged(original(buffer), getattr(buffer.data, _TAG, None))
 
+    @hook_around("torch._inductor.loop_body:LoopBodyBlock.__init__", NO_NODES)
     def _traced(self, original: Callable[..., Any], block: Any, *args: Any, **kwargs: Any) -> Any:
         blocks = self._here.blocks
         blocks.append({})
@@ -170,21 +157,25 @@ class Tap:
             if blocks:
                 blocks[-1].update(entered)
 
+    @hook_before("torch._inductor.loop_body:LoopBodyBlock.__call__", NO_NODES)
     def _replayed(self, block: Any, *_: Any, **__: Any) -> None:
         if self._here.blocks:
             self._here.blocks[-1].update(getattr(block, _RAN, {}))
 
+    @hook_after("torch._inductor.loop_body:LightTracer.create_node", NO_LINES)
     def _created(self, node: Any, *_: Any, **__: Any) -> None:
         tag = self._here.tags[-1] if self._here.tags else None
         tag = tag or _interpreted_tag()  # a loop body that is traced again
         if tag is not None:
             node.meta[_TAG] = tag
 
+    @hook_after("torch._inductor.codegen.common:CSE.generate", NO_LINES)
     def _generated(self, variable: Any, _: Any, __: Any, expression: Any, *___: Any, **____: Any) -> None:
         tag = _interpreted_tag()
         if tag is not None and isinstance(expression, str):
             self._here.texts[f"{variable} = {expression}"].add(tag)
 
+    @hook_after("torch._inductor.codegen.common:CSE.newvar", NO_LINES)
     def _named(self, variable: Any, *_: Any, **__: Any) -> None:
         if (tag := _interpreted_tag()) is not None:
             self._here.variables[str(variable)].add(tag)

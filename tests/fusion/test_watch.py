@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fxscope._torch import scheduler, scheduler_facts
-from fxscope._torch.hooks import Hooks, exists, resolve
+from fxscope._torch.hooks import Hooks, exists, hooks_of, resolve
 
 
 def program(x):
@@ -27,7 +27,8 @@ def methods():
 
     found = {name: getattr(module.Scheduler, name) for name in ("can_fuse", "fuse_two_nodes", "codegen_extern_call")}
     found["why"] = module.WhyNoFuse.__call__
-    return found | {path: resolve(path)[2] for path in scheduler.KERNEL_WRITERS if exists(path)}
+    paths = [item.path for _, item in hooks_of(scheduler.Watch)]
+    return found | {path: resolve(path)[2] for path in paths if exists(path)}
 
 
 def test_everything_is_put_back():
