@@ -220,6 +220,7 @@ class StepWatch:
         """
         if self.ended_at is not None:
             return
+        self._is_over.set()
         self.ended_at, self._last = time.perf_counter_ns(), 0
         self.num_observed = self.num_steps
         self._timing.problems = hooks.problems
@@ -242,7 +243,6 @@ class StepWatch:
     def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
         if id(graph) == self._marker and threading.get_ident() == self._thread:
             self._add_to(self.between_calls)
-            self._is_over.set()
             if self.between_calls.count == MOST_TIMED:
                 self._timing.close()
 

@@ -68,6 +68,7 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
     torch._dynamo.reset()
     with Recorder(max_seconds=0.3 if program in (loops, is_called_eagerly) else 60) as recorder:
         program(recorder)
+        assert recorder._watch._is_over.is_set()  # else a thread would look at the program twenty times a second
         assert not recorder._session.is_on() and sys.getprofile() is None and not torch._C._autograd._profiler_enabled()
     recording = recorder.recording
     assert recorder.failure is None and not hooks.active()

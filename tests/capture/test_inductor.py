@@ -243,17 +243,16 @@ def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> No
 def test_a_missing_hook_and_what_torch_fails_to_say_are_problems(monkeypatch) -> None:
     from torch._inductor import scheduler
 
-    from fxscope._torch import inductor
-
     def cannot(*_, **__):
         raise ZeroDivisionError("no accesses")
 
-    monkeypatch.setattr(inductor, "COMPILE_SUBGRAPH", "torch._dynamo.output_graph:OutputGraph.no_such_method")
+    name, real = "torch._dynamo.output_graph:OutputGraph.compile_subgraph", hooks.resolve
+    monkeypatch.setattr(hooks, "resolve", lambda path: real(path + "_renamed" if path == name else path))
     monkeypatch.setattr(scheduler.BaseSchedulerNode, "get_read_write_buffer_accesses", cannot)
     facts = compile_once(GeGLU(), (torch.randn(4, 8),))
     assert len(facts.graphs) == 3
     assert {(problem.where, problem.message.partition(":")[0]) for problem in facts.problems} >= {
-        ("hook torch._dynamo.output_graph:OutputGraph.no_such_method", facts.problems[0].message.partition(":")[0]),
+        (f"hook {name}", facts.problems[0].message.partition(":")[0]),
         ("scheduler: bytes per access", "ZeroDivisionError"),
     }
     assert len(facts.problems) == 2
