@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -196,12 +197,33 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
         if link.relation == "lowered_to" and link.from_[0] == graph.id and link.to in later:
             targets.setdefault(link.from_[1], []).append(later[link.to])
     replaced = Replaced(graph, recording, done.values())
-    used = used_in(graph)
-    nodes = tuple(
-        _edge(node) or _earlier_node(node, targets.get(node.name, []), used, replaced, tied=bool(targets))
-        for node in graph.nodes
-    )
+    used, same = used_in(graph), same_values(graph)
+    nodes = tuple(_edge(node) or _earlier_node(node, targets, same, used, replaced) for node in graph.nodes)
     return replace(graph, nodes=nodes)
+
+
+def same_values(graph: Graph) -> dict[str, str]:
+    """Node → the first node that computes the same of the same: AOTAutograd's partitioner keeps only that one (`fx_graph_cse`).
+
+    Nothing is said of draws, nor across a write in place.
+    """
+    first: dict[str, str] = {}
+    known: dict[tuple[object, ...], str] = {}
+    for node in graph.nodes:
+        name = op_name(node.target)
+        if written_by(node) or out_of_place(name) != name:
+            known.clear()
+        elif node.op.startswith("call_") and not _DRAWS.search(name):
+            inputs = tuple(first.get(item, item) for item in node.inputs)
+            words = re.sub(r"\w+", lambda found: first.get(found[0], found[0]), node.arguments or "")
+            is_alias = name in ("alias", "detach") and len(inputs) == 1
+            earlier_one = inputs[0] if is_alias else known.setdefault((node.op, name, inputs, words), node.name)
+            if earlier_one != node.name:
+                first[node.name] = earlier_one
+    return first
+
+
+_DRAWS = re.compile(r"rand|dropout|bernoulli|normal|multinomial|attention|rnn|lstm|gru|::")
 
 
 _STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "unknown", "eliminated", "input")
@@ -232,15 +254,22 @@ class Replaced:
         return f"pattern {found.pattern}" if found.pattern else f"pass {found.by}"
 
 
-def _earlier_node(node: Node, targets: list[Node], used: set[str], replaced: Replaced, *, tied: bool) -> Node:
+def _earlier_node(
+    node: Node, lowered: Mapping[str, list[Node]], same: Mapping[str, str], used: set[str], replaced: Replaced
+) -> Node:
     expected = node.expected or expected_nature(node.target)
-    if not tied:
+    if not lowered:
         reason = "nothing ties it to later graphs"
         return replace(node, kind="unknown", nature=expected, expected=expected, reason=reason)
+    targets = lowered.get(node.name, [])
     working = [target for target in targets if target.kind != "input"]
     word = "became"
     if not working and node.name in replaced.by and expected not in ("view", "host"):
         working, word = replaced.into(node.name), f"{replaced.words(node.name)} replaced it by"
+    twin = same.get(node.name, "")
+    if not working and twin in lowered and node.name in used and expected not in ("view", "host"):
+        targets = working = [target for target in lowered[twin] if target.kind != "input"]
+        word = f"is computed once, as {twin}, which became"
     if working:
         kind = min((target.kind for target in working), key=_STRONGEST.index)
         names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")

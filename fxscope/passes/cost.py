@@ -7,6 +7,7 @@ they fit there), or the FLOPs at the measured matrix rate, whichever takes longe
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -120,9 +121,9 @@ def cost_of_call(
         num_bytes,
         counted.of_nodes(products, graph, certain=True),
         dtype,
-        call.timing,
         None if on_cpu else limits,
         uncounted=flops is None and (bool(products) or may_multiply(call, graph)),
+        timing=call.timing,
     )
     call = replace(call, flops=flops, roof=roof)
     if limits is None and call.estimated_basis is not None:  # made with a file that is not here
@@ -198,10 +199,10 @@ def roof_of(
     num_bytes: int | None,
     flops: int | None,
     dtype: str | None,
-    timing: Timing | None,
     limits: Limits | None,
     *,
     uncounted: bool,
+    timing: Timing | None,
 ) -> Roof | None:
     """Hold one piece of work against the limits; rates are known without limits, shares are not.
 
@@ -249,40 +250,22 @@ def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> 
     by_name, tf32 = index_of(recording).nodes[graph.id], multiplies_by_tf32(recording)
     kernels = index_of(recording).runs_of_node.get(graph.id, {})
     costs = {field: column(graph.nodes, field) for field in ("bytes_read", "bytes_written", "flops", "roof")}
-    works: dict[object, NodeWork] = {}  # layers do the same
+    works: dict[object, tuple[int | None, int | None, int | None, partial[Roof | None]]] = {}  # layers do the same
     for row, node in zip(rows, picked(graph.nodes, rows), strict=True):
         names = tuple(kernels.get(node.name, ()))
         key = (node.target, node.arguments, node.inputs, node.outputs, names)
         if key not in works:
-            works[key] = node_work(node, by_name, names, tf32=tf32)
-        work = works[key]
-        roof = roof_of(
-            work.num_bytes,
-            work.certain,
-            work.dtype,
-            node.timing,
-            None if work.on_cpu else limits,
-            uncounted=work.flops is None and op_names.may_multiply(node.target),
-        )
-        for values, value in zip(costs.values(), (work.read, work.written, work.flops, roof), strict=True):
+            works[key] = node_work(node, by_name, names, limits, tf32=tf32)
+        read, written, flops, roof = works[key]
+        for values, value in zip(costs.values(), (read, written, flops, roof(timing=node.timing)), strict=True):
             values[row] = value
     return replace(graph, nodes=with_columns(graph.nodes, **costs))
 
 
-class NodeWork(NamedTuple):
-    """The bytes and FLOPs of an eager op; `certain` are the FLOPs that its kernel cannot skip."""
-
-    read: int | None
-    written: int | None
-    num_bytes: int | None
-    flops: int | None
-    certain: int | None
-    dtype: str | None  # of its arithmetic
-    on_cpu: bool
-
-
-def node_work(node: Node, by_name: Mapping[str, Node], kernels: Iterable[str], *, tf32: bool) -> NodeWork:
-    """What an eager op does.
+def node_work(
+    node: Node, by_name: Mapping[str, Node], kernels: Iterable[str], limits: Limits | None, *, tf32: bool
+) -> tuple[int | None, int | None, int | None, partial[Roof | None]]:
+    """(Bytes read, bytes written, FLOPs, what makes the roof of a time) of an eager op.
 
     Args:
         kernels: the names of those that it launched.
@@ -299,4 +282,6 @@ def node_work(node: Node, by_name: Mapping[str, Node], kernels: Iterable[str], *
     if num_bytes is None and certain is not None:
         num_bytes = counted.factor_bytes(node, by_name, certain)
     arithmetic = counted.arithmetic(dtype, (node.target,), kernels, tf32=tf32)
-    return NodeWork(read, written, num_bytes, flops, certain, arithmetic, (device or "").startswith("cpu"))
+    limits = None if (device or "").startswith("cpu") else limits
+    uncounted = flops is None and op_names.may_multiply(node.target)
+    return read, written, flops, partial(roof_of, num_bytes, certain, arithmetic, limits, uncounted=uncounted)

@@ -209,3 +209,18 @@ def test_why_pattern_is_a_verb_and_an_unknown_pattern_is_refused(tmp_path, capsy
     assert "Pattern _sfdp_pattern_14_inference did not match" in shown and len(shown.splitlines()) <= 15
     with pytest.raises(PassError, match="was not tried"):
         pattern_story(recording, "no_such_pattern")
+
+
+def test_what_the_partitioner_computes_once_is_the_node_that_stays() -> None:
+    def program(x, w):
+        first, second = torch.sin(x) @ w, torch.sin(x) @ w
+        noise = torch.rand_like(x) + torch.rand_like(x)
+        return first.relu() + second.relu() * noise
+
+    w = torch.ones(4, 4, requires_grad=True)
+    recording = fxscope.record(program, torch.ones(4, 4), w, compile=True, backward=True, steps=1, warmup=0)
+    nodes = {node.name: node for node in recording.graph("0/0:pre_grad").nodes}
+    assert nodes["second"].reason == "is computed once, as first, which became mm"
+    assert (nodes["second"].kind, nodes["second"].calls) == (nodes["first"].kind, nodes["first"].calls)
+    assert nodes["relu_1"].calls
+    assert not [name for name in nodes if "rand" in name and "computed once" in (nodes[name].reason or "")]
