@@ -18,7 +18,7 @@ import msgspec
 
 from fxscope.errors import FxscopeError
 from fxscope.gpus.prediction import Calibration  # noqa: TC001 - msgspec reads it
-from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
+from fxscope.gpus.timing import Positive, Times  # noqa: TC001 - msgspec reads them
 from fxscope.store import NOT_JSON, unmarked
 
 __all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names", "text_of"]
@@ -34,7 +34,7 @@ class Fact(msgspec.Struct, frozen=True, array_like=True):
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
     """A rate per second (bytes, or floating point operations) and how it is known."""
 
-    value: float
+    value: Positive
     kind: Literal["measured", "datasheet"]
     source: str  # key in `Gpu.sources`
 
@@ -117,11 +117,8 @@ def load(name: str) -> Gpu:
 
 
 def _what_is_wrong(gpu: Gpu) -> str | None:
-    """Say what nothing can be computed with: numbers that are none, rates of zero, parameters that are missing."""
+    """Say what nothing can be computed with: numbers that are none, parameters that are missing or zero."""
     from fxscope.gpus.prediction import formula_of
-
-    def is_rate(value: float, *, may_be_zero: bool = False) -> bool:
-        return 0 <= value < 1e30 and (value > 0 or may_be_zero)
 
     needed = ("major", "minor") if gpu.vendor == "nvidia" else ()
     for name in (*needed, *gpu.properties):
@@ -130,17 +127,10 @@ def _what_is_wrong(gpu: Gpu) -> str | None:
             type(value) is int and (value > 0 or (value == 0 and name in _MAY_BE_ZERO)) and value < 2**63
         ):
             return f"{name} is {value!r}"
-    tables = {"bandwidths": gpu.bandwidths, **gpu.matrix}
-    for name, value in ((name, rate.value) for name, rates in tables.items() for rate in rates):
-        if not is_rate(value):
-            return f"the rate of {name} is {value:g}"
-    for name, value in (msgspec.structs.asdict(gpu.times) if gpu.times is not None else {}).items():
-        if isinstance(value, float) and not is_rate(value, may_be_zero=name.endswith("_ps")):
-            return f"times: {name} is {value:g}"
     for family, fit in (gpu.calibration.families if gpu.calibration is not None else {}).items():
         for name in formula_of(family)[1]:
-            may_be_zero = name not in ("l2", "dram", "capacity", "sm")
-            if not is_rate(fit.parameters.get(name, -1.0), may_be_zero=may_be_zero):
+            value = fit.parameters.get(name)
+            if value is None or (value == 0 and name in ("l2", "dram", "capacity", "sm")):
                 return f"the calibration of {family}: {name} is {fit.parameters.get(name, 'missing')}"
     return None
 

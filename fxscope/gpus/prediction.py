@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from fxscope import op_names
+from fxscope.gpus.timing import NotNegative  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,7 +47,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of one family of kernels on one GPU; `spreads` by size, smallest first."""
 
-    parameters: dict[str, float]
+    parameters: dict[str, NotNegative]
     spreads: tuple[Spread, ...]
     count: int  # different calls that it was fitted to
     measured: Measured | None = None

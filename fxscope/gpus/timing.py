@@ -10,9 +10,10 @@ on programs that were not fitted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Meta
 
 if TYPE_CHECKING:
     from fxscope.gpus import Gpu
@@ -20,19 +21,25 @@ if TYPE_CHECKING:
 SHARPNESS = 4  # of "the slower of the two": the 4-norm; the battery's fit prefers it over a plain sum by far
 
 
+Positive = Annotated[float, Meta(gt=0, lt=1e30)]
+NotNegative = Annotated[float, Meta(ge=0, lt=1e30)]
+
+
 class Times(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of one GPU; `source` is a key of `Gpu.sources`."""
 
-    pointwise_floor_us: float
-    reduction_floor_us: float
-    l2_bytes_per_s: float
-    dram_bytes_per_s: float
-    capacity_bytes: float  # traffic from which on the cache no longer helps
-    transcendental_ps: float  # picoseconds an element, for each exp, tanh, sigmoid, log …: one hardware instruction
-    erf_ps: float  # … for each erf, as exact gelu takes it: a polynomial
-    reduction_ps: float  # picoseconds an element, for each reduction
-    fastest_l2_bytes_per_s: float  # no measured saving was faster than this
-    fastest_dram_bytes_per_s: float  # no measured kernel was, with traffic far beyond the cache
+    pointwise_floor_us: Positive
+    reduction_floor_us: Positive
+    l2_bytes_per_s: Positive
+    dram_bytes_per_s: Positive
+    capacity_bytes: Positive  # traffic from which on the cache no longer helps
+    transcendental_ps: (
+        NotNegative  # picoseconds an element, for each exp, tanh, sigmoid, log …: one hardware instruction
+    )
+    erf_ps: NotNegative  # … for each erf, as exact gelu takes it: a polynomial
+    reduction_ps: NotNegative  # picoseconds an element, for each reduction
+    fastest_l2_bytes_per_s: Positive  # no measured saving was faster than this
+    fastest_dram_bytes_per_s: Positive  # no measured kernel was, with traffic far beyond the cache
     avoided: tuple[float, float]  # least share of the avoided traffic's time that was saved: pointwise, reduction
     spread: tuple[float, float]  # measured over modelled: 10th and 90th percentile on the fitted battery
     source: str

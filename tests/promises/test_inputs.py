@@ -525,8 +525,14 @@ def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> N
     for change, said in (
         ({"properties": {**shipped["properties"], "multi_processor_count": [0, "card"]}}, "multi_processor_count is 0"),
         ({"properties": {**shipped["properties"], "warp_size": ["many", "card"]}}, "warp_size is 'many'"),
-        ({"bandwidths": [{"value": 0.0, "kind": "measured", "source": "x"}]}, "the rate of bandwidths is 0"),
-        ({"times": {**shipped["times"], "dram_bytes_per_s": 0}}, "times: dram_bytes_per_s is 0"),
+        (
+            {"bandwidths": [{"value": 0.0, "kind": "measured", "source": "x"}]},
+            r"Expected `float` > 0.0 - at `\$.bandwidths\[0\].value`",
+        ),
+        (
+            {"times": {**shipped["times"], "dram_bytes_per_s": 0}},
+            r"Expected `float` > 0.0 - at `\$.times.dram_bytes_per_s`",
+        ),
     ):
         path.write_text(json.dumps({**shipped, **change}))
         with pytest.raises(FxscopeError, match=f"mine.json describes no GPU: {said}"):
