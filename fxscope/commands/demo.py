@@ -92,8 +92,8 @@ def plan_for_h200() -> Recording:
     from fxscope._torch.target import child
 
     title = "GeGLU MLP, planned for an H200"
-    return child.record_for_target(
-        "h200", factory=f"{geglu.__file__}:full", title=title, progress=lambda line: common.say(f"   {line}")
+    return child.record(
+        f"{geglu.__file__}:full", target="h200", title=title, progress=lambda line: common.say(f"   {line}")
     )
 
 

@@ -115,9 +115,9 @@ def _run_factory(arguments: argparse.Namespace) -> int:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child
 
-            recording = child.record_for_target(
-                arguments.target,
-                factory=arguments.program,
+            recording = child.record(
+                arguments.program,
+                target=arguments.target,
                 compile=_compile_options(arguments) or {},
                 backward=arguments.backward,
                 title=title,

@@ -29,8 +29,7 @@ PARENTS = {
     "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(1 << 30, '/tmp')\n"
     "worker.ask(sources.Source(name='t.json', address='t.json', size=1))  # it has begun\n"
     f"os.kill(worker._process.pid, signal.SIGSTOP)\n{DIE}",
-    "target": "from fxscope._torch.target import child\n"
-    "child.record_for_target('h200', factory='factory.py:make', progress=print)",
+    "target": "from fxscope._torch.target import child\nchild.record('factory.py:make', target='h200', progress=print)",
     "forked target": "import torch\nfrom fxscope._torch.target import child\n"
     "class Here(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
     f"child.record(Here(), torch.ones(4), target='h200', progress=lambda line: {DIE} if 'tracing' in line else None)",
@@ -80,7 +79,7 @@ SERVED = {
     "fleet": f"from fxscope.fleet import run, sources\nmade = run.digests(sources.find([{str(JOB)!r}]))\n"
     "print(all(item.coverage is not None for item in made))",
     "target": "from fxscope._torch.target import child\n"
-    "print(bool(child.record_for_target('h200', factory='factory.py:make').calls))",
+    "print(bool(child.record('factory.py:make', target='h200').calls))",
     "forked target": "import torch\nfrom fxscope._torch.target import child\n"
     "class Here(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
     "print(bool(child.record(Here(), torch.ones(4), target='h200').calls))",

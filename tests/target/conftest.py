@@ -39,5 +39,5 @@ def geglu():
     """Return the recording of the GeGLU MLP planned for an H200, and the progress it made."""
     lines: list[str] = []
     factory = Path(child.__file__).parents[1] / "geglu.py"
-    recording = child.record_for_target("h200", factory=f"{factory}:full", progress=lines.append)
+    recording = child.record(f"{factory}:full", target="h200", progress=lines.append)
     return recording, lines

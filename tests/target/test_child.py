@@ -24,7 +24,7 @@ FACTORIES = Path(__file__).with_name("factories.py")
 
 
 def plan(factory: str, target: str = "h200", **options):
-    return child.record_for_target(target, factory=f"{FACTORIES}:{factory}", **options)
+    return child.record(f"{FACTORIES}:{factory}", target=target, **options)
 
 
 def forked(factory: str, target: str = "h200", **options):
@@ -290,7 +290,7 @@ def test_factory_that_raises_or_takes_too_long() -> None:
 def test_bad_requests_start_no_process(target: str, factory: str, words: list[str], monkeypatch) -> None:
     monkeypatch.setattr(child, "_planned", None)
     with pytest.raises(FxscopeError) as caught:
-        child.record_for_target(target, factory=factory)
+        child.record(factory, target=target)
     for word in words:
         assert word in str(caught.value)
 
@@ -351,7 +351,7 @@ def test_command_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_empty_tensor_that_is_made_while_the_model_runs() -> None:
-    recording = child.record_for_target("h200", factory=f"{FACTORIES}:empty_cache")
+    recording = child.record(f"{FACTORIES}:empty_cache", target="h200")
     assert [call.type for call in recording.calls] == ["triton_pointwise"]
 
 

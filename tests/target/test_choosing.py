@@ -19,7 +19,7 @@ FACTORIES = Path(__file__).parent / "factories.py"
 def tuned():
     """Linear, gelu, linear in bfloat16, with every kernel up for a benchmark."""
     options = {"mode": "max-autotune-no-cudagraphs"}
-    return child.record_for_target("h200", factory=f"{FACTORIES}:tuned", compile=options)
+    return child.record(f"{FACTORIES}:tuned", target="h200", compile=options)
 
 
 @pytest.mark.slow

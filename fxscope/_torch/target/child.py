@@ -1,6 +1,6 @@
 """Plan a model for an absent GPU in a forked copy of this process, and return the recording.
 
-    record_for_target("h200", factory="model.py:make")      # imports no torch here
+    record("model.py:make", target="h200")      # imports no torch here
     record(model, x, target="h200")
 
 The simulated GPU (`simulate.py`) patches torch globally and a mistake in it can abort the process: neither may touch
@@ -59,43 +59,6 @@ class Request(NamedTuple):
     backward: bool
 
 
-def record_for_target(
-    target: str,
-    *,
-    factory: str,
-    compile: Mapping[str, Any] | None = None,
-    backward: bool = False,
-    title: str | None = None,
-    timeout_s: float = TIMEOUT_S,
-    progress: Progress | None = None,
-) -> Recording:
-    """Plan the model that a factory makes.
-
-    Args:
-        target: name of a GPU that `fxscope.gpus` knows.
-        factory: `"FILE.py:FUNCTION"` or `"package.module:FUNCTION"`, returning (module, inputs).
-        compile: arguments of `torch.compile`.
-        backward: plan the backward as well (experimental).
-        progress: called with a line now and then.
-
-    Raises:
-        CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
-    """
-    gpu = _checked(target)
-    location, _, function = factory.rpartition(":")
-    if not location or not function:
-        raise CaptureError(
-            f"{factory!r} is not a factory: write FILE.py:FUNCTION, FUNCTION returning (module, inputs)."
-        )
-    if location.endswith(".py"):
-        path = Path(location).expanduser().resolve()
-        if not path.is_file():
-            raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
-        location = str(path)
-    request = Request(gpu, f"{location}:{function}", compile, backward)
-    return passes.run(replace(_planned(request, timeout_s, progress), title=title or function))
-
-
 def record(
     model: Any,
     *inputs: Any,
@@ -107,12 +70,44 @@ def record(
     timeout_s: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> Recording:
-    """Plan a model that exists in this process; see `record_for_target`. The model itself is left alone."""
+    """Plan a model, which itself is left alone.
+
+    Args:
+        model: a module or a function of this process; or the factory that makes (module, inputs), `"FILE.py:FUNCTION"` or
+            `"package.module:FUNCTION"`.
+        target: name of a GPU that `fxscope.gpus` knows.
+        compile: arguments of `torch.compile`.
+        backward: plan the backward as well (experimental).
+        progress: called with a line now and then.
+
+    Raises:
+        CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
+    """
     gpu = _checked(target)
-    model = getattr(model, "_orig_mod", model)  # an already compiled module
-    request = Request(gpu, (model, tuple(inputs), dict(kwargs or {})), compile, backward)
-    name = str(getattr(model, "__qualname__", None) or type(model).__name__)
-    return passes.run(replace(_planned(request, timeout_s, progress), title=title or name))
+    call: Any
+    if isinstance(model, str):
+        call, name = _found_factory(model)
+    else:
+        model = getattr(model, "_orig_mod", model)  # an already compiled module
+        call = (model, tuple(inputs), dict(kwargs or {}))
+        name = str(getattr(model, "__qualname__", None) or type(model).__name__)
+    recording = _planned(Request(gpu, call, compile, backward), timeout_s, progress)
+    return passes.run(replace(recording, title=title or name))
+
+
+def _found_factory(factory: str) -> tuple[str, str]:
+    """Return a factory with the whole path of its file, and the function's name. Raises CaptureError."""
+    location, _, function = factory.rpartition(":")
+    if not location or not function:
+        raise CaptureError(
+            f"{factory!r} is not a factory: write FILE.py:FUNCTION, FUNCTION returning (module, inputs)."
+        )
+    if location.endswith(".py"):
+        path = Path(location).expanduser().resolve()
+        if not path.is_file():
+            raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
+        location = str(path)
+    return f"{location}:{function}", function
 
 
 def _checked(target: str) -> gpus.Gpu:
