@@ -219,7 +219,8 @@ def test_what_the_partitioner_computes_once_is_the_node_that_stays() -> None:
 
     w = torch.ones(4, 4, requires_grad=True)
     recording = fxscope.record(program, torch.ones(4, 4), w, compile=True, backward=True, steps=1, warmup=0)
-    nodes = {node.name: node for node in recording.graph("0/0:pre_grad").nodes}
+    (graph,) = (graph for graph in recording.graphs if graph.stage == "pre_grad")
+    nodes = {node.name: node for node in graph.nodes}
     assert nodes["second"].reason == "is computed once, as first, which became mm"
     assert (nodes["second"].kind, nodes["second"].calls) == (nodes["first"].kind, nodes["first"].calls)
     assert nodes["relu_1"].calls
