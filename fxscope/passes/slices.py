@@ -123,12 +123,8 @@ class Slice:
         allowed: nodes that may run here; views may always.
     """
 
-    def __init__(
-        self, flow: Flow, given: Collection[str], partly: Collection[str] = (), allowed: Container[str] | None = None
-    ) -> None:
-        self.flow: Flow = flow
-        self.allowed: Container[str] | None = allowed
-        self.partly: Collection[str] = partly
+    def __init__(self, flow: Flow, given: Collection[str], partly: Collection[str], allowed: Container[str]) -> None:
+        self.flow, self.partly, self.allowed = flow, partly, allowed
         self.given: set[str] = set(given)
         for name in given:
             while flow.is_view(name) and op_name(flow.nodes[name].target) != "getitem":
@@ -159,7 +155,7 @@ class Slice:
             return True
         if self.flow.is_input(name):
             return False
-        if self.allowed is not None and name not in self.allowed and not self.flow.is_view(name):
+        if name not in self.allowed and not self.flow.is_view(name):
             return name in self.flow.of_places or not self.flow.nodes[name].inputs
         return None
 

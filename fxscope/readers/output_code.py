@@ -20,8 +20,7 @@ from fxscope.model import BufferAccess, CodeLines, KernelCall, replace
 from fxscope.op_names import expected_nature, split_joined, table
 from fxscope.passes.flops import total
 from fxscope.passes.footprint import strided
-from fxscope.readers.triton_accesses import touched
-from fxscope.readers.workload import workloads
+from fxscope.readers.workload import touched, workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

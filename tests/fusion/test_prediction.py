@@ -19,7 +19,7 @@ from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, measured_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
-from fxscope.readers.triton_accesses import accesses
+from fxscope.readers.workload import accesses
 from fxscope.text import microseconds
 from tests import captures
 

@@ -599,4 +599,8 @@ def _not_a_trace(path: Path, head: bytes) -> str:
         return f"{path} is not JSON. fxscope reads what `profiler.export_chrome_trace` writes (.json or .json.gz)."
     if b'"fxscope/' in head[:4096]:
         return f"{path} is a recording, not a trace: use `fxscope view {path}`."
+    if b'"rocprofiler-sdk-tool"' in head[:4096]:
+        return (
+            f"{path} is rocprofv3's own JSON, not a trace of PyTorch. Export one with `profiler.export_chrome_trace`."
+        )
     return f"{path} has no traceEvents: it is not a profiler trace."
