@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS = 50_000  # of a session are read
+GONE = (ValueError, MemoryError)  # what reading a name raises whose memory was freed: no text, or an endless one
 _CALLS = (EventType.PyCall, EventType.PyCCall)
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
 
@@ -134,7 +135,7 @@ class EventTree:
                     continue  # what is in it is the compiler's
                 inner = self._enter(event, around)
                 places = _places(inner.frame, children) if inner.frame is not None else {}
-            except UnicodeDecodeError:  # the names of code that is gone by now
+            except GONE:
                 inner, places = around._replace(frame=None), {}
             for position in range(len(children) - 1, -1, -1):
                 place = inner._replace(place=places[position]) if position in places else inner
@@ -237,7 +238,7 @@ def _name_of(event: Any) -> str:
     """Return an event's name; "" where it was that of code that is gone by now."""
     try:
         return event.name()
-    except UnicodeDecodeError:
+    except GONE:
         return ""
 
 

@@ -398,17 +398,23 @@ def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
 
     What lies where a result of the node is written in the end is that result's memory.
     """
-    stored = internal - set(graph.removed_buffers) - set(graph.inplaced_to_remove)
-    places: dict[str, str] = getattr(getattr(graph, "wrapper_code", None), "reuses", {})
-
-    def place(name: str) -> str:
-        while name in places:
-            name = places[name]
-        return name
-
-    taken = {place(item.name) for item in node.read_writes.writes if item.name not in internal}
-    first = {place(name): name for name in sorted(stored, reverse=True)}
+    stored = internal - _not_stored(graph)
+    taken = {_place(item.name, graph) for item in node.read_writes.writes if item.name not in internal}
+    first = {_place(name, graph): name for name in sorted(stored, reverse=True)}
     return frozenset(name for memory, name in first.items() if memory not in taken)
+
+
+def _not_stored(graph: Any) -> set[str]:
+    """The buffers that no code writes: a kernel has them in registers."""
+    return {*graph.removed_buffers, *graph.inplaced_to_remove}
+
+
+def _place(name: str, graph: Any) -> str:
+    """The buffer whose memory a buffer is written into, as its kernel was the last to read that; else itself."""
+    places: dict[str, str] = getattr(getattr(graph, "wrapper_code", None), "reuses", {})
+    while name in places:
+        name = places[name]
+    return name
 
 
 def _internal(node: Any) -> frozenset[str]:
@@ -460,21 +466,24 @@ def peak_memory(graph: Any) -> PeakMemory | None:
     inputs = memory.get_freeable_input_buf(nodes, OrderedSet(graph.graph_inputs.keys()))
     memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
-    # The tuple of an extern's results is allocated as a whole and freed item by item.
-    spans = [
-        (item.start_step, len(nodes) if item.end_step == -1 else item.end_step, item)
-        for item in ranges
-        if item.size_free
+    spans: dict[str, tuple[int, int, int]] = {}  # memory → its first and last step, bytes
+    not_stored = _not_stored(graph)
+    for item in ranges:
+        name = str(item.buffer.get_name())
+        if item.size_free and name not in not_stored:  # the tuple of an extern's results is freed item by item
+            end = len(nodes) if item.end_step == -1 else item.end_step
+            place = _place(name, graph)
+            first, last, size = spans.get(place, (item.start_step, end, 0))
+            spans[place] = min(first, item.start_step), max(last, end), max(size, int(item.size_free))
+    alive = [
+        {name: size for name, (start, end, size) in spans.items() if start <= step <= end} for step in range(len(nodes))
     ]
-    sizes = [
-        sum(int(item.size_free) for start, end, item in spans if start <= step <= end) for step in range(len(nodes))
-    ]
+    sizes = [sum(found.values()) for found in alive]
     step = max(range(len(nodes)), key=sizes.__getitem__)
-    alive = [(str(item.buffer.get_name()), int(item.size_free)) for start, end, item in spans if start <= step <= end]
     return PeakMemory(
         bytes=sizes[step],
         scheduler_nodes=tuple(member.get_name() for member in nodes[step].get_nodes()),
-        buffers=tuple(sorted(alive, key=lambda item: -item[1])),
+        buffers=tuple(sorted(alive[step].items(), key=lambda item: -item[1])),
     )
 
 

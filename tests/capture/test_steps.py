@@ -282,15 +282,15 @@ def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> 
 
 
 class Event:
-    """An event of a session, as `results.events()` gives it; `None` is a name whose memory was freed."""
+    """An event of a session, as `results.events()` gives it; an error is a name whose memory was freed."""
 
-    def __init__(self, name: str | None, start: int) -> None:
+    def __init__(self, name: str | Exception, start: int) -> None:
         self._name, self._start = name, start
 
     def name(self) -> str:
-        if self._name is None:
-            b"\xc0".decode()
-        return str(self._name)
+        if isinstance(self._name, Exception):
+            raise self._name
+        return self._name
 
     def start_ns(self) -> int:
         return self._start
@@ -305,8 +305,9 @@ class Event:
 def test_ops_are_counted_although_a_name_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     class Results:
         def events(self) -> list[Event]:
-            names = ["aten::mm", None, "aten::mm", "aten::mm"]
+            gone = UnicodeDecodeError("utf-8", b"\xc0", 0, 1, "freed"), MemoryError("std::bad_alloc")
+            names = ["aten::mm", *gone, "aten::mm", "aten::mm"]
             return [Event(name, number) for number, name in enumerate(names)]
 
     monkeypatch.setattr(event_tree, "MOST_OPS", 2)
-    assert event_tree._cut(Results()) == (3, 1)
+    assert event_tree._cut(Results()) == (4, 1)

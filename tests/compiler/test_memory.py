@@ -25,7 +25,19 @@ def chain(x, w):
     return ((x @ w) @ w) @ w
 
 
-@pytest.mark.parametrize(("program", "peak"), [(late_use, 3 * MIB), (chain, 2 * MIB)])
+def in_place(x, w):
+    """The product of the products is written over one of them."""
+    return ((x @ w) * (w @ x)).sin()
+
+
+def in_registers(x, w):
+    """Maxima and sums of rows are in one kernel, which writes over what it reads."""
+    return (x @ w).softmax(-1)
+
+
+@pytest.mark.parametrize(
+    ("program", "peak"), [(late_use, 3 * MIB), (chain, 2 * MIB), (in_place, 2 * MIB), (in_registers, MIB)]
+)
 def test_the_peak_is_the_sum_of_what_is_alive(program, peak: int) -> None:
     torch._dynamo.reset()
     x = torch.ones(512, 512)  # 1 MiB
