@@ -41,7 +41,7 @@ from fxscope.readers import eager_graph
 from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
@@ -405,12 +405,12 @@ class Recorder:
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording = self._of_traces(traces)
         times = self._watch.times(self._num_calls)
-        if times is None:
-            times = _times_while_recording(recording)
-        elif times.median_us < min(
-            _busy_us(recording), default=0.0
-        ):  # the CPU runs ahead: it timed launches, not steps
-            times = _times_of_the_device(recording, times)
+        busy_us = [step.device_busy_us for step in recording.summary.steps] if recording.summary is not None else []
+        if times is None:  # the profiled steps' own
+            times = _summary(index_of(recording).wall_us if recording.summary is not None else (), "recording")
+        elif times.median_us < min(busy_us, default=0.0):  # the CPU runs ahead: it timed launches, not steps
+            device = _summary(busy_us, "device")
+            times = device and replace(device, count=times.count, launching_us=times.median_us)
         recording = replace(
             recording,
             title=self._title,
@@ -570,25 +570,11 @@ def _read(path: Path) -> Recording:
     return trace.recording(path)
 
 
-def _busy_us(recording: Recording) -> list[float]:
-    return [step.device_busy_us for step in recording.summary.steps] if recording.summary is not None else []
-
-
-def _times_of_the_device(recording: Recording, launching: StepTimes) -> StepTimes | None:
-    """The device work of the profiled steps, for a program whose CPU launches steps faster than the device runs them."""
+def _summary(times_us: Iterable[float], when: str) -> StepTimes | None:
     durations = Durations()
-    for busy_us in _busy_us(recording):
-        durations.add(round(busy_us * 1e3))
-    times = durations.summary(0, when="device")
-    return times and replace(times, count=launching.count, launching_us=launching.median_us)
-
-
-def _times_while_recording(recording: Recording) -> StepTimes | None:
-    """The profiled steps' own wall times, for a program that had no others."""
-    durations = Durations()
-    for wall_us in index_of(recording).wall_us if recording.summary is not None else ():
-        durations.add(round(wall_us * 1e3))
-    return durations.summary(0, when="recording")
+    for time_us in times_us:
+        durations.add(round(time_us * 1e3))
+    return durations.summary(0, when=when)
 
 
 def _with_facts(recording: Recording, facts: Recording) -> Recording:

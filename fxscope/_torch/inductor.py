@@ -198,7 +198,7 @@ class InductorCapture:
         with self._lock:
             self.num_compiles += 1
             self._callers[compile_id] = live.caller()
-            self._add_graph(f"{compile_id}:pre_grad", "pre_grad", compile_id, None, module.graph)
+            self._add_graph(f"{compile_id}:pre_grad", "pre_grad", None, module.graph)
             self._compile(compile_id)
         if self.on_compile is not None:
             self.on_compile(compile_id)
@@ -262,18 +262,17 @@ class InductorCapture:
         return f"{compile_id}:{names.get(stage or '', joint)}"
 
     def _aot_graph(self, module: Any) -> None:
-        compile_id = current_compile_id()
         joint = any(node.op == "placeholder" and "tangents" in str(node.target) for node in module.graph.nodes)
-        kind = "joint" if joint else "inference"
-        stage, direction = ("joint", None) if joint else ("forward", "inference")
-        with self._lock:
-            self._add_graph(f"{compile_id}:{kind}", stage, compile_id, direction, module.graph)
+        kind, stage, direction = ("joint", "joint", None) if joint else ("inference", "forward", "inference")
+        self._add_graph(f"{current_compile_id()}:{kind}", stage, direction, module.graph)
 
     @hook_around("torch._inductor.compile_fx:_compile_fx_inner", "forward and backward graphs, cache hits, CUDA graphs")
     def _inner_compile(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
         compile_id = current_compile_id()
-        self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
+        if direction != "inference" or f"{compile_id}:inference" not in self._graphs:  # before the joint passes
+            place = (f"{compile_id}:{direction}", "backward" if direction == "backward" else "forward", direction)
+            self.hooks.guard("forward and backward graphs", self._add_graph, *place, module.graph)
         before = self._num_lowered
         self._depth.direction = direction
         asked = None if (graphs := kwargs.get("cudagraphs")) is None else bool(graphs)  # torch may clear it on the way
@@ -281,17 +280,11 @@ class InductorCapture:
         with self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext():
             result = original(module, *args, **kwargs)
         lowered = self._num_lowered > before
-        self.hooks.guard("inner compile", self._compiled, compile_id, direction, asked, result, lowered)
+        graph_id = f"{compile_id}:{direction}:post_grad"
+        self.hooks.guard("inner compile", self._compiled, graph_id, asked, result, lowered)
         if self.numerics is not None and lowered:
             self.hooks.guard("numerics", self.numerics.compiled, result)
         return result
-
-    def _direction_graph(self, compile_id: str, direction: Direction, module: Any) -> None:
-        if direction == "inference" and f"{compile_id}:inference" in self._graphs:
-            return  # seen before the joint passes changed it
-        with self._lock:
-            stage = "backward" if direction == "backward" else "forward"
-            self._add_graph(f"{compile_id}:{direction}", stage, compile_id, direction, module.graph)
 
     def _config_here(self, packaged: bool = False) -> Any:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,
@@ -340,37 +333,32 @@ class InductorCapture:
         if getattr(self._depth, "compiling", 0):
             tracer.record_stack_traces = False
 
-    def _compiled(
-        self, compile_id: str, direction: Direction, cudagraphs: bool | None, result: Any, lowered: bool
-    ) -> None:
+    def _compiled(self, graph_id: str, cudagraphs: bool | None, result: Any, lowered: bool) -> None:
         code = getattr(result, "source_code", None)
         failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
         skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or None
         with self._lock:
             self._compile(
-                compile_id,
+                graph_id.partition(":")[0],
                 cudagraphs=cudagraphs,
                 cudagraph_skip=skip if cudagraphs else None,
                 config=_changed_config(),
                 cache=("bypassed" if self.bypass_caches else "miss") if lowered else ("hit" if code else None),
             )
-            self._name_runs(f"{compile_id}:{direction}:post_grad", result)
-            graph_id = f"{compile_id}:{direction}:post_grad"
+            self._name_runs(graph_id, result)
             if not lowered and code and graph_id not in self._graphs:
                 self.hooks.problem(
                     graph_id,
                     "came out of Inductor's cache: its code is known, but nothing was lowered, so there are no nodes",
                     "record with bypass_caches=True (the default)",
                 )
-                self._add_code(compile_id, direction, graph_id, str(code), {}, ())
+                self._add_code(graph_id, str(code), {}, ())
 
     def _name_runs(self, graph_id: str, result: Any) -> None:
         """Tie a compiled graph to its runs in a trace, which carry its cache key, or None where caches are off."""
-        if not hasattr(result, "_fx_graph_cache_key"):
-            return
-        if result._fx_graph_cache_key is None and graph_id in self._graphs:
-            result._fx_graph_cache_key = graph_id.removesuffix(":post_grad")
-        if graph_id in self._graphs:
+        if hasattr(result, "_fx_graph_cache_key") and graph_id in self._graphs:
+            if result._fx_graph_cache_key is None:
+                result._fx_graph_cache_key = graph_id.removesuffix(":post_grad")
             self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
 
     @hook_around("torch._inductor.graph:GraphLowering.codegen", "post-grad graphs, output code, kernel calls")
@@ -394,13 +382,13 @@ class InductorCapture:
         with self._lock:
             self._num_lowered += 1
             graph_id = self._free_id(f"{compile_id}:{direction}:post_grad")
-            self._add_graph(graph_id, "post_grad", compile_id, direction, lowering.module.graph)
+            self._add_graph(graph_id, "post_grad", direction, lowering.module.graph)
             text = getattr(result[0] if isinstance(result, tuple) else result, "value", None)
             names = [node.name for node in self._graphs[graph_id].nodes]
             if isinstance(text, str):
                 table = resolve(HANDLES)[2] if exists(HANDLES) else {}
                 handles = {handle: tuple(nodes) for handle, nodes in table.items()}
-                self.hooks.guard("output code", self._add_code, compile_id, direction, graph_id, text, handles, names)
+                self.hooks.guard("output code", self._add_code, graph_id, text, handles, names)
             if self.numerics is not None:
                 self.hooks.guard("numerics", self.numerics.lowered, graph_id, lowering.module)
             texts = str(text).splitlines()
@@ -408,9 +396,7 @@ class InductorCapture:
             called = {call.subgraph for call in self._calls.get(graph_id, ())}
             for subgraph in (item for item in self._depth.subgraphs if item.name in called):
                 known = output_code.subgraph_id(graph_id, subgraph.name)
-                nodes, outputs = live.fx_nodes(subgraph.module.graph), live.output_names(subgraph.module.graph)
-                place: dict[str, Any] = {"stage": "post_grad", "compile_id": compile_id, "direction": direction}
-                self._graphs[known] = Graph(id=known, nodes=nodes, outputs=outputs, **place)
+                self._graphs[known] = _graph(known, "post_grad", direction, subgraph.module.graph)
                 self.hooks.guard("scheduler facts", self._scheduled, subgraph, known, graph_id, texts)
 
     def _scheduled(self, lowering: Any, graph_id: str, wrapper: str, texts: Sequence[str]) -> None:
@@ -425,15 +411,7 @@ class InductorCapture:
         done = {call.id: call for call in with_lines(mine, schedule, lines, texts)}
         self._calls[wrapper] = tuple(done.get(call.id, call) for call in self._calls.get(wrapper, ()))
 
-    def _add_code(
-        self,
-        compile_id: str,
-        direction: Direction,
-        graph_id: str,
-        text: str,
-        handles: dict[str, tuple[str, ...]],
-        names: Iterable[str],
-    ) -> None:
+    def _add_code(self, graph_id: str, text: str, handles: dict[str, tuple[str, ...]], names: Iterable[str]) -> None:
         """Keep the output code and make the kernel calls out of it."""
         source_id = graph_id.replace(":post_grad", ":output_code")
         self._sources[source_id] = SourceText(id=source_id, kind="output_code", text=text, graph=graph_id)
@@ -442,21 +420,21 @@ class InductorCapture:
             self.hooks.problem(graph_id, parsed.unread, parsed.remedy)
         order = {name: position for position, name in enumerate(names)}
         self._calls[graph_id] = tuple(output_code.named_calls(parsed, graph_id=graph_id, handles=handles, order=order))
-        if direction != "backward":
-            self._compile(compile_id)
 
     # ------------------------------------------------------------------ pieces
 
-    def _add_graph(self, graph_id: str, stage: Any, compile_id: str, direction: Direction | None, graph: Any) -> None:
-        nodes, outputs = _with_caller(live.fx_nodes(graph), self._callers.get(compile_id)), live.output_names(graph)
-        place: dict[str, Any] = {"stage": stage, "compile_id": compile_id, "direction": direction}
-        self._graphs[graph_id] = Graph(id=graph_id, nodes=nodes, outputs=outputs, **place)
-        if stage != "pre_grad":
-            self._link_back(graph_id, compile_id, direction, graph)
-        self._fx_graphs[id(graph)] = (graph_id, graph)
+    def _add_graph(self, graph_id: str, stage: Any, direction: Direction | None, graph: Any) -> None:
+        with self._lock:
+            found = _graph(graph_id, stage, direction, graph)
+            nodes = _with_caller(found.nodes, self._callers.get(found.compile_id or ""))
+            self._graphs[graph_id] = replace(found, nodes=nodes)
+            if stage != "pre_grad":
+                self._link_back(graph_id, direction, graph)
+            self._fx_graphs[id(graph)] = (graph_id, graph)
 
-    def _link_back(self, graph_id: str, compile_id: str, direction: Direction | None, graph: Any) -> None:
+    def _link_back(self, graph_id: str, direction: Direction | None, graph: Any) -> None:
         """Tie each node to the nodes of the earlier graphs that it came from."""
+        compile_id = graph_id.partition(":")[0]
         earlier = {
             candidate: {node.name for node in self._graphs[candidate].nodes}
             for candidate in (f"{compile_id}:pre_grad", f"{compile_id}:joint", f"{compile_id}:{direction}")
@@ -508,9 +486,7 @@ class InductorCapture:
                 self._compile(  # of one compile there can be several records
                     compile_id,
                     duration_us=max(float(metrics.duration_us or 0), known.duration_us or 0) or None,
-                    recompile_reason=metrics.recompile_reason
-                    if known.recompile_reason is None
-                    else known.recompile_reason,
+                    recompile_reason=metrics.recompile_reason if known.recompile_reason is None else None,
                     cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
                 )
             if metrics.fail_reason:
@@ -539,6 +515,11 @@ def current_compile_id(default: str = "unknown") -> str:
     """The id of the compile that is going on in this thread, such as `"0/0"`."""
     found = torch._guards.CompileContext.current_compile_id()
     return str(found) if found is not None else default
+
+
+def _graph(graph_id: str, stage: Any, direction: Direction | None, graph: Any) -> Graph:
+    place: dict[str, Any] = {"stage": stage, "compile_id": graph_id.partition(":")[0], "direction": direction}
+    return Graph(id=graph_id, nodes=live.fx_nodes(graph), outputs=live.output_names(graph), **place)
 
 
 def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, ...]:
