@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from fxscope import store
-from fxscope._torch import own_trace, probe, profiler, restore, running, stopwatch
-from fxscope._torch.environment import environment
+from fxscope._torch import own_trace, profiler, restore, running
+from fxscope._torch.environment import environment, missing
 from fxscope._torch.event_tree import MOST_OPS
 from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
@@ -233,7 +233,7 @@ class _Job(NamedTuple):
             )
             return Recording(environment=environment(), problems=(problem,))
         self.say("timing calls")
-        times = stopwatch.times_of_calls(self.run)
+        times = running.times_of_calls(self.run)
         self.say(f"profiling {self.steps} steps")
         memory = running.peak_memory_of(self.run)
         with store.OwnFolder() as folder:
@@ -578,7 +578,7 @@ def _summary(times_us: Iterable[float], when: str) -> StepTimes | None:
 
 
 def _with_facts(recording: Recording, facts: Recording) -> Recording:
-    facts = replace(facts, problems=(*facts.problems, *(probe.missing(facts.problems) if facts.graphs else ())))
+    facts = replace(facts, problems=(*facts.problems, *(missing(facts.problems) if facts.graphs else ())))
     added = {name: getattr(facts, name) for name in facts.__struct_fields__}
     both = {name: (*getattr(recording, name), *items) for name, items in added.items() if isinstance(items, tuple)}
     return replace(recording, **both)

@@ -72,10 +72,10 @@ def torch_state() -> dict[str, Any]:
         "profiling": torch.autograd._profiler_enabled(),
         "grad": torch.is_grad_enabled(),
     }
-    if "fxscope._torch.probe" in sys.modules:
-        from fxscope._torch import probe
+    if "fxscope._torch.environment" in sys.modules:
+        from fxscope._torch import environment
 
-        for path in probe.HOOKS:
+        for path in environment.HOOKS:
             # A module that nobody loaded has no hooks. A table is read, not hooked, and changes with every compile.
             if path.partition(":")[0] in sys.modules and hooks.exists(path):
                 value = hooks.resolve(path)[2]

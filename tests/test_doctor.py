@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fxscope._torch import probe
+from fxscope._torch import environment
 from fxscope.commands import doctor
 
 
@@ -64,7 +64,7 @@ def test_a_user_without_a_name_has_a_cache_or_is_told_how_to_get_one(monkeypatch
     for variable in ("LOGNAME", "USER", "LNAME", "USERNAME", "TORCHINDUCTOR_CACHE_DIR"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
-    (_, folder, variable), _ = probe.cache_folders()
+    (_, folder, variable), _ = environment.cache_folders()
     check = doctor.cache("Inductor cache", folder, variable)
     if folder is None:
         assert check.ok is False and check.remedy == "export TORCHINDUCTOR_CACHE_DIR=$(mktemp -d)"
@@ -72,7 +72,7 @@ def test_a_user_without_a_name_has_a_cache_or_is_told_how_to_get_one(monkeypatch
         assert check.ok and str(2**31 - 7) in folder.name
     assert doctor.cache("Inductor cache", None, "X").ok is False
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/elsewhere")
-    assert probe.cache_folders()[0][1] == Path("/elsewhere")
+    assert environment.cache_folders()[0][1] == Path("/elsewhere")
 
 
 @pytest.mark.parametrize(

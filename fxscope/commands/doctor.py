@@ -112,24 +112,23 @@ def torch_and_recording() -> list[Check]:
     """Import torch, look its hooks up, and record a program."""
     purpose = "recording; reading and viewing recordings work without it"
     try:
-        from fxscope._torch import probe
-        from fxscope._torch.environment import environment
+        from fxscope._torch import environment
         from fxscope.capture import record
 
-        here = environment()
+        here = environment.environment()
     except Exception as error:  # an import of a broken torch raises anything
         remedy = f"{PIP} torch" if importlib.util.find_spec("torch") is None else None
         return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
     built = f"{here.torch}, {f'CUDA {here.cuda}' if here.cuda else 'no CUDA'}"
     checks = [Check("torch", True, f"{built}; {here.device}", purpose, required=True)]
-    rows = probe.probe()
+    rows = environment.probe()
     lost = [f"{name}: no {wanted}" for name, found, wanted in rows if not found]
     found = f"{len(rows) - len(lost)} of {len(rows)} are in this torch"
     if lost:
         found += f"; without {'; '.join(lost)}"
     checks.append(Check("hooks", not lost, found, "whole recordings"))
     try:
-        recording = record(probe.tiny_program, steps=1, warmup=0)
+        recording = record(environment.tiny_program, steps=1, warmup=0)
         ops = [node.target for graph in recording.graphs for node in graph.nodes]
         seen = "aten::add" in ops
         said = "a program of one op" if seen else f"one op ran, {ops or 'none'} was seen"
@@ -144,10 +143,10 @@ def torch_and_recording() -> list[Check]:
 
 def inductor() -> list[Check]:
     """Look at what torch.compile needs: a compiler with headers, caches that can be written, Triton."""
-    from fxscope._torch import probe
+    from fxscope._torch import environment
 
-    caches = (cache(*where) for where in probe.cache_folders())
-    return [compiler(probe.cpp_compiler()), *caches, triton(probe.triton_pin())]
+    caches = (cache(*where) for where in environment.cache_folders())
+    return [compiler(environment.cpp_compiler()), *caches, triton(environment.triton_pin())]
 
 
 def compiler(program: str | None) -> Check:

@@ -125,7 +125,7 @@ def fill(
     point: SweepPoint, program: str, name: str, value: Any, compile: Any, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     """Measure one point; return the environment. Raises CaptureError."""
-    from fxscope._torch import stopwatch
+    from fxscope._torch import running
     from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
     from fxscope.errors import FxscopeError
@@ -136,7 +136,7 @@ def fill(
         recording: Recording = record(
             model, *inputs, kwargs=kwargs, compile=compile, backward=arguments.backward, title=point.setup
         )
-        point.wall_us, point.first_call_s = stopwatch.wall_samples(
+        point.wall_us, point.first_call_s = running.wall_samples(
             model, inputs, kwargs, compile=compile, repeats=arguments.repeats, backward=arguments.backward
         )
     except FxscopeError as error:

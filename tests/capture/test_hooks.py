@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import fxscope
-from fxscope._torch import hooks, inductor, probe, profiler
+from fxscope._torch import environment, hooks, inductor, profiler
 from fxscope._torch.hooks import Hooks
 
 
@@ -130,7 +130,7 @@ def without(monkeypatch, *names: str) -> None:
 def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_told(monkeypatch) -> None:
     """Each name that is looked up in torch is not there: the program runs, the rest is recorded."""
     importlib.import_module("torch._inductor.compile_fx")  # its hooks go on at once
-    without(monkeypatch, *probe.HOOKS)
+    without(monkeypatch, *environment.HOOKS)
 
     def program(x: torch.Tensor) -> torch.Tensor:
         return torch.relu(x.sin() + 1).sum(-1)
