@@ -574,7 +574,7 @@ def _summary(times_us: Iterable[float], when: str) -> StepTimes | None:
     durations = Durations()
     for time_us in times_us:
         durations.add(round(time_us * 1e3))
-    return durations.summary(0, when=when)
+    return durations.summary(when)
 
 
 def _with_facts(recording: Recording, facts: Recording) -> Recording:

@@ -228,7 +228,7 @@ def times_of_calls(run: Callable[[], Any]) -> StepTimes | None:
     samples = [_block(run, calls) for _ in range(num_blocks)] or [first]
     for sample in samples:
         durations.add(sample)
-    return durations.summary(0, when="calls", calls=calls if num_blocks else 1)
+    return durations.summary("calls", calls=calls if num_blocks else 1)
 
 
 def _calls_in(seconds: float, each_ns: int) -> int:

@@ -44,7 +44,6 @@ REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
 CAPTURING = "the capture of a CUDA graph"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
 _MOST_KEPT = 1_000_000  # durations
-_SLOWEST = 8
 _SAMPLES = 64
 _LOOK_S = 0.05
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
@@ -83,19 +82,12 @@ class Durations:
         if len(self._kept) < _MOST_KEPT:
             self._kept.append(duration)
 
-    def summary(self, first: int, *, when: Any = "after", calls: int = 1) -> StepTimes | None:
-        """The statistics, `None` of nothing.
-
-        Args:
-            first: number of the first counted step in the program.
-            when: as in `StepTimes`.
-            calls: steps that each duration is the mean of.
-        """
+    def summary(self, when: Any, *, calls: int = 1) -> StepTimes | None:
+        """The statistics, `None` of nothing; `calls`: steps that each duration is the mean of."""
         if not self.count:
             return None
-        ordered = sorted((duration / 1e3, -number) for number, duration in enumerate(self._kept))
-        median, p5, p95 = (ordered[math.ceil(share * len(ordered)) - 1][0] for share in (0.5, 0.05, 0.95))
-        slowest = ordered[-_SLOWEST:][::-1] if calls == 1 else []
+        ordered = sorted(duration / 1e3 for duration in self._kept)
+        median, p5, p95 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.05, 0.95))
         return StepTimes(
             count=self.count * calls,
             when=when,
@@ -104,8 +96,7 @@ class Durations:
             median_us=median,
             p5_us=p5,
             p95_us=p95,
-            max_us=ordered[-1][0],
-            slowest=tuple((first - number, duration) for duration, number in slowest),
+            max_us=ordered[-1],
         )
 
 
@@ -132,7 +123,6 @@ class StepWatch:
         self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
         self.num_compiles: Callable[[], int] = lambda: 0
         self._num_compiled = 0  # of them, when the last step ended
-        self.num_observed = 0  # of them, before the observation ended
         self.ended_at: int | None = None  # perf_counter_ns, when it did
         self.durations = Durations()  # of steps, after the observation
         self.between_calls = Durations()  # of the graph that was called most, likewise
@@ -222,7 +212,6 @@ class StepWatch:
             return
         self._is_over.set()
         self.ended_at, self._last = time.perf_counter_ns(), 0
-        self.num_observed = self.num_steps
         self._timing.problems = hooks.problems
         hooks.at_end("times of calls", self._timing.close)
         if self._has_steps():
@@ -280,11 +269,11 @@ class StepWatch:
             num_calls: of the program's one model or CUDA graph while it was observed; None if those are not its steps.
         """
         if self.durations.count:
-            return self.durations.summary(self.num_observed + 1)
+            return self.durations.summary("after")
         observed = 0 if self._marker is None else self._calls[self._marker]
         if num_calls is None or not num_calls <= observed <= num_calls + 2:  # it is not called once per step
             return None
-        return self.between_calls.summary(observed + 1)
+        return self.between_calls.summary("after")
 
 
 class _Calls:

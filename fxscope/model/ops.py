@@ -123,7 +123,7 @@ class Coverage(Item, frozen=True, kw_only=True):
 class StepTimes(Item, frozen=True, kw_only=True):
     """Wall time of a step as the program runs it: no profiler was on, unless `when` is "recording".
 
-    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles and the slowest
+    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles
     are those of the first million. Where the CPU runs ahead of the device (`when` is "device"), a step takes as long as its
     device work, and `launching_us` is what the CPU needs for it.
     """
@@ -138,7 +138,6 @@ class StepTimes(Item, frozen=True, kw_only=True):
     p5_us: float
     p95_us: float
     max_us: float
-    slowest: tuple[tuple[int, float], ...] = ()  # (number of the step in the program, from 0; µs), slowest first
     launching_us: float | None = None  # median time of the CPU for a step
 
     @property

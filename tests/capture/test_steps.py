@@ -81,7 +81,6 @@ def test_steps_after_the_wanted_ones_are_only_timed(recordings) -> None:
     times = recording.step_times
     assert times.when == "after" and len(times.samples_us) == 56
     assert times.count == 56 and 0 < times.p5_us <= times.median_us <= times.p95_us
-    assert times.slowest[0][1] == times.max_us and {number for number, _ in times.slowest} <= set(range(3, 60))
     (after,) = (item for item in recording.unobserved if item.what == "after")
     assert after.count == 56 and "(56 steps, timed)" in labels.coverage_line(recording)
 
