@@ -552,7 +552,7 @@ def _recording(collected: Collected) -> Recording:
         collected.graphs[post_grad.id] = post_grad
         links += _links(found, post_grad, collected.graphs)
         if found.ir and parsed is not None:
-            schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=post_grad.id, graph=post_grad)
+            schedule = schedule_text.schedule(found.ir, found.fusion_log, post_grad)
             if schedule is not None:
                 schedules.append(schedule_text.as_called(schedule, parsed))
     for compile_id, item in collected.compiles.items():

@@ -71,14 +71,13 @@ class Use(NamedTuple):
     mode: str | None
 
 
-def schedule(ir: str, log: str | None = None, *, graph_id: str, graph: Graph | None = None) -> Schedule | None:
+def schedule(ir: str, log: str | None, graph: Graph) -> Schedule | None:
     """The schedule that an IR text and, where there is one, its part of a fusion log tell.
 
     Args:
         ir: the text of `ir_post_fusion.txt`.
         log: one section of a fusion log (`log_sections`).
-        graph_id: id of the post-grad graph.
-        graph: the post-grad graph: its inputs' shapes, and which names it has.
+        graph: the post-grad graph.
     """
     blocks = read_blocks(ir)
     if not blocks:
@@ -86,19 +85,21 @@ def schedule(ir: str, log: str | None = None, *, graph_id: str, graph: Graph | N
     later = dict(MUTATION.findall(ir))
     renames = {new: real_name(new, later) for new in later}
     layouts = read_layouts(ir, renames, graph)
-    order = {node.name: position for position, node in enumerate(graph.nodes if graph else ())}
+    order = {node.name: position for position, node in enumerate(graph.nodes)}
     candidates = {name: (kind, origins) for name, kind, origins in reversed(ORIGINS.findall(log or ""))}
     positions = {name: position for position, name in enumerate(dict.fromkeys(block.group for block in blocks))}
     nodes: dict[str, SchedulerNode] = {}
     for block in blocks:
         computes, origins = candidates.get(block.name, (None, ""))
         nodes[block.name] = replace(
-            node_of(block, layouts, renames, computes), group=positions[block.group], origins=in_order(origins, order)
+            node_of(block, layouts, renames, computes),
+            group=positions[block.group],
+            origins=tuple(sorted(order.keys() & set(re.findall(r"\w+", origins)), key=order.__getitem__)),
         )
     users = {buffer: user_names(text) for buffer, text in USERS.findall(ir)}
     inside = grouped(nodes.values(), lambda node: node.group)
     return Schedule(
-        graph=graph_id,
+        graph=graph.id,
         nodes=tuple(nodes.values()),
         groups=tuple(group_of(inside[position], users) for position in positions.values()),
         attempts=attempts(log or "", nodes),
@@ -192,13 +193,13 @@ def read_blocks(ir: str) -> list[Block]:
     return blocks
 
 
-def read_layouts(ir: str, renames: Mapping[str, str], graph: Graph | None) -> dict[str, TensorMeta]:
+def read_layouts(ir: str, renames: Mapping[str, str], graph: Graph) -> dict[str, TensorMeta]:
     """Buffer → shape, stride, dtype."""
     found = {
         name: TensorMeta(shape=read_sizes(size), stride=read_sizes(stride), dtype=dtype, device=device)
         for name, device, dtype, size, stride in LAYOUT.findall(ir)
     }
-    for node in graph.nodes if graph is not None else ():
+    for node in graph.nodes:
         if node.op == "placeholder" and node.outputs:
             found.setdefault(node.name, node.outputs[0])
     return found | {new: found[real] for new, real in renames.items() if real in found}
@@ -227,12 +228,6 @@ def node_of(
         ranges=iteration,
         device=next((layouts[use.access.buffer].device for use in writes if use.access.buffer in layouts), None),
     )
-
-
-def in_order(names: str, order: Mapping[str, int]) -> tuple[str, ...]:
-    """The printed names that the graph has, in its order; all of them where there is no graph."""
-    found = [part.strip() for part in names.split(",") if part.strip()]
-    return tuple(sorted((name for name in found if name in order), key=order.__getitem__) if order else found)
 
 
 def type_of(block: Block, iteration: str | None, computes: str | None) -> str:

@@ -14,6 +14,7 @@ from fxscope.readers import schedule_text
 from tests import build
 
 DATA = Path(__file__).parent.parent / "data" / "fusion"
+GRAPH = Graph(id="0/0:inference:post_grad", stage="post_grad")
 PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
 
 
@@ -21,11 +22,9 @@ def text(name, file):
     return gzip.decompress((DATA / name / file).read_bytes()).decode()
 
 
-def schedule(name, folder="model__0_inference_0.0", section=0, **options):
+def schedule(name, folder="model__0_inference_0.0", section=0, graph=GRAPH):
     log = schedule_text.log_sections(text(name, "fusion.log.gz"))
-    found = schedule_text.schedule(
-        text(name, f"{folder}.ir_post_fusion.txt.gz"), log[section], graph_id="0/0:inference:post_grad", **options
-    )
+    found = schedule_text.schedule(text(name, f"{folder}.ir_post_fusion.txt.gz"), log[section], graph)
     assert found is not None
     return found
 
@@ -48,7 +47,8 @@ def test_attention_groups_reasons_and_bytes():
 
 
 def test_each_graph_has_its_section_of_the_log():
-    backward = schedule("mlp_train_compiled", "model__0_backward_3.1", section=1)
+    graph = Graph(id="g", stage="post_grad", nodes=(build.placeholder("tanh"),))
+    backward = schedule("mlp_train_compiled", "model__0_backward_3.1", section=1, graph=graph)
     assert [(item.a, item.b, item.how) for item in backward.attempts] == [(("op2",), ("op4",), "horizontal")]
     assert "tanh" in next(node for node in backward.nodes if node.name == "op4").origins
     assert len(schedule_text.log_sections(text("mlp_train_compiled", "fusion.log.gz"))) == 2
@@ -78,7 +78,7 @@ def test_decisions_from_files_know_what_files_know():
 
 def test_without_a_log_the_verdict_is_null_and_says_why():
     ir = text("attn_compiled", "model__0_inference_0.0.ir_post_fusion.txt.gz")
-    found = schedule_text.schedule(ir, None, graph_id="g")
+    found = schedule_text.schedule(ir, None, Graph(id="g", stage="post_grad"))
     assert found is not None
     assert not found.complete
     calls = tuple(
@@ -102,7 +102,7 @@ def test_the_graphs_inputs_give_their_sizes():
     "path", sorted(PLANS.glob("*/real/inductor/*/ir_post_fusion.txt")), ids=lambda p: str(p.parts[-5])
 )
 def test_every_recorded_plan_is_read(path):
-    found = schedule_text.schedule(path.read_text(), None, graph_id="g")
+    found = schedule_text.schedule(path.read_text(), None, Graph(id="g", stage="post_grad"))
     assert found is not None
     heads = [line for line in path.read_text().splitlines() if schedule_text.HEAD.match(line)]
     fused = [line for line in heads if ": FusedSchedulerNode(" in line]
@@ -116,6 +116,6 @@ def test_only_loops_inside_others_reduce_in_either_way_of_printing():
         "op{0}: SchedulerNode(ComputedBuffer)\nop{0}.writes = [MemoryDep('buf{0}', c0, {{c0: 8}})]\nop{0}.sizes = {1}\n"
     )
     sizes = ("((8,), ())", "((8,), (4,))", "([8], [])", "([8], [4])")  # the latter two of the C++ backend
-    found = schedule_text.schedule("".join(map(head.format, range(4), sizes)), None, graph_id="g")
+    found = schedule_text.schedule("".join(map(head.format, range(4), sizes)), None, Graph(id="g", stage="post_grad"))
     assert found is not None
     assert [node.type for node in found.nodes] == ["pointwise", "reduction"] * 2
