@@ -284,8 +284,6 @@ class _Log:
             self._phase(_json(payload), compile_id)
         elif name == "compilation_metrics":
             self._metrics(about, compile_id)
-        elif name in ("guard_added", "propagate_real_tensors_provenance"):
-            self._export_guard(name, about, compile_id)
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
 
@@ -357,20 +355,6 @@ class _Log:
             cudagraph_skip=metrics.get("cudagraph_skip_reason"),
             failure=failure,
         )
-
-    def _export_guard(self, name: str, about: dict[str, Any], compile_id: str) -> None:
-        """A guard that `torch.export` took; one that it could only take by looking at real tensors is a problem."""
-        if not compile_id.startswith("aot/"):
-            return
-        self._collected.note(compile_id)
-        text = str(about.get("expr"))
-        if name == "guard_added":
-            known = self._collected.compiles[compile_id].guards
-            self._collected.note(compile_id, guards=tuple(dict.fromkeys((*known, text))))
-            return
-        place = self._frame(about.get("user_stack")) or Source()
-        message = f"export read real data at {place.file}:{place.line}: {text} is {about.get('result')}"
-        self._collected.problem(message, where=f"compile {compile_id}")
 
 
 _ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")

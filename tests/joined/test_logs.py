@@ -38,13 +38,9 @@ def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
     assert phases["fx_codegen_and_compile"] < phases["compile_fx_aot"] == 9299765.0
 
 
-def test_export_keeps_its_graph_its_guards_and_the_data_that_it_read() -> None:
-    recording = read_trace(LOGS / "export.log.gz")
-    graph, compile_ = recording.graph("aot/0:pre_grad"), recording.compiles[0]
+def test_export_keeps_its_graph() -> None:
+    graph = read_trace(LOGS / "export.log.gz").graph("aot/0:pre_grad")
     assert [node.name for node in graph.nodes][:4] == ["x", "y", "_local_scalar_dense", "neg"]
-    assert compile_.guards[:3] == ("(((-u0)//3)) + 5 >= 0", "(((-u0)//3)) + 5 < 2*s0", "Ne((((-u0)//3)) + 5, 0)")
-    assert "export read real data at" in recording.problems[0].message
-    assert read_trace(LOGS / "export_guard_added.log.gz").compiles[0].guards == ("Eq(s0, 3)",)
 
 
 def test_a_failed_compile_says_what_failed() -> None:
