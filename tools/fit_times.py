@@ -73,8 +73,8 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
     low = np.array([0.5, 0.5, 0.8 * bandwidth.value, 0.5 * bandwidth.value, 0.3 * cache, 0.02, 0.1, 0.02])
     high = np.array([2.5, 3.0, 4 * bandwidth.value, 1.1 * bandwidth.value, 1.5 * cache, 4.0, 4.0, 4.0])
 
-    def made(values: np.ndarray[Any, Any]) -> gpus.Gpu:
-        found = timing.Times(
+    def made(values: np.ndarray[Any, Any]) -> timing.Times:
+        return timing.Times(
             **dict(zip(NAMES, map(float, values), strict=True)),
             fastest_l2_bytes_per_s=1,
             fastest_dram_bytes_per_s=1,
@@ -82,11 +82,10 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
             spread=(1, 1),
             source="",
         )
-        return msgspec.structs.replace(gpu, times=found)
 
     def loss(values: np.ndarray[Any, Any]) -> float:
         candidate = made(values)
-        modelled = np.array([timing.time_us(candidate, work(point)) for point in points])
+        modelled = np.array([candidate.of(work(point)) for point in points])
         return float(np.abs(np.log(modelled / target)).mean())
 
     random = np.random.default_rng(0)
@@ -100,8 +99,7 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
             if found < losses[index]:
                 population[index], losses[index] = trial, found
     best = made(population[losses.argmin()])
-    ratios = target / np.array([timing.time_us(best, work(point)) for point in points])
-    assert best.times is not None
+    ratios = target / np.array([best.of(work(point)) for point in points])
     # The fastest saving ever seen below the cache's size bounds what the cache can do.
     small = [
         point
@@ -110,13 +108,13 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
     ]
     rates = [point["saved_tensors"] * point["tensor_bytes"] / max(saved(point), 1e-3) * 1e6 for point in small]
     large = [point for point in points if work(point).num_bytes > 4 * cache]
-    values = {name: getattr(best.times, name) for name in NAMES}
+    values = {name: getattr(best, name) for name in NAMES}
     values["fastest_l2_bytes_per_s"] = 1.15 * max(rates)
     values["fastest_dram_bytes_per_s"] = max(
         [bandwidth.value, *(work(point).num_bytes / measured(point, "compiled") * 1e6 for point in large)]
     )
     times = msgspec.structs.replace(
-        best.times,
+        best,
         **{name: float(f"{value:.4g}") for name, value in values.items()},
         spread=tuple(round(float(value), 3) for value in np.percentile(ratios, [10, 90])),
         source="fusion_cost",
@@ -147,13 +145,11 @@ def saved(point: dict[str, Any]) -> float:
 
 def bounds(gpu: gpus.Gpu, point: dict[str, Any]) -> tuple[float, float]:
     size = point["tensor_bytes"]
-    least = timing.saved_at_least_us(
-        gpu, point["saved_tensors"] * size, point["reuse_tensors"] * size, reduction=bool(point["reductions"])
+    assert gpu.times is not None
+    least = gpu.times.saved_at_least_us(
+        point["saved_tensors"] * size, point["reuse_tensors"] * size, reduction=bool(point["reductions"])
     )
-    fused = timing.time_us(gpu, work(point))
-    assert least is not None
-    assert fused is not None
-    return least, measured(point, "eager") - fused
+    return least, measured(point, "eager") - gpu.times.of(work(point))
 
 
 if __name__ == "__main__":

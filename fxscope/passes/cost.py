@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import gpus, op_names
 from fxscope.columns import column, picked, rows_of, with_columns
-from fxscope.gpus import timing as device_times
 from fxscope.gpus.prediction import Prediction, predict, smallest_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
@@ -39,8 +38,8 @@ class Limits(NamedTuple):
 
     def memory_us(self, num_bytes: float) -> float:
         """Time below which these bytes cannot be moved: through the caches on a calibrated GPU, else from memory alone."""
-        through_caches = device_times.floor_us(self.gpu, num_bytes)
-        return num_bytes / self.bytes_per_second * 1e6 if through_caches is None else through_caches
+        times = self.gpu.times
+        return num_bytes / self.bytes_per_second * 1e6 if times is None else times.floor_us(num_bytes)
 
 
 def cost(recording: Recording) -> Recording:

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
-from fxscope.gpus import timing
+from fxscope.gpus.timing import Times, Work
 from fxscope.index import index_of
 from fxscope.model import DecisionEnd, replace
 from fxscope.passes.flops import numbers
@@ -34,7 +34,7 @@ _OTHERS = {
 class Side(NamedTuple):
     """One of the two: its work, its device time, and whether a library's kernel runs it."""
 
-    work: timing.Work
+    work: Work
     known_us: float | None  # measured, or on a target predicted
     predicted: bool
     library: bool
@@ -45,63 +45,59 @@ def priced(
 ) -> Decision:
     """The decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure."""
     plain = replace(decision, saved_us=None, expected_us=None)
-    if decision.verdict == "fused" or decision.saved_bytes is None:
-        return plain
-    if gpu is None or gpu.times is None:
+    times = gpu.times if gpu is not None else None
+    if decision.verdict == "fused" or decision.saved_bytes is None or times is None:
         return plain
     a, b = (side_of(end, calls, graphs) for end in decision.ends)
     if a is None or b is None or decision.a_call == decision.b_call is not None:
         return plain
     least = None
     if not a.library and not b.library:
-        least = timing.saved_at_least_us(
-            gpu,
+        least = times.saved_at_least_us(
             decision.saved_bytes,
             min(a.work.num_bytes, b.work.num_bytes),
             reduction=bool(a.work.reductions or b.work.reductions),
         )
     # A tile of a GEMM has a part of a row: a kernel of its own would still bring the parts of a reduction together.
     reduces = a.library != b.library and (b if a.library else a).work.reductions
-    expected = None if reduces else expected_us(gpu, a, b, decision.saved_bytes)
+    expected = None if reduces else expected_us(times, a, b, decision.saved_bytes)
     if least is not None and expected is not None:
         expected = max(expected, least)
     a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
     if a_call is not None and b_call is not None:
-        most = most_us(gpu, a, b, avoided(decision, a_call, b_call))
+        most = most_us(times, a, b, avoided(decision, a_call, b_call))
         least, expected = (None if time is None else min(time, most) for time in (least, expected))
     return replace(decision, saved_us=least, expected_us=expected)
 
 
-def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
+def expected_us(times: Times, a: Side, b: Side, saved_bytes: int) -> float | None:
     """Both kernels' device time less the fused one's; `None` where it is not positive or a library's time is unknown."""
-    apart = [side.known_us or (None if side.library else timing.time_us(gpu, side.work)) for side in (a, b)]
-    if None in apart or (a.library and b.library):
+    first, second = (side.known_us or (None if side.library else times.of(side.work)) for side in (a, b))
+    if first is None or second is None or (a.library and b.library):
         return None
     num_bytes = max(0, a.work.num_bytes + b.work.num_bytes - saved_bytes)
     if a.library or b.library:
         # The library's kernel keeps its time and moves what the other side alone moves besides.
         own = max(0, num_bytes - (a if a.library else b).work.num_bytes)
-        fused = (apart[0] if a.library else apart[1]) or 0.0
-        traffic = timing.time_us(gpu, timing.Work(num_bytes=own)) or 0.0
-        fused += max(0.0, traffic - (timing.time_us(gpu, timing.Work(num_bytes=0)) or 0.0))
+        fused = (first if a.library else second) + times.of(Work(num_bytes=own)) - times.of(Work(num_bytes=0))
     else:
-        together = timing.Work(
+        together = Work(
             num_bytes=num_bytes,
             elements=max(a.work.elements, b.work.elements),
             transcendentals=a.work.transcendentals + b.work.transcendentals,
             erfs=a.work.erfs + b.work.erfs,
             reductions=a.work.reductions + b.work.reductions,
         )
-        fused = timing.time_us(gpu, together) or 0.0
-        by_model = sum(timing.time_us(gpu, side.work) or 0.0 for side in (a, b))
+        fused = times.of(together)
+        by_model = sum(times.of(side.work) for side in (a, b))
         if (a.predicted or b.predicted) and by_model:
             # Two predictions less one of another model would be the models' difference: it is put to their scale.
-            fused *= sum(time or 0.0 for time in apart) / by_model
-    saved = sum(time or 0.0 for time in apart) - fused
+            fused *= (first + second) / by_model
+    saved = first + second - fused
     return saved if saved > 0 else None
 
 
-def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
+def most_us(times: Times, a: Side, b: Side, avoided: tuple[int, int]) -> float:
     """Return what one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one the traffic
     that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be slower than
     what Inductor would write in its place: nothing is known of that.
@@ -113,12 +109,12 @@ def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
         return inf
     ends = ((a.known_us, a, avoided[0]), (b.known_us, b, avoided[1]))
     shorter, (_, longer, num_bytes) = sorted(ends, key=lambda end: end[0])
-    return shorter[0] + traffic_us(gpu, longer, num_bytes)
+    return shorter[0] + traffic_us(times, longer, num_bytes)
 
 
-def traffic_us(gpu: Gpu, side: Side, num_bytes: int) -> float:
+def traffic_us(times: Times, side: Side, num_bytes: int) -> float:
     """Device time in µs of some of a kernel's bytes: their part in its traffic's time, which is no more than its own."""
-    traffic, floor = (timing.time_us(gpu, timing.Work(num_bytes=moved)) or 0.0 for moved in (side.work.num_bytes, 0))
+    traffic, floor = (times.of(Work(num_bytes=moved)) for moved in (side.work.num_bytes, 0))
     part = min(1.0, num_bytes / side.work.num_bytes) if side.work.num_bytes else 0.0
     return part * min(traffic - floor, inf if side.known_us is None else side.known_us)
 
@@ -167,7 +163,7 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
         return None
     targets = [node.target for node in nodes]
     reductions = sum(map(op_names.reductions, targets))
-    work = timing.Work(
+    work = Work(
         num_bytes=sum((read or 0) + (written or 0) for read, written in traffic),
         elements=max((numbers(*(item.shape or ())) or 0 for node in nodes for item in node.outputs), default=0),
         transcendentals=sum(map(op_names.transcendentals, targets)),

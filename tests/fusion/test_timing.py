@@ -45,15 +45,12 @@ def test_the_bound_holds_and_the_expectation_is_near(fit_times, battery, gpu, cl
 
 
 def test_a_gpu_that_was_not_calibrated_has_no_times() -> None:
-    work = timing.Work(num_bytes=1e9)
-    assert timing.time_us(gpus.load("a100"), work) is None
-    assert timing.floor_us(gpus.load("a100"), 1e9) is None
-    assert timing.saved_at_least_us(gpus.load("a100"), 1e9, 1e9, reduction=False) is None
+    assert gpus.load("a100").times is None
 
 
 def test_time_grows_with_work_and_never_falls_below_the_floor() -> None:
-    gpu = gpus.load("h200")
-    times = [timing.time_us(gpu, timing.Work(num_bytes=size, elements=size / 2)) for size in (0, 1e5, 1e7, 1e8, 1e9)]
+    model = gpus.load("h200").times
+    times = [model.of(timing.Work(num_bytes=size, elements=size / 2)) for size in (0, 1e5, 1e7, 1e8, 1e9)]
     assert times == sorted(times)
-    assert times[0] == pytest.approx(gpu.times.pointwise_floor_us)
-    assert timing.floor_us(gpu, 1e9) < times[-1]
+    assert times[0] == pytest.approx(model.pointwise_floor_us)
+    assert model.floor_us(1e9) < times[-1]
