@@ -79,7 +79,7 @@ def expected_us(times: Times, a: Side, b: Side, saved_bytes: int) -> float | Non
     if a.library or b.library:
         # The library's kernel keeps its time and moves what the other side alone moves besides.
         own = max(0, num_bytes - (a if a.library else b).work.num_bytes)
-        fused = (first if a.library else second) + times.of(Work(num_bytes=own)) - times.of(Work(num_bytes=0))
+        fused = (first if a.library else second) + (times.of(Work(num_bytes=own)) - times.of(Work(num_bytes=0)))
     else:
         together = Work(
             num_bytes=num_bytes,
