@@ -379,19 +379,19 @@ class _Walk:
             self.launch(function, value, results, statement)
 
     def rename(self, value: ast.expr, results: tuple[str, ...]) -> None:
-        """Follow `buf3 = buf0` (reuse) and `buf5 = buf4[0]` (one of several results)."""
-        if len(results) != 1:
+        """Follow `buf3 = buf0` (reuse, or a fallback's one result) and `buf5 = buf4[0]` (one of several results)."""
+        owner = value.value if isinstance(value, ast.Subscript) else value
+        if len(results) != 1 or not isinstance(owner, ast.Name):
             return
-        if isinstance(value, ast.Name):
+        if owner is value:
             self.same_memory(value, results)
-            if value.id in self.layout:
-                self.layout.setdefault(results[0], self.layout[value.id])
-        elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
-            owner = value.value.id
-            for position, call in enumerate(self.calls):
-                if owner in call.results:
-                    writes = (*call.writes, BufferAccess(buffer=results[0]))
-                    self.calls[position] = dataclasses.replace(call, writes=writes)
+            if owner.id in self.layout:
+                self.layout.setdefault(results[0], self.layout[owner.id])
+                return
+        for position, call in enumerate(self.calls):
+            if owner.id in call.results:
+                writes = (*call.writes, BufferAccess(buffer=results[0]))
+                self.calls[position] = dataclasses.replace(call, writes=writes)
 
     def same_memory(self, value: ast.expr, results: tuple[str, ...]) -> None:
         """Keep that a name is another name of a buffer."""

@@ -14,6 +14,7 @@ from fxscope.model import BufferAccess as Access
 from fxscope.model import Graph, KernelCall, Node, Recording, Schedule, SchedulerNode, TensorMeta, replace
 from fxscope.passes.classify import classify
 from fxscope.passes.provenance import provenance
+from fxscope.passes.schedules import schedules
 from fxscope.readers import output_code
 from fxscope.render import decisions, labels, terminal
 from tests import build
@@ -292,3 +293,31 @@ def call(args):
         output_code.parse(text), graph_id="0/0:inference:post_grad", prefix="0/0:inference"
     )
     assert [call.handle for call in calls] == ["extern_kernels.mm:2", "extern_kernels.mm:2.2"]
+
+
+def test_the_one_result_of_a_custom_op_feeds_the_kernel_that_writes_over_it() -> None:
+    text = """
+triton_poi_fused_exp_0 = async_compile.triton('triton_poi_fused_exp_0', '''
+def triton_poi_fused_exp_0(in_out_ptr0, xnumel, XBLOCK): pass
+''')
+def call(args):
+    arg0_1, = args
+    buf0 = torch.ops.mylib.foo.default(arg0_1)
+    buf1 = buf0
+    assert_size_stride(buf1, (4, ), (1, ), 'torch.ops.mylib.foo.default')
+    del buf0
+    buf2 = buf1; del buf1  # reuse
+    triton_poi_fused_exp_0.run(buf2, 4, stream=stream0)
+    return (buf2, )
+"""
+    nodes = (
+        build.placeholder("arg0_1", 4),
+        build.node("foo", "mylib.foo.default", "arg0_1", shape=(4,)),
+        build.node("exp", "aten.exp.default", "foo", shape=(4,)),
+    )
+    handles = {"torch.ops.mylib.foo.default:1": ["foo"], "triton_poi_fused_exp_0:2": ["exp"]}
+    order = {node.name: position for position, node in enumerate(nodes)}
+    calls = output_code.named_calls(output_code.parse(text), graph_id=build.GRAPH, handles=handles, order=order)
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes, outputs=("exp",))
+    recording = schedules(Recording(graphs=(graph,), calls=tuple(calls)))
+    assert [call.nodes for call in recording.calls] == [("foo",), ("exp",)]
