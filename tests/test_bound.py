@@ -9,7 +9,7 @@ import pytest
 
 from fxscope.analysis import advice
 from fxscope.analysis.groups import KernelGroup
-from fxscope.analysis.report import compile_rows, report, step_basis
+from fxscope.analysis.report import KernelRow, compile_rows, report, step_basis
 from fxscope.model import (
     Compile,
     Environment,
@@ -208,6 +208,42 @@ def test_gaps_of_a_step_that_the_profiler_slowed_down_much_are_not_those_of_othe
         ),
     )
     assert any(item.text == LONG_IDLE for item in report(recording).advice) == advised
+
+
+@pytest.mark.parametrize(
+    ("bound_by", "share", "roof", "texts"),
+    [
+        ("gpu", 0.8, 0.011, ["Look at gather first"]),
+        ("gpu", 0.8, 0.87, ["Nothing stands out"]),
+        ("gpu", 0.2, 0.011, ["Nothing stands out"]),
+        ("gpu", 0.8, None, ["Nothing stands out"]),
+        ("neither", 0.2, None, ['torch.compile(mode="reduce-overhead")']),
+        ("neither", 0.8, 0.011, ['torch.compile(mode="reduce-overhead")', "Look at gather first"]),
+    ],
+)
+def test_idle_time_and_a_large_kernel_far_below_its_roof_are_worth_a_look(bound_by, share, roof, texts) -> None:
+    recording = Recording(launches=(Launch(id=0, name="gather", category="kernel", step=0, start_ns=0, duration_ns=1),))
+    made = report(recording)
+    row = KernelRow(id="gather", label="gather", share=share, roof=roof)
+    step = replace(made.step, bound=bound_by, wall_us=1_000.0, idle_us=400.0, device_us=600.0, launches=9)
+    found = advice.advise(recording, replace(made, kernels=(row,), step=step))
+    assert [item.text for item in found] == texts
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("AdamW", "AdamW(fused=True), or compile the optimizer step"),
+        ("Muon", "Compile the optimizer step"),
+        ("SparseAdam", "Nothing stands out"),  # torch never compiles its step
+    ],
+)
+def test_an_optimizer_step_is_compiled_where_torch_can(label, text) -> None:
+    recording = Recording(launches=(Launch(id=0, name="k", category="kernel", step=0, start_ns=0, duration_ns=1),))
+    made = report(recording)
+    row = KernelRow(id=label, label=label, phase="optimizer", time_us=300.0, share=0.4, launches=9)
+    step = replace(made.step, bound="gpu", wall_us=1_000.0, device_us=900.0)
+    assert [item.text for item in advice.advise(recording, replace(made, kernels=(row,), step=step))] == [text]
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def document() -> str:
             parts.append(f"**{ast.unparse(node.targets[0])}**: {words}\n")
         if (
             not isinstance(node, ast.ClassDef)
-            or node.name in {"Item", *PRIVATE}
+            or node.name in {"Item", "Printed", *PRIVATE}
             or ast.unparse(node.bases[0]) == "NamedTuple"
         ):
             continue  # what is no item is computed, not saved

@@ -208,6 +208,8 @@ class InductorCapture:
         if reason is None or not getattr(reason, "graph_break", False):
             return
         source = live.source_of_frames(getattr(reason, "user_stack", None) or ())
+        if source is None or not live.is_user_file(source.file or ""):  # a function of torch's is compiled
+            source = live.caller() or source
         self._compile(current_compile_id(), break_reason=str(reason.reason).strip(), break_source=source)
 
     @hook_after("torch._dynamo.guards:CheckFunctionManager.__init__", "guards")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fxscope import gpus
 from fxscope.analysis.traced_regions import is_compiled
 from fxscope.index import index_of
-from fxscope.model import WHOLE, Item, replace
+from fxscope.model import Item, replace
 from fxscope.op_names import is_gemm
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, of_roof, percent
 
@@ -26,7 +26,9 @@ MIN_LONG_IDLE = 0.2  # of a step: time in long gaps that is worth a look where t
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
 _CONVERTS = re.compile(r"nchwToNhwc|nhwcToNchw")  # cuDNN's kernels that convert layouts
 _MOST_SLOWED = 2.0  # times a step without a profiler: the gaps of slower profiled steps are not those of the others
+LARGE_SHARE, LOW_ROOF = 0.5, 0.5  # of the device time, and of the roof: a kernel to look at first
 HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
+NEVER_COMPILED = ("SparseAdam", "LBFGS")  # torch/_dynamo/eval_frame.py, `excluded_optimizer_classes` (torch 2.11)
 
 
 class Advice(Item, frozen=True, kw_only=True):
@@ -59,20 +61,25 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
         )
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
-    return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))] or _no_advice(recording, made)
+    return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))] or _last_advice(recording, made)
 
 
-def _no_advice(recording: Recording, made: Report) -> list[Advice]:
-    """Say why there is nothing to try: no kernel was observed, or the largest one leaves little to gain."""
+def _last_advice(recording: Recording, made: Report) -> list[Advice]:
+    """Say what to look at where no change is known that saves time: idle time, then a kernel far below its roof."""
+    step = made.step
     if not recording.launches and recording.step_times is not None:
         problem = f": {made.problems[0]}" if made.problems else ""
         return [Advice(text="Record again", why=f"no kernel was observed{problem}")]
     top = next((row for row in made.kernels if row.share), None)
-    if top is None or made.step.wall_us is None:
+    if top is None or step.wall_us is None:
         return []
+    found = _launch_advice(recording, made) if step.bound == "neither" and not step.is_whole else []
     roof = f" at {of_roof(top.roof, 'its roof')}" if top.roof is not None else ""
-    what = "kernels' time" if made.step.on_cpu else "device time"
-    return [Advice(text="Nothing stands out", why=f"{top.label} takes {percent(top.share)} of the {what}{roof}")]
+    what = "kernels' time" if step.on_cpu else "device time"
+    why = f"takes {percent(top.share)} of the {what}{roof}"
+    if top.roof is not None and top.roof < LOW_ROOF and (top.share or 0.0) >= LARGE_SHARE and step.bound != "cpu":
+        found.append(Advice(text=f"Look at {top.label} first", why=f"it {why}"))
+    return found or [Advice(text="Nothing stands out", why=f"{top.label} {why}")]
 
 
 def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
@@ -80,32 +87,37 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
     step = made.step
     if step.bound == "gpu" or not step.idle_us or step.on_cpu:
         return []
-    whole = [item.name for item in recording.steps] == [WHOLE]
-    idle = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if whole else 'each step'}"
     long_us, after = _long_idle(recording, step)
-    if step.bound != "cpu" and (whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
+    if step.bound == "cpu" and long_us <= step.idle_us / 2:
+        return _launch_advice(recording, made)
+    if step.bound != "cpu" and (step.is_whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
         return []
-    if long_us > step.idle_us / 2 or step.bound != "cpu":
-        label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
-        text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
-        why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms, the longest there"
-    elif (made.cuda_graphs.share or 0.0) >= 0.5:
-        text, why = BETWEEN_REPLAYS, idle
+    label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
+    text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
+    why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms, the longest there"
+    return [Advice(text=text, why=why, gain_us=step.idle_us if step.bound == "cpu" else long_us)]
+
+
+def _launch_advice(recording: Recording, made: Report) -> list[Advice]:
+    """Advise to launch with less work of the CPU: by compiling what runs eagerly, or by CUDA graphs."""
+    step = made.step
+    if not step.idle_us:
+        return []
+    why = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if step.is_whole else 'each step'}"
+    if (made.cuda_graphs.share or 0.0) >= 0.5:
+        text = BETWEEN_REPLAYS
     elif (eager := _eager_share(recording, made)) > 0.5:
         text = "Compile the ops that run eagerly"
-        why = f"{idle}, and {percent(eager)} of the launches are theirs"
+        why += f", and {percent(eager)} of the launches are theirs"
     elif made.breaks and is_compiled(recording):
         return []
     elif made.serving is not None:
-        text, why = "Let the engine replay CUDA graphs in these passes", idle
+        text = "Let the engine replay CUDA graphs in these passes"
     else:
-        text = (
-            'mode="reduce-overhead" (CUDA graphs)'
-            if is_compiled(recording)
-            else 'torch.compile(mode="reduce-overhead")'
-        )
-        why = f"{idle} while the CPU makes {counted(round(step.launch_calls or step.launches), 'launch', 'launches')}"
-    return [Advice(text=text, why=why, gain_us=step.idle_us if step.bound == "cpu" else long_us)]
+        compiled = 'mode="reduce-overhead" (CUDA graphs)'
+        text = compiled if is_compiled(recording) else 'torch.compile(mode="reduce-overhead")'
+        why += f" while the CPU makes {counted(round(step.launch_calls or step.launches), 'launch', 'launches')}"
+    return [Advice(text=text, why=why, gain_us=step.idle_us)]
 
 
 def _eager_share(recording: Recording, made: Report) -> float:
@@ -152,6 +164,8 @@ def _optimizer_advice(made: Report) -> list[Advice]:
         return []
     time_us, launches = sum(row.time_us or 0.0 for row in rows), sum(row.launches for row in rows)
     name = rows[0].label.partition(" ")[0]
+    if name in NEVER_COMPILED:
+        return []
     return [
         Advice(
             text=f"{name}(fused=True), or compile the optimizer step"

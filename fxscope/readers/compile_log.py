@@ -419,8 +419,13 @@ def _break(payload: str) -> tuple[str, Source | None]:
     text = " ".join(wanted).removeprefix("Encountered graph break when attempting to trace ")
     if place is None:
         return text, None
-    code = re.search(rf'File "{re.escape(place[1])}", line {place[2]}, in (\w+)\n\s+(.+)', payload)
-    return text, Source(file=place[1], line=int(place[2]), code=code[2].strip() if code else None)
+    traceback = payload.partition("User code traceback:")[2].partition("\nTraceback (most recent call last)")[0]
+    frames = re.findall(r'File "(.+?)", line (\d+), in \S+\n\s+(.+)', traceback)
+    # Where torch's own function is compiled, the frame is torch's: the user's line is the innermost of the others.
+    user = [frame for frame in frames if "/torch/" not in frame[0]] if "/torch/" in place[1] else []
+    file, line = user[-1][:2] if user else place.groups()
+    code = next((frame[2].strip() for frame in frames if frame[:2] == (file, line)), None)
+    return text, Source(file=file, line=int(line), code=code)
 
 
 def _json(text: str) -> Any:

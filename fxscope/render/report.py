@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 MAX_LINES = 40
+UNSAVED = "x.fxscope"  # where a recording can be saved that is in no file
 MAX_KERNELS, MAX_MISSED, MAX_COMPILES, MAX_ADVICE = 10, 4, 2, 3
 WIDE = 72  # columns from which the roof is shown
 MIN_LABEL = 22  # columns of an op that its module leaves
@@ -35,7 +36,7 @@ def render(recording: Recording, *, width: int = 80, everything: bool = False, n
         recording: what is reported.
         width: in columns.
         everything: all rows instead of the first ones.
-        name: of the input, in the commands.
+        name: of the input, in the commands; "" of a recording that a command made and did not save.
     """
     return "\n".join(lines(report(recording), width=width, everything=everything, name=name)) + "\n"
 
@@ -409,5 +410,7 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
     commands = [in_command(command, name) for command in following]
     if name and max(map(len, commands)) > width - 6 and len(name) <= width - 8:  # a shell's variable: each still works
         commands = [f"R={quoted(name)}", *(command.replace("RECORDING", "$R") for command in following)]
+    elif name == "":
+        commands = [f"add -o {UNSAVED}", *(in_command(command, UNSAVED) for command in following)]
     commands = commands if name else joined(commands, width - 6, " · ", "")
     return out + [("Next: " if place == 0 else "      ") + line for place, line in enumerate(commands)]

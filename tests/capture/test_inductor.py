@@ -173,6 +173,12 @@ def test_training_has_joint_forward_and_backward() -> None:
     assert compiled.compile_id == by_kind["backward"].compile_id
 
 
+def test_a_break_in_a_function_of_torch_is_at_the_users_call() -> None:
+    packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(3, 2, 4), torch.tensor([3, 2]))
+    (item,) = compile_once(torch.nn.utils.rnn.pad_packed_sequence, (packed,)).compiles
+    assert "pad_packed_sequence" in item.break_reason and item.break_source.file == __file__
+
+
 def test_graph_break_says_why_and_where() -> None:
     facts = compile_once(Breaks(), (torch.randn(2, 8),))
     first, second = facts.compiles

@@ -15,6 +15,7 @@ from fxscope.analysis.report import report
 from fxscope.cli import main
 from fxscope.errors import TraceError
 from fxscope.model import replace
+from fxscope.readers import compile_log
 from fxscope.readers.compile_log import logs_of_ranks
 from fxscope.render import why as why_text
 
@@ -99,3 +100,27 @@ def test_a_kernel_of_unknown_ops_goes_by_its_name() -> None:
     call = replace(recording.calls[1], nodes=(), purpose=None)
     assert Places(recording).of_call(call).label == "triton_poi_fused_addmm_relu_sigmoid_0"
     assert Places(recording).of_call(replace(call, purpose="layout_copy")).label == "layout copy"
+
+
+@pytest.mark.parametrize(
+    ("place", "line"), [("/lib/torch/_dynamo/external_utils.py:69", 13), ("/lib/torchvision/ops.py:7", 7)]
+)
+def test_a_break_in_a_function_of_torch_is_at_the_users_line(place, line) -> None:
+    file, _, number = place.rpartition(":")
+    payload = f"""Graph break in user code at {place}
+Graph Break Reason: Attempted to call function marked as skipped
+
+User code traceback:
+  File "/home/me/train.py", line 13, in main
+    lengths(packed)
+  File "{file}", line {number}, in inner
+    return fn(*args, **kwargs)
+
+Traceback (most recent call last):
+  File "/lib/torch/_dynamo/symbolic_convert.py", line 1076, in wrapper
+    return inner_fn(self, inst)
+"""
+    reason, source = compile_log._break(payload)
+    code = {13: "lengths(packed)", 7: "return fn(*args, **kwargs)"}[line]
+    assert reason == "Attempted to call function marked as skipped"
+    assert source is not None and (source.line, source.code) == (line, code)
