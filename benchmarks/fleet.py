@@ -223,7 +223,7 @@ def scale(arguments: argparse.Namespace) -> None:
         big_job(folder / "job", arguments.ranks, arguments.steps)
         size = sum(path.stat().st_size for path in (folder / "job").iterdir())
         sample = digest(folder / "job" / "rank0.json.gz")
-        print(f"{arguments.ranks} ranks, {sample.coverage.num_events:,} events each, {size / 1e9:.2f} GB of .json.gz")
+        print(f"{arguments.ranks} ranks, {sample.num_events:,} events each, {size / 1e9:.2f} GB of .json.gz")
         for count in arguments.parts or (arguments.ranks // 4, arguments.ranks // 2, arguments.ranks):
             part = folder / f"job{count}"
             part.mkdir()
@@ -286,11 +286,11 @@ def watched(process: Any) -> float:
 def big_trace(folder: Path, num_events: int) -> int:
     """Write rank0.json with about so many events, and return how many it has."""
     each = digest(DATA / "ddp_even" / "rank0.json.gz")
-    steps = max(3, round(num_events / (each.coverage.num_events / max(1, len(each.steps) - 1))))
+    steps = max(3, round(num_events / (each.num_events / max(1, len(each.steps) - 1))))
     make(DATA / "ddp_even", folder, ranks=2, steps=steps, seed=1)
     path = folder / "rank0.json"
     path.write_bytes(gzip.decompress((folder / "rank0.json.gz").read_bytes()))
-    return digest(path).coverage.num_events
+    return digest(path).num_events
 
 
 DIGEST = "import sys\nfrom fxscope.fleet.digest import digest\nif len(sys.argv) > 1: digest(sys.argv[1])"

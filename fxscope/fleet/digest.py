@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fxscope.fleet.model import Digest, DigestCoverage, Plan, PlanKernel, PlanOp, RankStep
+from fxscope.fleet.model import Digest, Plan, PlanKernel, PlanOp, RankStep
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Problem
 from fxscope.readers.trace import columns, intervals
@@ -98,7 +98,8 @@ class _Reading:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        (self.info,) = _dicts([trace.header.get("distributedInfo")]) or [{}]
+        info = trace.header.get("distributedInfo")
+        self.info: dict[str, Any] = info if isinstance(info, dict) else {}
         self.problems = list(trace.problems)
         self.start, self.end = trace.start_ns, trace.start_ns + trace.duration_ns
         self.device = np.flatnonzero(trace.category >= t.KERNEL)
@@ -314,21 +315,13 @@ class _Reading:
             rank=rank,
             world=world,
             host=_text(trace.header.get("hostname")) or (host["host"] if host else None),
-            device=self._device_name(),
             steps=tuple(self.rank_steps(windows)),
             plan=self.plan(windows),
             sends=self.sends(),
-            coverage=DigestCoverage(num_events=len(trace), incomplete=trace.incomplete),
+            num_events=len(trace),
+            incomplete=trace.incomplete,
             problems=tuple(self.problems),
         )
-
-    def _device_name(self) -> str | None:
-        places = (self.trace.threads[i][0] for i in np.unique(self.trace.thread[self.device]).tolist())
-        used = {place[1] for place in places if isinstance(place, tuple)}
-        for device in _dicts(self.trace.header.get("deviceProperties")):
-            if device.get("id") in used:
-                return _text(device.get("name"))
-        return None
 
 
 def signature(items: Iterable[Any]) -> str:
@@ -348,10 +341,6 @@ def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:
         return times[0][:0], times[1][:0]
     start, end = np.append(times[0], windows.max()), np.insert(times[1], 0, windows.min())
     return end[start > end], start[start > end]
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [item for item in values if isinstance(item, dict)] if isinstance(values, list) else []
 
 
 def _natural(value: Any) -> int | None:

@@ -121,7 +121,7 @@ def _by_rank(digests: Sequence[Digest], problems: list[Problem]) -> dict[int, Di
     """Readable digests by rank; a second trace of a rank is left out, and said."""
     found: dict[int, Digest] = {}
     for item in digests:
-        if item.coverage is None or item.coverage.incomplete:  # a problem says why
+        if item.num_events is None or item.incomplete:  # a problem says why
             continue
         if item.rank is None:
             problems.append(Problem(where=item.file, message="left out: its rank is not known"))

@@ -85,13 +85,6 @@ class Plan(Item, frozen=True, kw_only=True):
     steps: tuple[int, ...] = ()  # the steps that were looked at
 
 
-class DigestCoverage(Item, frozen=True, kw_only=True):
-    """The part of the trace that the digest uses."""
-
-    num_events: int
-    incomplete: bool = False  # the trace is damaged: some events are not there, so the rank is not compared
-
-
 class Digest(Item, frozen=True, kw_only=True):
     """One rank's trace, in a few kB."""
 
@@ -99,11 +92,11 @@ class Digest(Item, frozen=True, kw_only=True):
     rank: int | None
     world: int | None = None
     host: str | None = None
-    device: str | None = None
     steps: tuple[RankStep, ...] = ()
     plan: Plan = Plan(signature=None)
     sends: bool = False  # to single ranks, as the stages of a pipeline do
-    coverage: DigestCoverage | None = None  # None: the trace could not be read
+    num_events: int | None = None  # None: the trace could not be read
+    incomplete: bool = False  # the trace is damaged: some events are not there, so the rank is not compared
     problems: tuple[Problem, ...] = ()
 
 

@@ -41,11 +41,6 @@ def is_remote(address: str) -> bool:
     return bool(_REMOTE.match(address))
 
 
-def find(places: Sequence[str], *, pattern: str | None = None) -> list[Source]:
-    """The traces of one run: `listed`, of several times that it was profiled `latest`."""
-    return latest(listed(places, pattern=pattern))[0]
-
-
 def latest(found: Sequence[Source]) -> tuple[list[Source], list[str]]:
     """The traces of the last complete profile; and, where there are several, their folders, that one first.
 

@@ -24,14 +24,14 @@ def test_an_address_is_read_through_fsspec() -> None:
     store = fsspec.filesystem("memory")
     for path in (JOBS / "ddp_even").glob("*.json.gz"):
         store.pipe(f"/fleet-job/{path.name}", path.read_bytes())
-    found = sources.find(["memory://fleet-job"], pattern=r"rank[01]")
+    found = sources.listed(["memory://fleet-job"], pattern=r"rank[01]")
     assert [source.name for source in found] == ["rank0.json.gz", "rank1.json.gz"]
     # Another process would not see this memory: the task itself, here.
     made = msgspec.json.decode(run.work(found[1]), type=Digest)
-    assert made.rank == 1 and made.coverage is not None
+    assert made.rank == 1 and made.num_events is not None
     store.rm("/fleet-job", recursive=True)
     with pytest.raises(FxscopeError, match="cannot"):
-        sources.find(["nosuch://bucket/folder"])
+        sources.listed(["nosuch://bucket/folder"])
 
 
 def copied(folder: Path) -> Path:
@@ -49,7 +49,7 @@ def test_addresses_of_files_and_archives(address: str, tmp_path: Path) -> None:
         for path in sorted(tmp_path.glob("*.json*")):
             archive.write(path, f"step_5/{path.name}")
             tape.add(path, path.name)
-    found = sources.find([address.format(folder=tmp_path)])
+    found = sources.listed([address.format(folder=tmp_path)])
     assert [Path(source.name).name for source in found] == [f"rank{rank}.json.gz" for rank in range(4)]
     first = findings.examine(run.digests(found, jobs=2)).findings[0]
     assert (first.ranks, first.cause) == ((2,), "device_work")
@@ -65,14 +65,14 @@ def test_a_server_is_read_and_a_file_that_is_gone_costs_its_own_rank(
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/"
-        found = sources.find([address])
+        found = sources.listed([address])
         assert [source.name for source in found] == [f"rank{rank}.json.gz" for rank in range(4)]
         made = run.digests(found, jobs=2)
         assert findings.examine(made).findings[0].ranks == (2,)
         (tmp_path / "rank1.json.gz").unlink()
         again = run.digests(found, jobs=2)
-        assert [item.coverage is not None for item in again] == [True, False, True, True]
+        assert [item.num_events is not None for item in again] == [True, False, True, True]
         assert "cannot fetch" in again[1].problems[0].message
         with pytest.raises(FxscopeError, match="does not exist, or cannot be reached"):
-            sources.find([f"{address}nowhere/"])
+            sources.listed([f"{address}nowhere/"])
         server.shutdown()

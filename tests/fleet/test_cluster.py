@@ -33,7 +33,7 @@ def without_what_ray_leaves(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_node_killed_in_the_middle_loses_nothing() -> None:
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fxscope[ray]'")
     cluster_utils = pytest.importorskip("ray.cluster_utils")
-    found = sources.find([str(JOB)])
+    found = sources.listed([str(JOB)])
     nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     doomed = nodes.add_node(num_cpus=2)
     root = str(Path(__file__).parents[2])

@@ -102,7 +102,7 @@ def test_jobs_keep_the_shipped_schema() -> None:
     spec.loader.exec_module(maker)
     text = (resources.files("fxscope") / "data" / "fleet.schema.json").read_text()
     assert text == maker.fleet_schema(), "run tools/make_schema.py"
-    made = findings.examine(run.digests(sources.find([SLOW])))
+    made = findings.examine(run.digests(sources.listed([SLOW])))
     jsonschema.validate(json.loads(msgspec.json.encode(made)), json.loads(text))
 
 
@@ -138,15 +138,15 @@ def test_a_process_that_is_killed_costs_its_own_rank(tmp_path: Path, monkeypatch
     monkeypatch.setattr(
         run.subprocess, "Popen", lambda command, **rest: popen([swap.get(w, w) for w in command], **rest)
     )
-    made = run.digests(sources.find([str(tmp_path)]), jobs=2)
-    assert [item.coverage is not None for item in made] == [True, False, True, True]
+    made = run.digests(sources.listed([str(tmp_path)]), jobs=2)
+    assert [item.num_events is not None for item in made] == [True, False, True, True]
     assert made[1].rank == 1 and "killed, twice" in made[1].problems[0].message
 
 
 def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("memory is limited on Linux only")
-    source = sources.find([str(JOBS / "ddp_even")])[0]
+    source = sources.listed([str(JOBS / "ddp_even")])[0]
     code = (
         "import sys, msgspec\n"
         "from fxscope.fleet import run, sources\n"
@@ -156,7 +156,7 @@ def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, msgspec.json.encode(source)], capture_output=True, text=True)
     made = msgspec.json.decode(done.stdout, type=Digest)
-    assert made.coverage is None and "--memory" in made.problems[0].message
+    assert made.num_events is None and "--memory" in made.problems[0].message
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(
             shutil.copy(folder / f"rank{rank}.json.gz", target / f"rank{rank}_trace.json.gz")
     job = str(tmp_path / "profile_traces")
     for pattern, iteration in ((None, 20), ("iteration_20/", 20), ("iteration_10/", 10)):
-        found = sources.find([job], pattern=pattern)
+        found, _ = sources.latest(sources.listed([job], pattern=pattern))
         assert [source.name for source in found] == [
             f"iteration_{iteration}/rank{rank}_trace.json.gz" for rank in range(4)
         ]

@@ -158,7 +158,7 @@ def test_two_late_ranks_are_both_named(tmp_path: Path) -> None:
 
 def test_missing_and_damaged_ranks_are_problems_and_the_rest_is_compared(tmp_path: Path) -> None:
     make(JOBS / "ddp_even", tmp_path, ranks=8, steps=4, faults=[Fault("input", 2, 4000.0)], absent=(4,), damaged=(6,))
-    fleet = findings.examine(run.digests(sources.find([str(tmp_path)]), jobs=2))
+    fleet = findings.examine(run.digests(sources.listed([str(tmp_path)]), jobs=2))
     assert fleet.findings[0].ranks == (2,) and fleet.findings[0].cause == "input"
     said = " ".join(problem.message for problem in fleet.problems)
     assert "ends early" in said and "2 of 8 ranks cannot be compared: 4 and 6" in said
@@ -208,12 +208,12 @@ def test_which_annotations_are_data_loading(name: str, expected: bool) -> None:
 
 def test_a_folder_that_is_none_and_one_without_traces(tmp_path: Path) -> None:
     with pytest.raises(FxscopeError, match="does not exist"):
-        sources.find([str(tmp_path / "nowhere")])
+        sources.listed([str(tmp_path / "nowhere")])
     (tmp_path / "truth.json").write_text('{"ranks": 4}')
     with pytest.raises(FxscopeError, match="holds no trace"):
-        sources.find([str(tmp_path)])
+        sources.listed([str(tmp_path)])
     with pytest.raises(FxscopeError, match="not a regular expression"):
-        sources.find([str(tmp_path)], pattern="(")
+        sources.listed([str(tmp_path)], pattern="(")
 
 
 def test_a_trace_that_is_none_costs_its_own_rank(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_trace_that_is_none_costs_its_own_rank(tmp_path: Path) -> None:
     (tmp_path / "rank2.json.gz").write_bytes(b"\x1f\x8bnot gzip at all")
     with pytest.raises(TraceError):
         digest(tmp_path / "rank2.json.gz")
-    fleet = findings.examine(run.digests(sources.find([str(tmp_path)]), jobs=2))
+    fleet = findings.examine(run.digests(sources.listed([str(tmp_path)]), jobs=2))
     assert [line.rank for line in fleet.ranks] == [0, 1, 3]
     assert any(problem.where == "rank2.json.gz" for problem in fleet.problems)
 
