@@ -54,6 +54,7 @@ _MORE_COMPOSITES = _SETS["composite"]
 # Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
 _MORE_KEEP_SHAPE = _SETS["keeps_shape"]
 _GRAPH_NUMBER = re.compile(r"^graph_\d+_(?=cpp_|kernel)|(?<=^Torch-Compiled Region): \S+")
+_CPP_NODE = re.compile(r"torch::autograd::CppNode<([^<]+).*>")  # the backward of a C++ autograd function
 _MULTIPLIES = re.compile(
     r"conv|attention|mm$|mv$|matmul|linear|linalg|dot$|outer$|bilinear|cdist|rnn|lstm|gru|transformer|cholesky|solve|fft"
 )
@@ -74,6 +75,8 @@ def parse(text: str) -> OpName:
 
     What is no op's name (a C++ symbol, an annotation, a module path of four parts) comes back whole.
     """
+    if node := _CPP_NODE.fullmatch(text):
+        return OpName(None, node[1].strip("> ").rsplit("::", 1)[-1])
     plain = _PREFIX.sub("", text, count=1) if _PREFIX.match(text) else text
     if plain.startswith("torch.") and re.fullmatch(r"[\w.]+", plain):
         return OpName(None, plain.rsplit(".", 1)[-1])

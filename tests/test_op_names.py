@@ -32,6 +32,8 @@ from tests import build
         ("torch.ops.mylib.foo", "mylib::foo"),
         ("torch.ops.torchvision.nms.default", "torchvision::nms"),
         ("otherlib.foo.default", "otherlib::foo"),
+        ("torch::autograd::CppNode<at::(anonymous namespace)::ScaleGradient>", "ScaleGradient"),
+        ("torch::autograd::CppNode<fbgemm_gpu::Permute<&fbgemm_gpu::permute> >", "Permute"),
         ("relu", "relu"),
         ("<built-in function add>", "<built-in function add>"),
         ("autograd::engine::evaluate_function: MmBackward0", "autograd::engine::evaluate_function: MmBackward0"),

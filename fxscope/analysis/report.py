@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fxscope import gpus
 from fxscope.analysis import select, traced_regions
@@ -493,11 +493,16 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
     return tuple(sorted(found, key=lambda item: -item.bytes))
 
 
+def _has_node(recording: Recording, field: str, test: Callable[[Any], Any]) -> bool:
+    """Return whether a field of an op in a graph passes a test; inputs and outputs of graphs do not count."""
+    edges = {"placeholder", "output", "get_attr"}
+    rows = (row for graph in recording.graphs for row in rows_of(graph.nodes, "op", field))
+    return any(op not in edges and test(value) for op, value in rows)
+
+
 def unknown(recording: Recording) -> list[str]:
     """Return what could not be known, in a few words each."""
     out: list[str] = []
-    edges = {"placeholder", "output", "get_attr"}
-    nodes = [item for graph in recording.graphs for item in rows_of(graph.nodes, "op", "source", "outputs")]
     covered = recording.coverage
     if covered and covered.unattributed:
         out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
@@ -505,11 +510,9 @@ def unknown(recording: Recording) -> list[str]:
         out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:
         out.append("fusion decisions (--compile-log)")
-    elif (
-        recording.launches and not any(outputs and op not in edges for op, _, outputs in nodes) and not recording.calls
-    ):
+    elif recording.launches and not recording.calls and not _has_node(recording, "outputs", bool):
         out.append("missed fusions (record with fxscope run)")
-    if {op for op, _, _ in nodes} - edges and not any(item and item.file and op not in edges for op, item, _ in nodes):
+    if _has_node(recording, "op", bool) and not _has_node(recording, "source", lambda source: source and source.file):
         out.append("source lines")
     if recording.launches and not any(group.modules for group in groups(recording)):
         out.append("modules")
