@@ -21,20 +21,21 @@ function sizeOf(graph, box) {
   return [Math.max(least, width), head + (sub ? 15 : 0) + (meta ? 15 : 0)];
 }
 
-/** Boxes, open frames and edges of a graph in a state ({modules, views, closed}). */
-function visible(graph, state) {
-  const groups = graph.groups;
+/** Whether a group is drawn in a state ({modules, views, closed}). */
+const isFramed = (graph, state, g) => !isModule(graph.groups.kind[g]) || state.modules;
+
+/** The box that shows each node (null: hidden), and the innermost open frame around it (-1: none). */
+function boxOfNodes(graph, state) {
   const count = graph.inputs.length;
   const own = ownGroups(graph);
-  const framed = (g) => !isModule(groups.kind[g]) || state.modules;
   const shownAs = new Array(count).fill(null);
   const inner = new Array(count).fill(-1);
   for (let i = 0; i < count; i += 1) {
     let box = i;
     let innermost = -1;
     const opens = own.has(i) ? own.get(i) : -1;
-    for (let g = opens >= 0 ? opens : graph.home[i]; g >= 0; g = index(groups, 'parent', g)) {
-      if (!framed(g)) continue;
+    for (let g = opens >= 0 ? opens : graph.home[i]; g >= 0; g = index(graph.groups, 'parent', g)) {
+      if (!isFramed(graph, state, g)) continue;
       if (state.closed.has(g)) {
         box = -1 - g;
         innermost = -1;
@@ -47,8 +48,18 @@ function visible(graph, state) {
     shownAs[i] = box;
     inner[i] = innermost;
   }
+  return { shownAs, inner };
+}
+
+/** How many boxes a state shows; cheaper than `visible`. */
+const numBoxes = (graph, state) => new Set(boxOfNodes(graph, state).shownAs.filter((box) => box !== null)).size;
+
+/** Boxes, open frames and edges of a graph in a state. */
+function visible(graph, state) {
+  const groups = graph.groups;
+  const { shownAs, inner } = boxOfNodes(graph, state);
   const boxes = new Map();
-  for (let i = 0; i < count; i += 1) {
+  for (let i = 0; i < shownAs.length; i += 1) {
     const box = shownAs[i];
     if (box === null) continue;
     const first = graph.nodes.kind[i] === 'input' ? Infinity : i; // weights are listed before all that runs
@@ -60,7 +71,8 @@ function visible(graph, state) {
   }
   const frames = new Map();
   for (const box of boxes.values())
-    for (let g = box.group; g >= 0; g = index(groups, 'parent', g)) if (framed(g)) frames.set(g, { id: g, parent: -1 });
+    for (let g = box.group; g >= 0; g = index(groups, 'parent', g))
+      if (isFramed(graph, state, g)) frames.set(g, { id: g, parent: -1 });
   for (const frame of frames.values()) {
     let p = index(groups, 'parent', frame.id);
     while (p >= 0 && !frames.has(p)) p = index(groups, 'parent', p);
@@ -149,7 +161,7 @@ function closedAtFirst(graph) {
 function openingState(graph) {
   const all = { modules: false, views: graph.stage !== 'eager', closed: closedAtFirst(graph) };
   const groups = graph.groups;
-  if (visible(graph, all).boxes.size <= MAX_OPEN || !groups.n) return all;
+  if (numBoxes(graph, all) <= MAX_OPEN || !groups.n) return all;
   const modules = groups.kind.includes('module');
   const depths = [];
   for (let g = 0; g < groups.n; g += 1) {
@@ -163,7 +175,7 @@ function openingState(graph) {
     const closed = new Set(all.closed); // a kernel opens into its ops on a click; a module shows what it holds
     depths.forEach((d, g) => (d >= depth || groups.kind[g] === 'call') && closed.add(g));
     const state = { modules, views: false, closed };
-    const boxes = visible(graph, state).boxes.size;
+    const boxes = numBoxes(graph, state);
     if (best && boxes > (shown < MIN_FOLDED ? MAX_OPEN : MAX_FOLDED)) break; // a few boxes say nothing yet
     best = state;
     shown = boxes;
