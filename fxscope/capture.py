@@ -340,8 +340,8 @@ class Recorder:
         assert self._session is not None
         hooks = self._session.hooks
         hooks.guard("the end of the observation", self._session.pause)
-        tree = self._session.own_tree
-        root, num_calls = (tree.only_root, len(tree.calls)) if tree is not None else (None, 0)
+        own = self._session.own
+        root, num_calls = (own.tree.only_root, len(own.tree.calls)) if own is not None else (None, 0)
         hooks.guard("times of calls", self._watch.end_observation, hooks, root, num_calls)
 
     def _close(self) -> None:
@@ -363,7 +363,7 @@ class Recorder:
             return
         atexit.unregister(self._left_open)
         self._left_at = time.perf_counter_ns()
-        traces: Sequence[tuple[Path, bool]] = ()
+        traces: Sequence[profiler.Traced] = ()
         try:
             try:
                 if self._session is not None:
@@ -400,7 +400,7 @@ class Recorder:
         except RuntimeWarning:  # where warnings are errors: ours is none
             print(message, file=sys.stderr)
 
-    def _build(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
+    def _build(self, traces: Sequence[profiler.Traced]) -> Recording:
         assert self._capture is not None and self._session is not None
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording = self._of_traces(traces)
@@ -453,37 +453,31 @@ class Recorder:
             found.append(Unobserved(what="children", count=self._num_processes, detail=detail))
         return found
 
-    def _of_traces(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
+    def _of_traces(self, traces: Sequence[profiler.Traced]) -> Recording:
         """Return what the first trace that holds events says, and the eager graph with it."""
-        assert self._session is not None
-        for path, theirs in traces:
+        for traced in traces:
             plan: dict[str, Any] = {}
-            if not theirs:
+            if not traced.is_theirs:
                 keep = self._steps or DEFAULT_STEPS
-                is_cut = self._watch.ended_at is not None or self._session.trees[path].num_cut > 0
+                is_cut = self._watch.ended_at is not None or traced.tree.num_cut > 0
                 plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start, "is_cut": is_cut}
-            observed = own_trace.prepare(path, self._session.trees[path], self._names, **plan)
+            observed = own_trace.prepare(traced.path, traced.tree, self._names, **plan)
             try:
-                recording = _read(path)
+                recording = _read(traced.path)
             except TraceError:  # without events: cancelled before it was active, or nothing of torch was called
                 continue
             # A session that ended before it was active, or as it became so, has at most an annotation.
             if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
                 continue
-            facts = observed.facts
-            if theirs:
-                graph = eager_graph.eager_graph(recording.ops, facts, eager_graph.first_step(recording.ops))
+            if traced.is_theirs:
+                graph = eager_graph.eager_graph(recording.ops, observed.facts, eager_graph.first_step(recording.ops))
                 ties = eager_graph.tie(recording.ops, graph)
             else:
-                graph, ties = eager_graph.program_graph(recording.ops, facts)
-                recording = replace(recording, unobserved=unobserved_steps(observed))
+                graph, ties = eager_graph.program_graph(recording.ops, observed.facts)
                 self._num_calls = observed.steps.num_calls
-            if num_cut := self._session.trees[path].num_cut:
-                cut = Unobserved(
-                    what="ops", count=num_cut, detail=f"{counted(num_cut, 'op')} after the first {MOST_OPS:,}"
-                )
-                recording = replace(recording, unobserved=(*recording.unobserved, cut))
-            recording = replace(recording, problems=(*recording.problems, *observed.problems))
+            problems = (*recording.problems, *observed.problems)
+            left_out = left_out_of(observed, traced.tree.num_cut)
+            recording = replace(recording, unobserved=left_out, problems=problems)
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()
 
@@ -505,8 +499,8 @@ class Recorder:
         return wrapper
 
 
-def unobserved_steps(observed: own_trace.Observed) -> tuple[Unobserved, ...]:
-    """Return what of the observed part is not among the kept steps, and what was seen in part only."""
+def left_out_of(observed: own_trace.Observed, num_cut: int) -> tuple[Unobserved, ...]:
+    """Return what of the observed part is not in the recording; `num_cut`: ops beyond the most that are read."""
     found: list[Unobserved] = []
     plan = observed.steps
     if plan.start_up is not None:
@@ -521,6 +515,9 @@ def unobserved_steps(observed: own_trace.Observed) -> tuple[Unobserved, ...]:
         count = len(plan.others)
         detail = f"{counted(count, 'observed step')} like others or for warm-up"
         found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
+    if num_cut:
+        detail = f"{counted(num_cut, 'op')} after the first {MOST_OPS:,}"
+        found.append(Unobserved(what="ops", count=num_cut, detail=detail))
     return tuple(found)
 
 

@@ -17,7 +17,7 @@ import sys
 import threading
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -252,6 +252,14 @@ def has_trace(profile: Any) -> bool:
     return results is not None and results.trace_start_ns() > 0
 
 
+class Traced(NamedTuple):
+    """A session that ended: its trace, and the profiler's own tree of events."""
+
+    path: Path
+    tree: EventTree
+    is_theirs: bool = False
+
+
 class Session:
     """Profile everything from `start` to `stop`, except where the program profiles itself."""
 
@@ -260,11 +268,10 @@ class Session:
         self._observing = Hooks()  # off as soon as our own session ends
         self._observing.problems = self.hooks.problems
         self._own: Any = None
-        self._stopped: Path | None = None  # our own trace, once stopped
+        self.own: Traced | None = None  # our own session, once it has ended
         self._theirs: Any = None  # the user's last session
         self._copy: Path | None = None  # our copy of its trace
         self._num_theirs = 0
-        self.trees: dict[Path, EventTree] = {}  # of each trace
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
         self._thread = 0
         self._open = 0  # sessions of the user's that began and did not end
@@ -306,8 +313,8 @@ class Session:
         with self.unstacked():
             return original(graph, *args, **kwargs)
 
-    def stop(self) -> list[tuple[Path, bool]]:
-        """Stop profiling; return the traces and whether each is the user's: their last one, then ours."""
+    def stop(self) -> list[Traced]:
+        """Stop profiling; return the sessions that have a trace: the program's last one, then ours."""
         self.pause()
         if self._open > 0:
             self.hooks.problem(
@@ -324,16 +331,10 @@ class Session:
                 f"the program made {self._num_theirs} traces; the last one is shown",
                 "pass fxscope.on_trace_ready to the profiler to get each",
             )
-        traces = [(self._stopped, False)] if self._stopped else []
+        theirs: list[Traced] = []
         if self._copy is not None and self._theirs is not None:
-            self.trees[self._copy] = EventTree(self._theirs.kineto_results)
-            traces.insert(0, (self._copy, True))
-        return traces
-
-    @property
-    def own_tree(self) -> EventTree | None:
-        """Return what our own session has seen, once it has ended."""
-        return self.trees.get(self._stopped) if self._stopped is not None else None
+            theirs = [Traced(self._copy, EventTree(self._theirs.kineto_results), is_theirs=True)]
+        return [*theirs, self.own] if self.own is not None else theirs
 
     def is_on(self) -> bool:
         """Return whether this session is profiling, and none of the program's."""
@@ -403,8 +404,7 @@ class Session:
         path = self._folder / "own.json"
         self._as_ours(functools.partial(profile.export_chrome_trace, str(path)))
         check_written(path)
-        self.trees[path] = EventTree(profile.profiler.kineto_results)  # now: code that the program frees has no names
-        self._stopped = path
+        self.own = Traced(path, EventTree(profile.profiler.kineto_results))  # now: freed code has no names
 
     # ------------------------------------------------------------------ the user's session
 

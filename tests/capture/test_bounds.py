@@ -165,7 +165,7 @@ def test_neither_imports_of_libraries_nor_the_compiler_are_in_the_observation(tm
         "import torch, fxscope\nwith fxscope.record() as recorder:\n    import mailbox\n    m = torch.nn.Linear(3, 3)\n"
     )
     program += "    torch.compile(m)(torch.ones(2, 3)).sum().backward()\n"
-    program += "(tree,) = recorder._session.trees.values()\n"
+    program += "tree = recorder._session.own.tree\n"
     program += "print(len([1 for e in tree.results.events() if e.is_python_function()]), len(tree.raws))"
     (tmp_path / "main.py").write_text(program)
     done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -206,6 +206,5 @@ def test_ops_of_the_compiler_do_not_count(monkeypatch) -> None:
     with Recorder(max_seconds=60) as recorder, torch.no_grad():
         for _ in range(5):
             compiled(torch.ones(2, 8))
-    tree = recorder._session.trees if recorder._session else {}
-    assert [item.num_cut for item in tree.values()] == [0]
+    assert recorder._session.own.tree.num_cut == 0
     assert len(recorder.recording.steps) >= 3
