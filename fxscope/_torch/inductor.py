@@ -184,6 +184,11 @@ class InductorCapture:
         with original(*args, **kwargs), self._compiling():
             yield
 
+    @hook_around("torch._dynamo.convert_frame:_compile", "leaving out the compiler's own calls")
+    def _around_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        with self._compiling():
+            return original(*args, **kwargs)
+
     @hook_around("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "pre-grad graphs")
     def _user_compiler(
         self, original: Callable[..., Any], output_graph: Any, module: Any, *args: Any, **kwargs: Any
