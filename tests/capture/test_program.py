@@ -206,7 +206,7 @@ def test_the_compilers_own_ops_stay_out_of_fxscopes_profile_only(whose) -> None:
             session.start()
             capture.is_our_session = session.is_on
             program()
-            ((path, _),) = session.stop()
+            ((path, *_),) = session.stop()
         events = json.loads(path.read_text())["traceEvents"]
         names = [event["name"] for event in events if event.get("cat") == "cpu_op"]
         session.cleanup()
