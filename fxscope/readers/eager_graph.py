@@ -233,16 +233,16 @@ def tie(
         only: positions of the ops that can be in it, all by default.
         known: position → node, of those that it was made of.
     """
-    wanted = [(name, target) for name, target, op in rows_of(graph.nodes, "name", "target", "op") if op == "dispatch"]
-    names = [target for _, target in wanted]
-    category, step, start, name = (column(ops, field) for field in ("category", "step", "start_ns", "name"))
-    steps = grouped(
-        (position for position in (range(len(ops)) if only is None else only) if category[position] == "cpu_op"),
-        lambda position: step[position],
-    )
     graphs, nodes = column(ops, "graph"), column(ops, "node")
     for position, node in known.items():
         graphs[position], nodes[position] = graph.id, node
+    left = range(len(ops)) if only is None else only
+    if not left:
+        return with_columns(ops, graph=graphs, node=nodes)
+    wanted = [(name, target) for name, target, op in rows_of(graph.nodes, "name", "target", "op") if op == "dispatch"]
+    names = [target for _, target in wanted]
+    category, step, start, name = (column(ops, field) for field in ("category", "step", "start_ns", "name"))
+    steps = grouped((position for position in left if category[position] == "cpu_op"), lambda position: step[position])
     for _, positions in sorted(steps.items()):
         positions.sort(key=start.__getitem__)
         for index, place in _align([name[position] for position in positions], names):
