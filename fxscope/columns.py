@@ -126,23 +126,14 @@ class Items(Sequence[T], Generic[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)
 
-    def column(self, field: str) -> list[Any]:
-        """The field's value of every item."""
+    def column(self, field: str, which: slice | None = None) -> list[Any]:
+        """The field's value of every item, or of some."""
+        which = which or slice(0, self._length)
         if field in self._columns:
-            return self._columns[field].take(slice(0, self._length))
-        return [self._default(field)] * self._length
-
-    def fields(self, names: Sequence[str], which: slice) -> dict[str, list[Any]]:
-        """Several fields of some items."""
-        number = which.stop - which.start
-        columns = self._columns
-        return {
-            name: columns[name].take(which) if name in columns else [self._default(name)] * number for name in names
-        }
-
-    def _default(self, field: str) -> Any:
+            return self._columns[field].take(which)
         known = next(item for item in msgspec.structs.fields(self._type) if item.name == field)
-        return known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
+        default: Any = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
+        return [default] * (which.stop - which.start)
 
     def replaced(self, columns: dict[str, Column]) -> Items[T]:
         """The same items with some fields from other columns."""
@@ -240,8 +231,8 @@ def blocks_of(items: Sequence[Any], fields: Sequence[str]) -> Iterator[dict[str,
     """Yield several fields of every item, a block at a time, so that what they share is worked out once."""
     for start in range(0, len(items), BLOCK):
         block = slice(start, min(start + BLOCK, len(items)))
-        if isinstance(items, Items):
-            yield items.fields(fields, block)
+        if isinstance(items, Items):  # a slice would make the items
+            yield {field: items.column(field, block) for field in fields}
         else:
             yield {field: column(items[block], field) for field in fields}
 

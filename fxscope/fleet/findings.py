@@ -259,8 +259,8 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> 
     for group in groups:
         if group.cause is None:
             continue
-        majority = plans.majority_of(groups, group)
-        total = sum(len(other.ranks) for other in groups if other.program == group.program)
+        majority, *others = (other for other in groups if other.program == group.program)
+        total = sum(len(other.ranks) for other in (majority, *others))
         counts = Counter(CHANGES.get(change.change, change.change.replace("_", " ")) for change in group.changes)
         said = ", ".join(f"{number} {change}" for change, number in counts.items())
         costs = [late[rank].cost_us or 0.0 for rank in group.ranks if rank in late]

@@ -91,11 +91,6 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
     return tuple(found)
 
 
-def majority_of(groups: Sequence[PlanGroup], group: PlanGroup) -> PlanGroup:
-    """The plan that a group is compared with: the first of its program."""
-    return next(other for other in groups if other.program == group.program)
-
-
 def _same(here: Plan, there: Plan) -> bool:
     """Return whether nothing in which two plans differ is more than a count that varies from step to step."""
     mine, theirs = ({kernel.name for kernel in plan.kernels if kernel.least} for plan in (here, there))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 DEFAULT_MEMORY = 2 << 30
 PROCESS_BYTES = 110 << 20  # an interpreter with numpy and what it keeps between traces
 PER_UNPACKED_BYTE = 0.6  # peak of reading, measured on traces of 100 k and 1 M events
+UNPACKED = 14  # a packed trace unpacks to about this many times its size
 RETRIES = 5  # of a Ray task whose node or process died
 
 
@@ -104,7 +105,8 @@ def limit_memory(num_bytes: int) -> None:
 
 
 def need(source: Source) -> int:
-    return PROCESS_BYTES + int(PER_UNPACKED_BYTE * source.unpacked_bytes)
+    times = UNPACKED if source.address.endswith((".gz", ".zst")) else 1
+    return PROCESS_BYTES + int(PER_UNPACKED_BYTE * times * source.size)
 
 
 # ---------------------------------------------------------------------- processes of this machine

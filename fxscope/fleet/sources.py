@@ -22,18 +22,12 @@ _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _ITERATION = re.compile(r"^(?:iteration|iter|step)[-_]?(\d+)$", re.IGNORECASE)  # torchtitan's folders
 _HEAD_BYTES = 1 << 16
-UNPACKED = 14  # a packed trace unpacks to about this many times its size
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # as shown
     address: str  # a path or a URL
     size: int  # bytes as stored
-
-    @property
-    def unpacked_bytes(self) -> int:
-        """Estimate the size of the trace after unpacking."""
-        return self.size * UNPACKED if self.address.endswith((".gz", ".zst")) else self.size
 
 
 def is_remote(address: str) -> bool:
