@@ -250,6 +250,8 @@ class _Log:
         self._num_aot = 0
         self._run = 1  # between two resets of Dynamo
         self._started: set[str] = set()  # compile ids of this run
+        self._restarts: dict[str, tuple[str, Source]] = {}  # compile id → why Dynamo began it again, and of what
+        self._resumed: set[str] = set()  # functions that run on after a graph break
 
     def read(self) -> None:
         for entry, payload in _entries(self._path, self._collected):
@@ -268,6 +270,10 @@ class _Log:
             self._entry(
                 name, about, payload, f"aot/{self._num_aot}" if compile_id is None else self._in_run(compile_id)
             )
+        # Old logs have no entry for breaks. A restart alone is none: a function that resumes proves it.
+        if not any(item.break_reason for item in self._collected.compiles.values()):
+            for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
+                self._collected.note(compile_id, break_reason=reason, break_source=source)
 
     def _in_run(self, compile_id: str) -> str:
         return compile_id if self._run == 1 else f"r{self._run}/{compile_id}"
@@ -284,6 +290,8 @@ class _Log:
             self._phase(_json(payload), compile_id)
         elif name == "compilation_metrics":
             self._metrics(about, compile_id)
+        elif name in ("guard_added", "propagate_real_tensors_provenance"):
+            self._export_guard(name, about, compile_id)
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
 
@@ -314,7 +322,8 @@ class _Log:
         if kind == "mappings":
             mapping = _json(payload)
             if found is not None and isinstance(mapping, dict):
-                found.mappings |= mapping
+                before_2_9 = name == "inductor_triton_kernel_to_post_grad_nodes"
+                found.mappings |= {"cppCodeToPost": mapping} if before_2_9 else mapping
             return
         if found is None or found.code is not None:
             found = InductorGraph(compile_id=compile_id, direction=self._direction.get(compile_id, "inference"))
@@ -346,6 +355,12 @@ class _Log:
         if metrics.get("fail_type"):
             failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
             self._collected.problem(failure.partition("\n")[0], where=f"compile {compile_id}")
+        function = str(metrics.get("co_name"))
+        if restarts := metrics.get("restart_reasons"):
+            place = Source(file=metrics.get("co_filename"), line=metrics.get("co_firstlineno"), function=function)
+            self._restarts[compile_id] = str(restarts[-1]).strip("'"), place
+        if function.startswith("torch_dynamo_resume_in_"):
+            self._resumed.add(function)
         dynamic = metrics.get("shape_env_guard_count")
         self._collected.note(
             compile_id,
@@ -355,6 +370,20 @@ class _Log:
             cudagraph_skip=metrics.get("cudagraph_skip_reason"),
             failure=failure,
         )
+
+    def _export_guard(self, name: str, about: dict[str, Any], compile_id: str) -> None:
+        """A guard that `torch.export` took; one that it could only take by looking at real tensors is a problem."""
+        if not compile_id.startswith("aot/"):
+            return
+        self._collected.note(compile_id)
+        text = str(about.get("expr"))
+        if name == "guard_added":
+            known = self._collected.compiles[compile_id].guards
+            self._collected.note(compile_id, guards=tuple(dict.fromkeys((*known, text))))
+            return
+        place = self._frame(about.get("user_stack")) or Source()
+        message = f"export read real data at {place.file}:{place.line}: {text} is {about.get('result')}"
+        self._collected.problem(message, where=f"compile {compile_id}")
 
 
 _ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
@@ -403,10 +432,14 @@ def _compile_id(entry: dict[str, Any]) -> str | None:
 
 
 def _duration(metrics: dict[str, Any]) -> float | None:
-    """The time of a compile in µs; AOTInductor's has a start and an end only."""
+    """The time of a compile in µs: torch has written it in three ways."""
+    if micros := metrics.get("duration_us"):
+        return float(micros)
+    seconds = metrics.get("entire_frame_compile_time_s")
+    if isinstance(seconds, int | float):
+        return seconds * 1e6
     start, end = metrics.get("start_time_us"), metrics.get("end_time_us")
-    found = metrics.get("duration_us") or (end - start if start and end else None)
-    return float(found) if found else None
+    return float(end - start) if start and end else None
 
 
 def _break(payload: str) -> tuple[str, Source | None]:
@@ -561,18 +594,24 @@ def _recording(collected: Collected) -> Recording:
 
 
 def _cpp_calls(found: InductorGraph, post_grad: Graph) -> list[KernelCall]:
-    """The kernel calls of AOTInductor's C++ wrapper, with the nodes that torch's mapping gives for a handle."""
+    """The kernel calls of AOTInductor's C++ wrapper, with the nodes that torch's mapping gives for a handle.
+
+    A mapping of torch before 2.9 has no handles: it is taken where the kernel is called once.
+    """
     code = found.code or ""
     known = {node.name for node in post_grad.nodes}
     mapping = found.mappings.get("cppCodeToPost") or {}
+    matches = list(_CPP_CALL.finditer(code, code.rindex("::run_impl(")))
+    called = [match["kernel"] for match in matches]
     result: list[KernelCall] = []
     handle: str | None = None
-    for match in _CPP_CALL.finditer(code, code.rindex("::run_impl(")):
+    for match in matches:
         if match["handle"]:
             handle = match["handle"]
             continue
         kernel = match["kernel"]
-        nodes = tuple(name for name in mapping.get(handle or "", ()) if name in known)
+        names = mapping.get(handle or "") or (mapping.get(kernel, ()) if called.count(kernel) == 1 else ())
+        nodes = tuple(name for name in names if name in known)
         kind: CallType = "extern" if kernel.startswith("aoti_torch_") else "cpp"
         if kernel.startswith("triton_"):
             kind = output_code.TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
