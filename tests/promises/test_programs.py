@@ -510,7 +510,7 @@ def test_a_device_that_fails_at_the_end_costs_no_trace(monkeypatch: pytest.Monke
     with monkeypatch.context() as patched:
         patched.setattr(torch.cuda, "is_available", lambda: True)
         patched.setattr(torch.cuda, "synchronize", broken)
-        ((path, theirs),) = session.stop()
+        ((path, _, theirs),) = session.stop()
     try:
         assert not theirs and "aten::add" in path.read_text()
         (problem,) = session.hooks.problems
