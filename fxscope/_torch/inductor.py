@@ -181,12 +181,12 @@ class InductorCapture:
     @contextlib.contextmanager
     def _around_compile(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
         """Return what torch has around each compile, of a backward in autograd's threads, too."""
-        with original(*args, **kwargs), self._compiling():
+        with original(*args, **kwargs), self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             yield
 
     @hook_around("torch._dynamo.convert_frame:_compile", "leaving out the compiler's own calls")
     def _around_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        with self._compiling():
+        with self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             return original(*args, **kwargs)
 
     @hook_around("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "pre-grad graphs")
