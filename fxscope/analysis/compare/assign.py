@@ -50,7 +50,6 @@ class Piece(NamedTuple):
 Key = tuple["AlignedBy", "Callable[[Piece], tuple[Hashable, ...] | None]"]
 KEYS: tuple[Key, ...] = (
     ("source", lambda item: (item.modules, item.lines) if item.lines else None),
-    ("source", lambda item: (item.lines,) if item.lines else None),
     ("module", lambda item: (item.modules,) if item.modules else None),
     ("op", lambda _: ()),
 )
@@ -211,8 +210,8 @@ class _Links:
     def _traits(self, side: int, place: int) -> list[tuple[AlignedBy, list[Hashable]]]:
         """Return what can tie a kernel to another, the most trusted first."""
         unit, direction = self.sides[side][place], self.backward[side][place]
-        called_ = {canonical(op) for op in called(unit)}
-        ops = called_ - {"copy"} or called_  # any kernel may write its result in another layout
+        named = set(map(canonical, unit.ops))
+        ops = named - {"copy"} or named  # any kernel may write its result in another layout
         return [
             ("source", [("source", direction, line, op) for line in unit.sources for op in ops]),
             ("module", [("module", direction, module, op) for module in unit.modules for op in ops]),
@@ -332,12 +331,6 @@ def name_of(unit: Unit) -> str:
 
 def names_of(units: Sequence[Unit]) -> list[str]:
     return list(map(name_of, units))
-
-
-def called(unit: Unit) -> set[str]:
-    """The ops that a kernel runs and those that called them: `clone` in a graph ran as its `copy_`."""
-    callers = [name for name in unit.chain if "::" in name and not name.startswith("autograd::")]
-    return {op_names.op_name(name) for name in (*unit.ops, *callers)}
 
 
 def work(units: Sequence[Unit]) -> set[str]:
