@@ -53,7 +53,6 @@ class Trace:
     names: list[str]
     threads: list[tuple[Any, Any]]
     args: bytearray  # texts of arguments
-    known_args: dict[int, Args]  # those of rows that were decoded already
     categories: set[str]  # of all events, as they are written
     header: dict[str, Any]
     problems: list[Problem]
@@ -78,7 +77,7 @@ class Trace:
     def details(self, rows: Iterable[int]) -> dict[int, Args]:
         """The arguments of some rows: ops, annotations, events of the device, calls that name a kernel."""
         rows = list(rows)
-        found = {row: self.known_args[row] for row in rows if row in self.known_args} if self.known_args else {}
+        found: dict[int, Args] = {}
         texts = memoryview(self.args)
         for row, at, length in zip(rows, self.args_at[rows].tolist(), self.args_length[rows].tolist(), strict=True):
             if at >= 0 and (args := decode_args(bytes(texts[at : at + length]))) is not None:
@@ -131,7 +130,6 @@ def read(
         path=Path(path),
         **table.take_columns(),
         args=table.args,
-        known_args=table.known_args,
         names=list(table.names),
         threads=list(table.threads),
         header=reader.header,
@@ -185,7 +183,6 @@ def add_captures(trace: Trace, other: Trace) -> list[Capture]:
     added |= dict.fromkeys(("correlation", "external_id", "launcher", "op", "issuer", "graph", "graph_node"), none)
     added["args_at"] = np.where(added["args_at"] >= 0, added["args_at"] + len(trace.args), -1)
     trace.args += other.args
-    trace.known_args |= {int(here[row]): args for row, args in other.known_args.items() if here[row] >= 0}
     for column, values in added.items():
         before = getattr(trace, column)
         setattr(trace, column, np.concatenate([before, values.astype(before.dtype)]))

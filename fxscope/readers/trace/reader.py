@@ -82,7 +82,7 @@ class Args(msgspec.Struct):
 
 
 class Event(msgspec.Struct):
-    """One event; times are microseconds as written."""
+    """One event; times are microseconds as written, arguments the text of their JSON."""
 
     ph: Any = None
     cat: Any = None
@@ -92,7 +92,7 @@ class Event(msgspec.Struct):
     ts: Any = None
     dur: Any = None
     id: Any = None
-    args: Args | None = None
+    args: msgspec.Raw = msgspec.Raw()
 
 
 class _RawEvent(Event):
@@ -157,19 +157,12 @@ def decode_args(text: bytes) -> Args | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             value = decode_json(text)
-        except ValueError:
+            return msgspec.convert(value, Args) if isinstance(value, dict) else None
+        except (ValueError, RecursionError):
             return None
-    return _args_of(value)
 
 
 _ARGS = msgspec.json.Decoder(Args)
-
-
-def _args_of(value: Any) -> Args | None:
-    try:
-        return msgspec.convert(value, Args) if isinstance(value, dict) else None
-    except (msgspec.ValidationError, RecursionError):
-        return None
 
 
 def extent(data: bytes, at: int, *, loose: bool = False) -> tuple[int, int]:
@@ -479,10 +472,10 @@ class Reader:
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text.decode()  # msgspec does not look into the strings that it skips
             return self._one.decode(text)
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             value = decode_json(text)
             keys = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id")
-            return Event(*(value.get(key) for key in keys), args=_args_of(value.get("args")))
+            return Event(*(value.get(key) for key in keys), args=msgspec.Raw(json.dumps(value.get("args")).encode()))
         return None
 
     def _resynchronise(self, window: Window, *, in_list: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from fxscope.readers.trace.reader import Written, decode_json
+from fxscope.readers.trace.reader import Written, decode_args, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,6 @@ class Table:
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
         self.categories: set[str] = set()  # as they are written, those that are not read too
-        self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned
         self.without_time: int = 0
         self.launch_names: list[int] = []  # and of the runtime calls whose arguments name a kernel
         # Categories, names and threads as they are written: the same spans come in every buffer
@@ -79,7 +78,6 @@ class Table:
         self._name_spans: dict[bytes, int] = {}
         self._thread_spans: dict[bytes, int] = {}
         self._parts: list[list[NDArray[Any]]] = []
-        self.num_rows: int = 0
 
     def take_columns(self) -> dict[str, Any]:
         """The columns of every row, in the order of the file; the table is empty afterwards."""
@@ -141,16 +139,18 @@ class Table:
             if start is None or duration is None:
                 self.without_time += 1
                 continue
-            detail = event.args
+            text = bytes(event.args)
+            detail = decode_args(text) if text else None
             name = event.name if isinstance(event.name, str) else str(event.name)
-            thread = (_key(event.pid), _key(event.tid)) if category < NUM_HOST else device_of(event)
+            thread = (_key(event.pid), _key(event.tid)) if category < NUM_HOST else device_of(event, detail)
             correlation = external = -1
             if detail is not None:
                 correlation = identifier(detail.correlation)
                 external = identifier(detail.external_id if detail.external_id is not None else detail.old_external_id)
-            code = self._code(name)
+            code, args_at = self._code(name), -1
             if detail is not None and (category in KEPT_ARGS or code in self.launch_names):
-                self.known_args[self.num_rows + len(rows)] = detail
+                args_at = len(self.args)
+                self.args += text
             rows.append(
                 (
                     category,
@@ -160,8 +160,8 @@ class Table:
                     max(0, duration),
                     correlation,
                     external,
-                    -1,
-                    0,
+                    args_at,
+                    len(text),
                 )
             )
         if rows:
@@ -170,7 +170,6 @@ class Table:
     def _append(self, part: NDArray[np.int64]) -> None:
         if len(part):
             self._parts.append([part[:, column].astype(dtype) for column, dtype in enumerate(COLUMNS.values())])
-        self.num_rows += len(part)
 
     def _code(self, name: str) -> int:
         known = self.names.get(name)
@@ -261,9 +260,8 @@ def identifier(value: Any) -> int:
     return found if found is not None and found > 0 else -1
 
 
-def device_of(event: Any) -> tuple[Any, Any]:
+def device_of(event: Any, detail: Args | None) -> tuple[Any, Any]:
     """(device, stream) of a device event: its arguments, else Kineto's pid and tid."""
-    detail = event.args
     device = detail.device if detail is not None and detail.device is not None else event.pid
     stream = detail.stream if detail is not None and detail.stream is not None else event.tid
     return ("device", _key(device)), ("stream", _key(stream))
