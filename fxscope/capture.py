@@ -28,7 +28,6 @@ import torch
 from fxscope import store
 from fxscope._torch import own_trace, profiler, restore, running
 from fxscope._torch.environment import environment, missing
-from fxscope._torch.event_tree import MOST_OPS
 from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
@@ -42,6 +41,8 @@ from fxscope.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+
+    from fxscope._torch.event_tree import Cut
 
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
@@ -459,7 +460,7 @@ class Recorder:
             plan: dict[str, Any] = {}
             if not traced.is_theirs:
                 keep = self._steps or DEFAULT_STEPS
-                is_cut = self._watch.ended_at is not None or traced.tree.num_cut > 0
+                is_cut = self._watch.ended_at is not None or traced.tree.cut is not None
                 plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start, "is_cut": is_cut}
             observed = own_trace.prepare(traced.path, traced.tree, self._names, **plan)
             try:
@@ -476,7 +477,7 @@ class Recorder:
                 graph, ties = eager_graph.program_graph(recording.ops, observed.facts)
                 self._num_calls = observed.steps.num_calls
             problems = (*recording.problems, *observed.problems)
-            left_out = left_out_of(observed, traced.tree.num_cut)
+            left_out = left_out_of(observed, traced.tree.cut)
             recording = replace(recording, unobserved=left_out, problems=problems)
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()
@@ -499,8 +500,8 @@ class Recorder:
         return wrapper
 
 
-def left_out_of(observed: own_trace.Observed, num_cut: int) -> tuple[Unobserved, ...]:
-    """Return what of the observed part is not in the recording; `num_cut`: ops beyond the most that are read."""
+def left_out_of(observed: own_trace.Observed, cut: Cut | None) -> tuple[Unobserved, ...]:
+    """Return what of the observed part is not in the recording; `cut`: what is beyond the most that is read."""
     found: list[Unobserved] = []
     plan = observed.steps
     if plan.start_up is not None:
@@ -515,9 +516,9 @@ def left_out_of(observed: own_trace.Observed, num_cut: int) -> tuple[Unobserved,
         count = len(plan.others)
         detail = f"{counted(count, 'observed step')} like others or for warm-up"
         found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
-    if num_cut:
-        detail = f"{counted(num_cut, 'op')} after the first {MOST_OPS:,}"
-        found.append(Unobserved(what="ops", count=num_cut, detail=detail))
+    if cut is not None:
+        detail = f"{counted(cut.num_ops, 'op')} after the first {cut.bound}"
+        found.append(Unobserved(what="ops", count=cut.num_ops, detail=detail))
     return tuple(found)
 
 

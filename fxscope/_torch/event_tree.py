@@ -14,7 +14,7 @@ import ast
 import functools
 import linecache
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -23,9 +23,11 @@ from torch._C._profiler import _EventType as EventType
 from fxscope._torch import nodes as live
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
+from fxscope.columns import uncollected
 from fxscope.index import COMPILING
 from fxscope.model import Item, Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, is_dispatched, is_gemm
+from fxscope.readers.trace.graphs import LAUNCHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS = 50_000  # of a session are read
 GONE = (ValueError, MemoryError)  # what reading a name raises whose memory was freed: no text, or an endless one
+MOST_LAUNCHES = 100_000
 _CALLS = (EventType.PyCall, EventType.PyCCall)
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
 
@@ -97,6 +100,14 @@ def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: Modu
         return _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
 
 
+class Cut(NamedTuple):
+    """What of a session is not read."""
+
+    ends_ns: int
+    num_ops: int  # that began from there on
+    bound: str  # what was read before: "50,000 ops"
+
+
 class EventTree:
     """The events of a session, parents first, read as soon as the session has ended.
 
@@ -104,6 +115,7 @@ class EventTree:
     then. Such a call is passed over where that shows; what runs in it has the lines and the module around the call.
     """
 
+    @uncollected()
     def __init__(self, results: Any) -> None:
         self.raws: list[_Raw] = []
         self.calls: list[tuple[int, int]] = []  # of modules that no other called: the first op, and the module's number
@@ -111,7 +123,7 @@ class EventTree:
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
         self.results = results
-        self.ends_ns, self.num_cut = _cut(results)
+        self.cut = _cut(results)
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
 
@@ -125,7 +137,7 @@ class EventTree:
         todo = [(root, _Around()) for root in reversed(roots)]
         while todo:
             event, around = todo.pop()
-            if self.ends_ns is not None and event.start_time_ns >= self.ends_ns:
+            if self.cut is not None and event.start_time_ns >= self.cut.ends_ns:
                 continue
             children = event.children
             if not children and event.tag in _CALLS:
@@ -214,32 +226,29 @@ class Stretches:
         return place >= 0 and at < mine[place][1]
 
 
-def _cut(results: Any) -> tuple[int | None, int]:
-    """Return the start of the first op beyond `MOST_OPS` (None if there is none), and the number of such ops.
+def _cut(results: Any) -> Cut | None:
+    """Return what is left out of a session of more ops than `MOST_OPS`, or more launches than `MOST_LAUNCHES`.
 
-    The compiler's ops do not count: to choose kernels it runs more ops than the program.
+    The compiler's do not count: to choose kernels it runs more than the program.
     """
-    events = results.events()
+    events = [(event, event.name()) for event in results.events() if not event.is_python_function()]
     if len(events) <= MOST_OPS:
-        return None, 0
+        return None
     phases = Stretches()
-    compiling = (item for item in events if _name_of(item).endswith(COMPILING))
+    compiling = (event for event, name in events if name.endswith(COMPILING))
     for event in sorted(compiling, key=lambda item: item.start_ns()):
         phases.add(event.start_thread_id(), event.start_ns(), event.start_ns() + event.duration_ns())
-    starts = sorted(
-        event.start_ns()
-        for event in events
-        if is_dispatched(_name_of(event)) and not phases.hold(event.start_thread_id(), event.start_ns())
-    )
-    return (starts[MOST_OPS], len(starts) - MOST_OPS) if len(starts) > MOST_OPS else (None, 0)
-
-
-def _name_of(event: Any) -> str:
-    """Return an event's name; "" where it was that of code that is gone by now."""
-    try:
-        return event.name()
-    except GONE:
-        return ""
+    program = [
+        (event.start_ns(), name) for event, name in events if not phases.hold(event.start_thread_id(), event.start_ns())
+    ]
+    ops = sorted(start for start, name in program if is_dispatched(name))
+    launches = sorted(start for start, name in program if LAUNCHES.match(name))
+    found = ((ops, MOST_OPS, "ops"), (launches, MOST_LAUNCHES, "launches"))
+    cuts = [(starts[most], f"{most:,} {what}") for starts, most, what in found if len(starts) > most]
+    if not cuts:
+        return None
+    ends, bound = min(cuts)
+    return Cut(ends, len(ops) - bisect_left(ops, ends), bound)
 
 
 def _caller(event: Any, around: _Around) -> Source | None:

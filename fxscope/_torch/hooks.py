@@ -18,6 +18,8 @@ import importlib
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
+
 from fxscope.errors import FxscopeError, one_line
 from fxscope.model import Problem
 
@@ -83,6 +85,25 @@ def hooks_of(kind: type) -> Iterator[tuple[str, Hook]]:
     for name in vars(kind):
         for item in getattr(getattr(kind, name), _MARK, ()):
             yield name, item
+
+
+def hide_from_dynamo(function: Any, *, with_calls: bool = True) -> None:
+    """Have Dynamo leave a Python function of fxscope alone where a compiled program calls it.
+
+    Dynamo compiles each frame that a compiled function calls after a graph break, also those of a hook.
+
+    Args:
+        function: of fxscope's.
+        with_calls: whether Dynamo leaves alone what the function calls, too.
+    """
+    dynamo = getattr(torch._C, "_dynamo", None)
+    try:
+        action = dynamo.eval_frame._FrameAction
+        nested = action.SKIP if with_calls else action.DEFAULT
+        strategy = dynamo.eval_frame._FrameExecStrategy(action.SKIP, nested)
+        dynamo.eval_frame.set_code_exec_strategy(function.__code__, strategy)
+    except AttributeError:  # not in this torch
+        return
 
 
 class Hooks:
@@ -172,6 +193,7 @@ class Hooks:
                 self.guard(f"hook {path}", after, result, *args, **kwargs)
             return result
 
+        hide_from_dynamo(wrapper, with_calls=False)
         value = wrapper if kind is None else kind(wrapper)
         self.put(owner, name, value, path, on_restore=lambda: state.update(on=False))
         return True
@@ -236,6 +258,9 @@ class Hooks:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+hide_from_dynamo(Hooks.guard)
 
 
 def has_switch(config: Any, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ class ModuleNames:
             if issubclass(type(owner), torch.nn.Module):
                 for name, part in vars(owner).get("_modules", {}).items():
                     self._note(owner, name, part)
-        handle = resolve(REGISTRATION_HOOK)[2](lambda *told: hooks.guard("names of modules", self._note, *told))
+        handle = resolve(REGISTRATION_HOOK)[2](functools.partial(hooks.guard, "names of modules", self._note))
         hooks.at_end("names of modules", handle.remove)
 
     def add(self, model: torch.nn.Module) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope._torch.event_tree import EventTree, SeenOp, Stretches, concrete_inputs, facts_of
 from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
+from fxscope.columns import uncollected
 from fxscope.index import COMPILING
 from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
@@ -43,14 +44,15 @@ class Observed:
     tuned_us: float = 0.0
 
 
+@uncollected()
 def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> Observed:
     """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps."""
     import msgspec
 
     trace, problems = document(path)
     events: list[dict[str, Any]] = [event for event in trace["traceEvents"] if event.get("cat") not in _NOT_KEPT]
-    if tree.ends_ns is not None:
-        ends = (tree.ends_ns - trace.get("baseTimeNanoseconds", 0)) / 1e3
+    if tree.cut is not None:
+        ends = (tree.cut.ends_ns - trace.get("baseTimeNanoseconds", 0)) / 1e3
         events = [event for event in events if event.get("ph") == "M" or event.get("ts", 0.0) < ends]
     found = _Spans()
     spans = _sorted_spans(events, found)

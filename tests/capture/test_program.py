@@ -111,6 +111,21 @@ def test_code_with_python_scalars_is_traced_while_it_is_recorded() -> None:
     assert torch.equal(traced(torch.zeros(2)), torch.ones(2))
 
 
+def test_dynamo_does_not_compile_hooks() -> None:
+    """A module made behind a graph break calls a hook of fxscope's where Dynamo compiles what is called."""
+    model = torch.nn.Linear(4, 4)
+
+    @torch.compile(backend="aot_eager")
+    def step(x):
+        model(x).sum().backward()  # compiled autograd makes a module of the backward's graph
+
+    with torch._dynamo.config.patch(compiled_autograd=True), fxscope.record() as recorder:
+        step(torch.ones(2, 4))
+    assert model.weight.grad is not None
+    reasons = [item.break_reason for item in recorder.recording.compiles if item.break_reason]
+    assert len(reasons) == 1 and "backward" in reasons[0]
+
+
 def profiled_program(path, *, handler=None, late=False):
     model, x = torch.nn.Linear(8, 8), torch.randn(2, 8)
     schedule = torch.profiler.schedule(wait=0, warmup=1, active=2, repeat=1)

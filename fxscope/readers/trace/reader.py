@@ -567,12 +567,14 @@ class _Mender(Reader):
 def document(path: Path) -> tuple[Any, list[Problem]]:
     """Return a trace as JSON (the undamaged events of a damaged one) and the problems to report. Raises TraceError."""
     limit = max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
+    data = bytearray()
     with open_trace(path) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is not a trace.")
+        while piece := file.read(CHUNK_BYTES):  # to ask for all at once takes the memory of the limit
+            data += piece
+            if len(data) > limit:
+                raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is not a trace.")
     try:
-        return msgspec.json.decode(unmarked(data, path)), []
+        return msgspec.json.decode(unmarked(bytes(data), path)), []
     except NOT_JSON:  # Kineto writes names as they are, quotes and all
         reader = _Mender(path, strict=False)
         events: list[Any] = []
