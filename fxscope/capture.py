@@ -42,7 +42,7 @@ from fxscope.text import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
-    from fxscope._torch.event_tree import Cut
+    from fxscope._torch.event_tree import SessionCut
 
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
@@ -500,7 +500,7 @@ class Recorder:
         return wrapper
 
 
-def left_out_of(observed: own_trace.Observed, cut: Cut | None) -> tuple[Unobserved, ...]:
+def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[Unobserved, ...]:
     """Return what of the observed part is not in the recording; `cut`: what is beyond the most that is read."""
     found: list[Unobserved] = []
     plan = observed.steps

@@ -100,7 +100,7 @@ def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: Modu
         return _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
 
 
-class Cut(NamedTuple):
+class SessionCut(NamedTuple):
     """What of a session is not read."""
 
     ends_ns: int
@@ -226,7 +226,7 @@ class Stretches:
         return place >= 0 and at < mine[place][1]
 
 
-def _cut(results: Any) -> Cut | None:
+def _cut(results: Any) -> SessionCut | None:
     """Return what is left out of a session of more ops than `MOST_OPS`, or more launches than `MOST_LAUNCHES`.
 
     The compiler's do not count: to choose kernels it runs more than the program.
@@ -248,7 +248,7 @@ def _cut(results: Any) -> Cut | None:
     if not cuts:
         return None
     ends, bound = min(cuts)
-    return Cut(ends, len(ops) - bisect_left(ops, ends), bound)
+    return SessionCut(ends, len(ops) - bisect_left(ops, ends), bound)
 
 
 def _caller(event: Any, around: _Around) -> Source | None:
