@@ -274,3 +274,8 @@ def test_a_screen_full_of_breaks_and_recompiles_fits(twelve: Report) -> None:
     assert "  … 2 more: --all" not in text.lines(
         replace(twelve, recompiles=tuple(rows))
     )  # a line for one is that one's
+
+
+def test_the_commands_after_a_run_that_saved_nothing_begin_with_saving_it() -> None:
+    following = text.lines(report(layers(2)), name="")[-2:]
+    assert following[0].startswith("Next: add -o x.fxscope · ") and "RECORDING" not in "".join(following)

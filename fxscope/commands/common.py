@@ -539,7 +539,9 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
             write_stdout(recording, arguments, keep=keep, **options)
         else:
             options.setdefault("everything", getattr(arguments, "all", False))
-            show(recording, **options, **({"name": ""} if keep else {}))
+            if keep:
+                options["name"] = ""
+            show(recording, **options)
 
 
 def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bool, **options: Any) -> None:
