@@ -27,6 +27,7 @@ from fxscope.columns import uncollected
 from fxscope.index import COMPILING
 from fxscope.model import Item, Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, is_dispatched, is_gemm
+from fxscope.readers.eager_graph import COMPILED_REGION
 from fxscope.readers.trace.graphs import LAUNCHES
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class EventTree:
     def __init__(self, results: Any) -> None:
         self.raws: list[_Raw] = []
         self.calls: list[tuple[int, int]] = []  # of modules that no other called: the first op, and the module's number
+        self.functions: list[tuple[int, str]] = []  # calls of compiled functions in no module, by their regions
         self.parameters: dict[int, tuple[int, dict[str, int]]] = {}  # module → outermost one, and name → TensorImpl
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
@@ -184,8 +186,10 @@ class EventTree:
         name = event.name
         if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
-        if "::" not in name or " " in name:
-            return around  # an annotation
+        if "::" not in name or " " in name:  # an annotation
+            if name.startswith(COMPILED_REGION) and around.module is None and around.op is None:
+                self.functions.append((event.correlation_id, name))
+            return around
         if around.root:
             self.calls.append((event.correlation_id, around.root.pop()))
         outer = around.op

@@ -243,12 +243,9 @@ class _Spans:
         self._outer_of[event.get("args", {}).get("External id", -1)] = above
 
     def calls(self, tree: EventTree) -> list[tuple[float, str]]:
-        """Return when each call of an outermost module began its first op, and which module it was.
-
-        A program that calls no module calls compiled functions, if anything.
-        """
-        modules = [(self._outer_of[op]["ts"], f"{module}") for op, module in tree.calls if op in self._outer_of]
-        return sorted(modules) or [
+        """Return when each call of an outermost module or compiled function began its first op, and which one it was."""
+        called = [(op, f"{module}") for op, module in tree.calls] + tree.functions
+        return sorted((self._outer_of[op]["ts"], name) for op, name in called if op in self._outer_of) or [
             (event["ts"], event["name"]) for event in self.outer if event["name"].startswith(COMPILED_REGIONS)
         ]
 

@@ -58,6 +58,7 @@ _PREPARES = (
     ("triton/compiler/compiler.py", ""),
     ("triton/runtime/autotuner.py", "_bench"),
 )
+_MOST_CALLS_OF_A_STEP = 64
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
 _MOST_PREPARING = 16  # steps that prepare and make room for others: twice Dynamo's limit of recompiles
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
@@ -75,6 +76,14 @@ class Durations:
     def __init__(self) -> None:
         self.count = self.total = 0
         self._kept = array.array("q")
+        self._last = 0
+
+    def tick(self) -> None:
+        """Add the time since the tick before: the first one adds nothing."""
+        now = time.perf_counter_ns()
+        if self._last:
+            self.add(now - self._last)
+        self._last = now
 
     def add(self, duration: int) -> None:
         self.count += 1
@@ -117,7 +126,6 @@ class StepWatch:
         self.is_compiling: Callable[[], bool] = lambda: False
         self._thread = threading.get_ident()
         self._optimizer: Any = lambda: None
-        self._last = 0
         self._has_optimizer = False
         self.num_steps = 0
         self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
@@ -125,8 +133,7 @@ class StepWatch:
         self._num_compiled = 0  # of them, when the last step ended
         self.ended_at: int | None = None  # perf_counter_ns, when it did
         self.durations = Durations()  # of steps, after the observation
-        self.between_calls = Durations()  # of the graph that was called most, likewise
-        self._marker: int | None = None
+        self._between_calls: dict[int, Durations] = {}  # of each graph or of the model, likewise
         self._timing = Hooks()  # around calls after the observation
 
     def start(self, hooks: Hooks) -> None:
@@ -211,28 +218,28 @@ class StepWatch:
         if self.ended_at is not None:
             return
         self._is_over.set()
-        self.ended_at, self._last = time.perf_counter_ns(), 0
+        self.ended_at = time.perf_counter_ns()
         self._timing.problems = hooks.problems
         hooks.at_end("times of calls", self._timing.close)
         if self._has_steps():
             return
         if self._calls:
-            self._marker = max(self._calls, key=lambda graph: self._calls[graph])
             self._timing.wrap(COMPILED_CALL, before=self._called_again)
             self._timing.wrap(REPLAY, before=self._called_again)
         elif root is not None and num_calls >= REPEATS:
             module = next((item for item in gc.get_objects() if id(item) == root), None)
             if isinstance(module, torch.nn.Module) and type(module).__call__ is torch.nn.Module.__call__:
-                self._marker, self._calls = root, {root: num_calls}
+                self._calls = {root: num_calls}
                 self._timing.put(
                     type(module), "__call__", _Calls(weakref.ref(module), self._called_again), "calls of the model"
                 )
                 self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
 
     def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
-        if id(graph) == self._marker and threading.get_ident() == self._thread:
-            self._add_to(self.between_calls)
-            if self.between_calls.count == MOST_TIMED:
+        if id(graph) in self._calls and threading.get_ident() == self._thread:
+            durations = self._between_calls.setdefault(id(graph), Durations())
+            durations.tick()
+            if durations.count == MOST_TIMED:
                 self._timing.close()
 
     def _stepped(self, optimizer: Any, *_: Any) -> None:
@@ -254,26 +261,20 @@ class StepWatch:
             if self._num_wanted() <= 0:
                 self._reached("")
         else:
-            self._add_to(self.durations)
-
-    def _add_to(self, durations: Durations) -> None:
-        now = time.perf_counter_ns()
-        if self._last:  # the first step after the observation holds the end of it
-            durations.add(now - self._last)
-        self._last = now
+            self.durations.tick()
 
     def times(self, num_calls: int | None) -> StepTimes | None:
         """Return the statistics of the steps after the observation.
 
         Args:
-            num_calls: of the program's one model or CUDA graph while it was observed; None if those are not its steps.
+            num_calls: steps that were observed, where calls are the steps; None where they are not. What was called as
+                often is called once in a step.
         """
         if self.durations.count:
             return self.durations.summary("after")
-        observed = 0 if self._marker is None else self._calls[self._marker]
-        if num_calls is None or not num_calls <= observed <= num_calls + 2:  # it is not called once per step
-            return None
-        return self.between_calls.summary("after")
+        once = [graph for graph, number in self._calls.items() if 0 <= number - (num_calls or math.inf) <= 2]
+        timed = [self._between_calls[graph] for graph in once if graph in self._between_calls]
+        return max(timed, key=lambda durations: durations.count).summary("after") if timed else None
 
 
 class _Calls:
@@ -366,7 +367,7 @@ class StepPlan(NamedTuple):
     kept: tuple[Span, ...] = ()
     others: tuple[Span, ...] = ()  # warm-up, and repetitions beyond those that are kept
     start_up: Span | None = None  # what ran before the first step
-    num_calls: int | None = None  # of the program's one model or CUDA graph, where those are its steps
+    num_calls: int | None = None  # how many rounds of calls there were, where those are its steps
 
 
 def plan(
@@ -383,7 +384,7 @@ def plan(
     skip_start: bool = False,
     is_cut: bool = False,
 ) -> StepPlan:
-    """The steps of a program: between the ends of `optimizer.step`, else by the calls of its one model.
+    """The steps of a program: between the ends of `optimizer.step`, else by rounds of equal calls.
 
     Where CUDA graphs are replayed after the last of those, which captured them, the replays are the steps.
 
@@ -403,7 +404,7 @@ def plan(
     captured = max([*(start for start, _ in calls), *step_ends], default=begins)
     replayed = [(start, name) for start, name in replays if start > captured]
     if len(replayed) >= REPEATS:
-        edges = [*_first_of_each_round(replayed), ends]
+        edges = [*(_rounds(replayed) or [start for start, _ in replayed]), ends]
         ops = sorted([*ops, *replayed])  # a replay alone is a step, too
         num_calls = len(edges) - 1
         warmup = 1 if warmup is None else warmup
@@ -416,9 +417,9 @@ def plan(
         else:
             is_cut = False
         warmup = (1 if len(step_ends) >= REPEATS else 0) if warmup is None else warmup
-    elif len(repeated := _last_of_one(calls)) >= REPEATS:
-        edges = [*(start for start, _ in repeated), ends]
-        num_calls = len(repeated)
+    elif rounds := _rounds(calls):
+        edges = [*rounds, ends]
+        num_calls = len(rounds)
     elif skip_start and calls:
         edges = [calls[0][0], ends]
     else:
@@ -432,18 +433,19 @@ def plan(
     return StepPlan(kept, tuple(span for span in spans if span not in kept), start_up, num_calls)
 
 
-def _last_of_one(calls: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Return the last calls, all of one module: earlier calls, such as those of a prompt, are start-up."""
-    other = next((place for place in range(len(calls), 0, -1) if calls[place - 1][1] != calls[-1][1]), 0)
-    return calls[other:]
+def _rounds(calls: list[tuple[float, str]]) -> list[float]:
+    """Return when each round of calls begins: of the calls at the end, the longest part that repeats a few of them.
 
-
-def _first_of_each_round(replayed: list[tuple[float, str]]) -> list[float]:
-    """Return where steps begin: with the first of several graphs that are replayed equally often, else with each replay."""
-    counts = collections.Counter(name for _, name in replayed)
-    if len(set(counts.values())) > 1:
-        return [start for start, _ in replayed]
-    return [start for start, name in replayed if name == replayed[0][1]]
+    A step may call several models, or one several times: `a a b a a b …`. Earlier calls, as of a prompt, are start-up.
+    """
+    first, length = len(calls), 1
+    for period in range(1, min(_MOST_CALLS_OF_A_STEP, len(calls) // REPEATS) + 1):
+        begin = len(calls) - period
+        while begin > 0 and calls[begin - 1][1] == calls[begin - 1 + period][1]:
+            begin -= 1
+        if begin < first and len(calls) - begin >= REPEATS * period:
+            first, length = begin, period
+    return [start for start, _ in calls[first::length]]
 
 
 def _chosen(spans: list[Span], ops: list[tuple[float, str]], compiles: list[float], keep: int) -> tuple[Span, ...]:

@@ -29,7 +29,8 @@ GRAPH_ID = "eager"
 # What Inductor's code runs as; a region without one (another backend, `torch.cond` by itself) calls eager ops.
 INDUCTOR_RUNS = "## Call CompiledFxGraph"
 # What a compiled region is called in a trace: nothing inside is an eager op.
-COMPILED_REGIONS = ("Torch-Compiled Region", INDUCTOR_RUNS, "CompiledFunction")
+COMPILED_REGION = "Torch-Compiled Region"
+COMPILED_REGIONS = (COMPILED_REGION, INDUCTOR_RUNS, "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
 # What a node takes from its op when it is looked at.
