@@ -14,6 +14,7 @@ from fxscope import cli, load
 from fxscope._torch import event_tree, own_trace
 from fxscope._torch.steps import is_preparing, plan
 from fxscope.analysis.report import report
+from fxscope.index import index_of
 from fxscope.model import Recording
 from fxscope.passes.predicted import pair_runs
 from fxscope.render import labels
@@ -162,6 +163,55 @@ def test_calls_of_one_model_after_others_are_steps() -> None:
     )
     assert [span.start for span in found.kept] == [10, 20, 30] and found.num_calls == 4
     assert found.start_up is not None and (found.start_up.start, found.start_up.end) == (0, 10)
+
+
+@pytest.mark.parametrize(
+    ("called", "begins"),
+    [
+        ("aaaa", [0, 1, 2, 3]),
+        ("aabaabaab", [0, 3, 6]),  # gradients are accumulated, and the optimizer's step is compiled
+        ("aabaabaaba", [0, 3, 6, 9]),  # the last one is cut off
+        ("eddddd", [1, 2, 3, 4, 5]),  # a prompt, then tokens
+        ("eddeddedd", [0, 3, 6]),  # several requests
+        ("aacaabaabaab", [3, 6, 9]),  # compiled anew
+        ("abcdefgh", []),
+        ("abab", []),
+    ],
+)
+def test_rounds_of_equal_calls_are_steps(called, begins) -> None:
+    calls = [(float(number), name) for number, name in enumerate(called)]
+    found = plan(calls, begins=0, ends=20, calls=calls, step_ends=[], replays=[], keep=9)
+    assert [span.start for span in sorted((*found.kept, *found.others))] == begins
+    assert found.num_calls == (len(begins) or None)
+
+
+ACCUMULATED = """
+import torch
+
+model = torch.nn.Linear(16, 16)
+compiled, optimizer = torch.compile(model), torch.optim.SGD(model.parameters(), lr=torch.tensor(0.1))
+
+@torch.compile
+def update():
+    optimizer.step()
+
+for _ in range(60):
+    for _ in range(2):
+        compiled(torch.ones(4, 16)).sum().backward()
+    update()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.cpp
+def test_a_step_with_a_compiled_optimizer_holds_all_its_calls_of_the_model(tmp_path) -> None:
+    script, path = tmp_path / "accumulated.py", tmp_path / "accumulated.fxscope"
+    script.write_text(ACCUMULATED)
+    assert cli.main(["run", "-o", str(path), str(script)]) == 0
+    found = load(path)
+    step = index_of(found).steps[-1]
+    assert sum(op.step == step and op.name == "aten::addmm" for op in found.ops) == 2
+    assert found.step_times is not None and found.step_times.when == "after" and 20 < found.step_times.count < 60
 
 
 @pytest.mark.parametrize(
