@@ -98,6 +98,25 @@ def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis):
     assert step_basis(Recording(step_times=times)) == basis
 
 
+@pytest.mark.parametrize(
+    ("when", "cuda", "busy", "is_slowed"),
+    [
+        ("after", "13.0", 20.0, True),
+        ("after", "13.0", 99.0, False),
+        ("calls", "13.0", 20.0, False),
+        ("after", None, 20.0, False),
+    ],
+)
+def test_a_step_that_the_cpu_limits_is_slowed_by_cupti(when, cuda, busy, is_slowed):
+    idle = 100.0 - busy
+    steps = (StepStats(step=0, name="", wall_us=100.0, device_busy_us=busy, device_idle_us=idle, num_launches=1),)
+    times = StepTimes(count=9, when=when, total_us=900.0, median_us=100.0, p5_us=1.0, p95_us=1.0, max_us=1.0)
+    summary, environment = Summary(steps=steps, bound="gpu", verdict="?"), Environment(cuda=cuda)
+    recording = Recording(summary=summary, step_times=times, environment=environment)
+    assert bool(report(recording).step.slowed_by) == is_slowed
+    assert ("CUPTI stays attached" in terminal.render(recording)) == is_slowed
+
+
 def test_busy_and_wall_time_are_of_the_same_steps():
     """The first of three steps still warms up, and one that compiled does not count."""
     steps = tuple(

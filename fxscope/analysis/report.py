@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "fxscope-report/1"
 BREAKS = {"step_unsupported": "a call in this line cannot be traced"}  # torch gives no other words
+CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
 NO_PLACE = "place not recorded"
 _VERSION = re.compile(r"^\d+/\d+: (.*)$", re.MULTILINE)  # a guard of one compiled version, in Dynamo's words
@@ -43,6 +44,7 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     wall_us: float | None = None
     basis: str = ""  # "median of 23 steps after the profiled ones"
+    slowed_by: str = ""  # what makes these steps longer than those of the program alone
     busy_us: float | None = None  # some stream of the device runs something
     busy_share: float | None = None
     idle_us: float | None = None
@@ -229,6 +231,7 @@ def step_row(recording: Recording) -> StepRow:
     return StepRow(
         wall_us=wall,
         basis=WHOLE_RUN if whole else step_basis(recording),
+        slowed_by=_slowed_by(recording, limit),
         busy_us=busy,
         busy_share=limit.busy if limit else None,
         idle_us=max(0.0, limit.wall_us - busy) if limit is not None and busy is not None else None,
@@ -243,6 +246,13 @@ def step_row(recording: Recording) -> StepRow:
         steps=len(index.steps),
         left_out=len(index.launch_counts) - len(index.steps) if index.launch_counts else 0,
     )
+
+
+def _slowed_by(recording: Recording, limit: bound.Bound | None) -> str:
+    """Kineto does not detach CUPTI when a session ends (docs/benchmarks.md has what that costs)."""
+    times = recording.step_times
+    is_after = times is not None and times.when == "after" and recording.environment.cuda is not None
+    return CUPTI if is_after and limit is not None and limit.side == "cpu" else ""
 
 
 def total_us(rows: Iterable[KernelGroup | KernelRow]) -> float | None:
