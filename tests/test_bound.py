@@ -117,6 +117,11 @@ def test_a_step_that_the_cpu_limits_is_slowed_by_cupti(when, cuda, busy, is_slow
     assert ("CUPTI stays attached" in terminal.render(recording)) == is_slowed
 
 
+def test_a_triton_kernel_of_the_users_has_its_own_name():
+    found = report(read_trace(Path(__file__).parent / "data" / "h200" / "plans" / "user_kernel" / "real"))
+    assert [row.label for row in found.kernels] == ["relu·mul", "scale_and_shift"]
+
+
 def test_busy_and_wall_time_are_of_the_same_steps():
     """The first of three steps still warms up, and one that compiled does not count."""
     steps = tuple(

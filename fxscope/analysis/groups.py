@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Phase = Literal["forward", "backward", "optimizer"]
 
 MAX_OPS = 4  # ops of a label
+USERS_TRITON = "triton_kernel_wrapper"
 _NUMBER = re.compile(r"(?<=_)\d+$|^\d+$")  # "3", and "Linear_12" as torch's profiler counts the instances of a class
 _FAMILIAR = re.compile(
     r"^_?native_|^_(?=[a-z])|_legit(_functional|_no_training|_no_stats)?$|(?<=sdpa)_for_cpu$"
@@ -138,6 +139,11 @@ def call_ops(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
     return tuple([*biases, *ran] or ([op_name(call.kernel)] if call.is_extern else []))
 
 
+def _shown(ops: Sequence[str], call: KernelCall) -> list[str]:
+    """Ops as a label has them: a Triton kernel of the user's by its own name, without Inductor's number."""
+    return [re.sub(r"_\d+$", "", call.kernel) if op.startswith(USERS_TRITON) else op for op in ops]
+
+
 def label_of(ops: Sequence[str]) -> str:
     """ "gelu·mul", in the names that people use; the first ops and the last where there are many."""
     ops = [_FAMILIAR.sub("", op.replace("_scaled_dot_product", "sdpa")) for op in ops]
@@ -166,7 +172,7 @@ class Places:
             ops = call_ops(call, nodes)
             graph = self._index.graphs.get(call.graph)
             self._known[call.id] = PlaceFacts(
-                label=label_of(ops) or ("layout copy" if call.purpose is not None else call.kernel),
+                label=label_of(_shown(ops, call)) or ("layout copy" if call.purpose is not None else call.kernel),
                 ops=ops,
                 phase=self.phase(call.graph, ()) if graph is not None else None,
                 modules=modules_of(inside),

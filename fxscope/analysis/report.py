@@ -210,7 +210,11 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
         return f"{parts[0]}, none ran in the recorded steps"
     if failures and not parts:
         return "eager: torch.compile made no graph"
-    optimizers = list(dict.fromkeys(group.label for group in groups(recording) if group.phase == "optimizer"))
+    labels = dict.fromkeys(group.label for group in groups(recording) if group.phase == "optimizer")
+    fused = {
+        label.replace("(fused)", "(foreach)") for label in labels if "(fused)" in label
+    }  # it counts steps by foreach
+    optimizers = [label for label in labels if label not in fused]
     eager = any(graph.stage == "eager" for graph in recording.graphs)
     parts += [f"eager {listed(optimizers, 2)}"] if optimizers and parts else [] if parts or not eager else ["eager"]
     return ", ".join(parts)
