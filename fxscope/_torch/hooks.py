@@ -15,7 +15,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
+import sys
 from operator import attrgetter
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 _MISSING = object()
 _active: list[str] = []
 _MARK = "fxscope_hooks"
+_hidden: set[CodeType] = set()  # from Dynamo
+_hidden_modules: set[str] = set()
 
 
 def active() -> tuple[str, ...]:
@@ -87,23 +92,44 @@ def hooks_of(kind: type) -> Iterator[tuple[str, Hook]]:
             yield name, item
 
 
-def hide_from_dynamo(function: Any, *, with_calls: bool = True) -> None:
-    """Have Dynamo leave a Python function of fxscope alone where a compiled program calls it.
+def hide_from_dynamo(code: CodeType, *, with_calls: bool = True) -> None:
+    """Have Dynamo leave the frames of a Python function of fxscope alone where a compiled program calls it.
 
     Dynamo compiles each frame that a compiled function calls after a graph break, also those of a hook.
 
     Args:
-        function: of fxscope's.
+        code: of a function of fxscope's.
         with_calls: whether Dynamo leaves alone what the function calls, too.
     """
-    dynamo = getattr(torch._C, "_dynamo", None)
+    dynamo: Any = getattr(torch._C, "_dynamo", None)
     try:
         action = dynamo.eval_frame._FrameAction
         nested = action.SKIP if with_calls else action.DEFAULT
         strategy = dynamo.eval_frame._FrameExecStrategy(action.SKIP, nested)
-        dynamo.eval_frame.set_code_exec_strategy(function.__code__, strategy)
+        dynamo.eval_frame.set_code_exec_strategy(code, strategy)
     except AttributeError:  # not in this torch
         return
+    _hidden.add(code)
+
+
+def _hide_modules() -> None:
+    """Hide what hooks may run from Dynamo: the functions of each module of fxscope that is imported by now."""
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("fxscope.") and name not in _hidden_modules:
+            _hidden_modules.add(name)
+            kinds = [item for item in vars(module).values() if isinstance(item, type) and item.__module__ == name]
+            for item in (*vars(module).values(), *(member for kind in kinds for member in vars(kind).values())):
+                function = inspect.unwrap(getattr(item, "__func__", item))
+                if isinstance(function, FunctionType) and function.__module__ == name:
+                    _hide_with_inner(function.__code__)
+
+
+def _hide_with_inner(code: CodeType) -> None:
+    if code not in _hidden:
+        hide_from_dynamo(code, with_calls=False)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            _hide_with_inner(inner)
 
 
 class Hooks:
@@ -143,6 +169,7 @@ class Hooks:
         Returns:
             The purposes of the functions that this torch does not have.
         """
+        _hide_modules()
         lost: set[str] = set()
         for name, item in hooks_of(type(owner)):
             if item.path.startswith(within) and not (item.optional and not exists(item.path)):
@@ -193,7 +220,7 @@ class Hooks:
                 self.guard(f"hook {path}", after, result, *args, **kwargs)
             return result
 
-        hide_from_dynamo(wrapper, with_calls=False)
+        hide_from_dynamo(wrapper.__code__, with_calls=False)
         value = wrapper if kind is None else kind(wrapper)
         self.put(owner, name, value, path, on_restore=lambda: state.update(on=False))
         return True
@@ -260,7 +287,7 @@ class Hooks:
         self.close()
 
 
-hide_from_dynamo(Hooks.guard)
+hide_from_dynamo(Hooks.guard.__code__)
 
 
 def has_switch(config: Any, name: str) -> bool:

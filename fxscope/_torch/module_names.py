@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,13 @@ class ModuleNames:
             if issubclass(type(owner), torch.nn.Module):
                 for name, part in vars(owner).get("_modules", {}).items():
                     self._note(owner, name, part)
-        handle = resolve(REGISTRATION_HOOK)[2](functools.partial(hooks.guard, "names of modules", self._note))
+
+        def registered(owner: Any, name: str, part: Any) -> None:
+            # Dynamo traces this where compiled code builds modules: it must end here, as a graph break may be an error.
+            if not torch.compiler.is_compiling():
+                hooks.guard("names of modules", self._note, owner, name, part)
+
+        handle = resolve(REGISTRATION_HOOK)[2](registered)
         hooks.at_end("names of modules", handle.remove)
 
     def add(self, model: torch.nn.Module) -> None:

@@ -292,7 +292,7 @@ class _Calls:
         return torch.nn.Module.__call__.__get__(module, kind)
 
 
-hide_from_dynamo(_Calls.__get__)
+hide_from_dynamo(_Calls.__get__.__code__)
 
 
 @functools.cache

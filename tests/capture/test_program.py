@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -124,6 +125,40 @@ def test_dynamo_does_not_compile_hooks() -> None:
     assert model.weight.grad is not None
     reasons = [item.break_reason for item in recorder.recording.compiles if item.break_reason]
     assert len(reasons) == 1 and "backward" in reasons[0]
+
+
+def test_dynamo_does_not_trace_hooks_of_modules() -> None:
+    """With `fullgraph` it would be an error."""
+
+    @torch.compile(fullgraph=True, backend="eager")
+    def built_inside(x):
+        return torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Flatten())(x)
+
+    with fxscope.record():
+        assert built_inside(torch.ones(2, 4)).shape == (2, 4)
+
+
+def test_dynamo_is_not_asked_for_frames_of_fxscope(monkeypatch) -> None:
+    """A backward that is compiled within a compiled step runs hooks where Dynamo compiles what is called."""
+    torch._dynamo.reset()
+    convert, files = torch._dynamo.convert_frame.ConvertFrameAssert, set()
+    original = convert.__call__
+
+    def converted(self, frame, *args, **kwargs):
+        files.add(frame.f_code.co_filename)
+        return original(self, frame, *args, **kwargs)
+
+    monkeypatch.setattr(convert, "__call__", converted)
+    model = torch.nn.Linear(4, 4)
+
+    @torch.compile
+    def step(x):
+        model(x).sum().backward()
+
+    with fxscope.record():
+        step(torch.ones(2, 4))
+    assert __file__ in files
+    assert not [file for file in files if Path(fxscope.__file__).parent in Path(file).parents]
 
 
 def profiled_program(path, *, handler=None, late=False):
