@@ -235,7 +235,7 @@ def _cut(results: Any) -> SessionCut | None:
 
     The compiler's do not count: to choose kernels it runs more than the program.
     """
-    events = [(event, event.name()) for event in results.events() if not event.is_python_function()]
+    events = [(event, name) for event in results.events() if (name := name_of(event))]
     if len(events) <= MOST_OPS:
         return None
     phases = Stretches()
@@ -253,6 +253,17 @@ def _cut(results: Any) -> SessionCut | None:
         return None
     ends, bound = min(cuts)
     return SessionCut(ends, len(ops) - bisect_left(ops, ends), bound)
+
+
+def name_of(event: Any) -> str:
+    """Return an event's name; "" of a Python function, the memory of whose name may be freed by now."""
+    is_python = getattr(event, "is_python_function", None)  # of torch 2.13
+    if is_python is not None:
+        return "" if is_python() else event.name()
+    try:
+        return event.name()
+    except GONE:
+        return ""
 
 
 def _caller(event: Any, around: _Around) -> Source | None:
