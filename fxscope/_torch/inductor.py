@@ -118,6 +118,7 @@ class InductorCapture:
         hooks = self.hooks
         if not self.has_dynamo:
             return self
+        _open.add(self)
         try:
             hooks.install(self, "torch._dynamo.")
             self._metrics_before = {id(metrics) for metrics in _metrics()}
@@ -143,6 +144,7 @@ class InductorCapture:
         self._watch = self.hooks.guard("scheduler", Watch, self.hooks)
 
     def __exit__(self, *exception: object) -> None:
+        _open.discard(self)
         self.hooks.guard("compilation metrics", self._read_metrics)
         self.hooks.close()
 
@@ -635,3 +637,16 @@ def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
         if lines:
             kept = (line if whole or number in wanted[file] else "\n" for number, line in enumerate(lines, start=1))
             yield SourceText(id=file, kind="user", file=file, text="".join(kept))
+
+
+_open: weakref.WeakSet[InductorCapture] = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    """Leave a forked child its caches: what it compiles is not recorded, and may hang where it is not in a cache."""
+    for capture in list(_open):
+        capture.hooks.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)

@@ -251,6 +251,17 @@ class TestForks:
         done = run(code, tmp_path)
         assert (done.returncode, done.stdout) == (0, "3\nNone\n"), done.stderr
 
+    def test_a_child_compiles_without_hooks_and_with_its_caches(self) -> None:
+        with fxscope.record():
+            before = hooks.active()
+            pid = os.fork()
+            if pid == 0:
+                os._exit(sum(path.startswith(("torch._dynamo.", "torch._inductor.")) for path in hooks.active()))
+            left = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            torch.ones(3).add(1)
+        assert any(path.startswith("torch._dynamo.") for path in before)
+        assert left == 1, "the session's own: where compiled graphs are called"
+
     @pytest.mark.slow
     def test_a_child_that_leaves_the_block_has_no_recording(self, tmp_path: Path) -> None:
         code = f"{self.LEAVE}if pid: os.waitpid(pid, 0)\nprint(r.recording is None)\n"
