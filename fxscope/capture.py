@@ -406,7 +406,10 @@ class Recorder:
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording = self._of_traces(traces)
         times = self._watch.times(self._num_calls)
-        busy_us = [step.device_busy_us for step in recording.summary.steps] if recording.summary is not None else []
+        on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)
+        busy_us = (
+            [] if recording.summary is None or on_cpu else [step.device_busy_us for step in recording.summary.steps]
+        )
         if times is None:  # the profiled steps' own
             times = _summary(index_of(recording).wall_us if recording.summary is not None else (), "recording")
         elif times.median_us < min(busy_us, default=0.0):  # the CPU runs ahead: it timed launches, not steps

@@ -35,6 +35,7 @@ SCHEMA = "fxscope-report/1"
 BREAKS = {"step_unsupported": "a call in this line cannot be traced"}  # torch gives no other words
 CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
+PART = "the observed part of the run: no steps were recorded"
 NO_PLACE = "place not recorded"
 _VERSION = re.compile(r"^\d+/\d+: (.*)$", re.MULTILINE)  # a guard of one compiled version, in Dynamo's words
 
@@ -69,7 +70,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     @property
     def is_whole(self) -> bool:
         """Return whether no steps were recorded."""
-        return self.basis == WHOLE_RUN
+        return self.basis in (WHOLE_RUN, PART)
 
 
 class KernelRow(Item, frozen=True, kw_only=True):
@@ -231,10 +232,11 @@ def step_row(recording: Recording) -> StepRow:
     limit = bound.of_recording(recording)
     busy = None if limit is None else limit.busy * limit.wall_us
     whole = [step.name for step in recording.steps] == [WHOLE]
+    is_cut = any(item.what in ("ops", "after") for item in recording.unobserved)
     ops = [index.dispatched.get(step, 0) for step in index.steps]
     return StepRow(
         wall_us=wall,
-        basis=WHOLE_RUN if whole else step_basis(recording),
+        basis=(PART if is_cut else WHOLE_RUN) if whole else step_basis(recording),
         slowed_by=_slowed_by(recording, limit),
         busy_us=busy,
         busy_share=limit.busy if limit else None,

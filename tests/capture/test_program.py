@@ -14,7 +14,8 @@ import torch
 import fxscope
 from fxscope._torch import hooks, profiler
 from fxscope._torch.inductor import InductorCapture
-from fxscope.analysis.report import report
+from fxscope.analysis.report import report, step_row
+from fxscope.model import Unobserved, replace
 from tests.capture.programs import GeGLU
 
 
@@ -266,3 +267,12 @@ def test_the_compilers_own_ops_stay_out_of_fxscopes_profile_only(whose) -> None:
         names = [event.name for event in profile.events()]
     assert calls == ["failing", "working"] and "aten::digamma" in names and "aten::sin" in names
     assert ("aten::erfinv" in names) == (whose == "the program's")
+
+
+def test_the_observed_part_is_not_called_the_whole_run() -> None:
+    with fxscope.record() as recorder:
+        torch.ones(4).add(1)
+    whole = recorder.recording
+    cut = replace(whole, unobserved=(Unobserved(what="ops", count=9, detail="9 ops after the first 50,000 ops"),))
+    assert step_row(whole).basis.startswith("the whole run")
+    assert step_row(cut).basis.startswith("the observed part") and step_row(cut).is_whole
