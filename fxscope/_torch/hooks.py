@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _MISSING = object()
 _active: list[str] = []
 _MARK = "fxscope_hooks"
+_PROGRAMS = ("fxscope._torch.geglu", "fxscope._torch.battery")  # what is in them is recorded itself
 _hidden: set[CodeType] = set()  # from Dynamo
 _hidden_modules: set[str] = set()
 
@@ -115,7 +116,7 @@ def hide_from_dynamo(code: CodeType, *, with_calls: bool = True) -> None:
 def _hide_modules() -> None:
     """Hide what hooks may run from Dynamo: the functions of each module of fxscope that is imported by now."""
     for name, module in [*sys.modules.items()]:
-        if name.startswith("fxscope.") and name not in _hidden_modules:
+        if name.startswith("fxscope.") and name not in _hidden_modules and name not in _PROGRAMS:
             _hidden_modules.add(name)
             kinds = [item for item in vars(module).values() if isinstance(item, type) and item.__module__ == name]
             for item in (*vars(module).values(), *(member for kind in kinds for member in vars(kind).values())):

@@ -164,3 +164,13 @@ def test_one_name_that_is_missing_is_told_by_name_and_costs_what_it_is_for(name:
     told = [problem for problem in recording.problems if name in problem.where]
     assert len(told) == 1 and "does not have it" in told[0].message
     assert recording.calls and recording.launches
+
+
+def test_dynamo_compiles_the_programs_of_fxscope() -> None:
+    """Its own functions are hidden from Dynamo, but not those that it records."""
+    from fxscope._torch import battery, geglu
+
+    model, inputs = geglu.make(batch=2, sequence=4, dim=8, hidden=16, dtype=torch.float32)
+    recorded = fxscope.record(model, *inputs, compile={"backend": "aot_eager"})
+    assert any(graph.stage == "pre_grad" for graph in recorded.graphs)
+    assert not {module.__name__ for module in (battery, geglu)} & hooks._hidden_modules

@@ -76,8 +76,8 @@ REAPERS = {
 }
 SERVED = {
     "layout": "from fxscope.render import svg\nprint('<svg' in svg.layout('digraph { a }'))",
-    "fleet": f"from fxscope.fleet import run, sources\nmade = run.digests(sources.find([{str(JOB)!r}]))\n"
-    "print(all(item.coverage is not None for item in made))",
+    "fleet": f"from fxscope.fleet import run, sources\nmade = run.digests(sources.latest(sources.listed([{str(JOB)!r}]))[0])\n"
+    "print(len(made) > 1 and all(item.num_events for item in made))",
     "target": "from fxscope._torch.target import child\n"
     "print(bool(child.record('factory.py:make', target='h200').calls))",
     "forked target": "import torch\nfrom fxscope._torch.target import child\n"
