@@ -53,6 +53,7 @@ _HOST = _SETS["host"]  # storage is made or bookkeeping done; nothing is launche
 _MORE_COMPOSITES = _SETS["composite"]
 # Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
 _MORE_KEEP_SHAPE = _SETS["keeps_shape"]
+USERS_TRITON = "triton_kernel_wrapper"  # begins the names of the ops that call Triton kernels of the user's
 _GRAPH_NUMBER = re.compile(r"^graph_\d+_(?=cpp_|kernel)|(?<=^Torch-Compiled Region): \S+")
 _CPP_NODE = re.compile(r"torch::autograd::CppNode<([^<]+).*>")  # the backward of a C++ autograd function
 _MULTIPLIES = re.compile(
@@ -134,6 +135,11 @@ def without_graph_number(name: str) -> str:
     `graph_0_cpp_fused_gelu_mul_0`, a C++ kernel's (torch 2.13, codegen/cpp.py), and `Torch-Compiled Region: 0/0`.
     """
     return _GRAPH_NUMBER.sub("", name)
+
+
+def without_number(name: str) -> str:
+    """The name of a kernel without the number that Inductor puts after it: `scan_kernel_0` of the user's `scan_kernel`."""
+    return re.sub(r"_\d+$", "", name)
 
 
 def is_generated(name: str) -> bool:

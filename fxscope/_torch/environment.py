@@ -1,4 +1,4 @@
-"""What this machine and its torch have: packages, devices, caches, and the names that fxscope hooks."""
+"""Facts of this machine and its torch: packages, devices, caches, and the names that fxscope hooks."""
 
 from __future__ import annotations
 

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from fxscope._torch.module_names import ModuleNames
 
 COMPOSITE = "CompositeImplicitAutograd"
-MOST_OPS = 50_000  # of a session are read
+MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read
 GONE = (ValueError, MemoryError)  # what reading a name raises whose memory was freed: no text, or an endless one
-MOST_LAUNCHES = 100_000
 _CALLS = (EventType.PyCall, EventType.PyCCall)
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
 
@@ -102,7 +101,7 @@ def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: Modu
 
 
 class SessionCut(NamedTuple):
-    """What of a session is not read."""
+    """End of the part of a session that is read."""
 
     ends_ns: int
     num_ops: int  # that began from there on
@@ -235,9 +234,10 @@ def _cut(results: Any) -> SessionCut | None:
 
     The compiler's do not count: to choose kernels it runs more than the program.
     """
-    events = [(event, name) for event in results.events() if (name := name_of(event))]
-    if len(events) <= MOST_OPS:
+    everything = results.events()
+    if len(everything) <= MOST_OPS:  # a name costs a call
         return None
+    events = [(event, name) for event in everything if (name := _name_of(event))]
     phases = Stretches()
     compiling = (event for event, name in events if name.endswith(COMPILING))
     for event in sorted(compiling, key=lambda item: item.start_ns()):
@@ -255,7 +255,7 @@ def _cut(results: Any) -> SessionCut | None:
     return SessionCut(ends, len(ops) - bisect_left(ops, ends), bound)
 
 
-def name_of(event: Any) -> str:
+def _name_of(event: Any) -> str:
     """Return an event's name; "" of a Python function, the memory of whose name may be freed by now."""
     is_python = getattr(event, "is_python_function", None)  # of torch 2.13
     if is_python is not None:

@@ -62,7 +62,7 @@ def exists(path: str) -> bool:
 
 
 class Hook(NamedTuple):
-    """What a method is called for."""
+    """A function of torch that a method of fxscope's is called for."""
 
     path: str  # "module:Class.method" of a function of torch
     when: str  # "before", "after" or "around" it, as `Hooks.wrap` has it
@@ -221,7 +221,6 @@ class Hooks:
                 self.guard(f"hook {path}", after, result, *args, **kwargs)
             return result
 
-        hide_from_dynamo(wrapper.__code__, with_calls=False)
         value = wrapper if kind is None else kind(wrapper)
         self.put(owner, name, value, path, on_restore=lambda: state.update(on=False))
         return True

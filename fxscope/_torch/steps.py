@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from fxscope._torch.hooks import Hooks, hide_from_dynamo, hook_before, resolve
+from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope.model import StepTimes
 
 if TYPE_CHECKING:
@@ -290,9 +290,6 @@ class _Calls:
         if module is not None and module is self._model():
             self._called(module)
         return torch.nn.Module.__call__.__get__(module, kind)
-
-
-hide_from_dynamo(_Calls.__get__.__code__)
 
 
 @functools.cache

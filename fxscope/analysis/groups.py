@@ -19,12 +19,14 @@ from fxscope.index import grouped, index_of, kept, per_step
 from fxscope.model import Item, replace
 from fxscope.op_names import (
     OPTIMIZER_STEP,
+    USERS_TRITON,
     is_dispatched,
     is_generated,
     op_name,
     ops_of,
     phase_of,
     without_graph_number,
+    without_number,
 )
 from fxscope.passes.predicted import runs_of
 from fxscope.text import kernel_name, sizes
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 Phase = Literal["forward", "backward", "optimizer"]
 
 MAX_OPS = 4  # ops of a label
-USERS_TRITON = "triton_kernel_wrapper"
 _NUMBER = re.compile(r"(?<=_)\d+$|^\d+$")  # "3", and "Linear_12" as torch's profiler counts the instances of a class
 _FAMILIAR = re.compile(
     r"^_?native_|^_(?=[a-z])|_legit(_functional|_no_training|_no_stats)?$|(?<=sdpa)_for_cpu$"
@@ -141,7 +142,7 @@ def call_ops(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
 
 def _shown(ops: Sequence[str], call: KernelCall) -> list[str]:
     """Ops as a label has them: a Triton kernel of the user's by its own name, without Inductor's number."""
-    return [re.sub(r"_\d+$", "", call.kernel) if op.startswith(USERS_TRITON) else op for op in ops]
+    return [without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops]
 
 
 def label_of(ops: Sequence[str]) -> str:
@@ -239,7 +240,7 @@ class Places:
 def kernel_label(op: str, kernel: str) -> str:
     """Return what to call a kernel that no dispatched op launched: Triton kernels without their number."""
     name = without_graph_number(op if is_generated(op) else kernel)
-    return re.sub(r"_\d+$", "", name) if is_generated(name) else kernel_name(name, 40)
+    return without_number(name) if is_generated(name) else kernel_name(name, 40)
 
 
 def collective_label(chain: Sequence[str], ops: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column
-from fxscope.op_names import runs_as, without_graph_number
+from fxscope.op_names import runs_as, without_graph_number, without_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -194,9 +194,7 @@ def fits(op: str, call: KernelCall) -> bool:
     if call.profiled_as is not None and op == call.profiled_as:
         return True
     op = without_graph_number(op)
-    return op == call.kernel or (
-        call.type in ("user_triton", "triton_other") and re.sub(r"_\d+$", "", call.kernel) == op
-    )
+    return op == call.kernel or (call.type in ("user_triton", "triton_other") and without_number(call.kernel) == op)
 
 
 def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tuple[int, KernelCall]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from fxscope.model import (
     TensorMeta,
     replace,
 )
-from fxscope.op_names import is_convolution, op_name, runs_as
+from fxscope.op_names import is_convolution, op_name, runs_as, without_number
 from fxscope.passes.flops import tensor_bytes, total
 from fxscope.passes.footprint import footprint
 from fxscope.passes.slices import OpSlices, nodes_of_calls
@@ -102,7 +101,7 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
     def key(call: KernelCall) -> object:
         is_users = call.type == "user_triton"
         # The wrapper numbers a user's kernels: `double_0` is the first call form of `double`.
-        names = (op_name(call.kernel), re.sub(r"_\d+$", "", call.kernel) if is_users else "")
+        names = (op_name(call.kernel), without_number(call.kernel) if is_users else "")
         return next((name for name in names if name in written), None if call.is_extern else is_users)
 
     keys = [key(call) for call in calls]

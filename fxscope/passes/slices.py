@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from fxscope.model import EXTERN, replace
-from fxscope.op_names import expected_nature, is_pointwise, op_name, runs_as
+from fxscope.op_names import USERS_TRITON, expected_nature, is_pointwise, op_name, runs_as
 from fxscope.passes.unfused import is_library
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def written_by(node: Node) -> tuple[str, ...]:
     """The operands that a node of a compiled graph writes in place."""
     if node.mutates:
         return node.mutates
-    if node.op == "call_function" and (not node.outputs or "triton_kernel_wrapper" in node.target):
+    if node.op == "call_function" and (not node.outputs or USERS_TRITON in node.target):
         return node.inputs  # a user's kernel: into which of them it writes is not known
     name = op_name(node.target)
     return node.inputs[:1] if name.endswith("_") and not name.endswith("__") and node.op == "call_function" else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -185,6 +186,13 @@ def test_rounds_of_equal_calls_are_steps(called, begins) -> None:
     assert found.num_calls == (len(begins) or None)
 
 
+def run_as_script(program: str, folder: Path) -> Recording:
+    """Record a program as `fxscope run` does."""
+    (folder / "main.py").write_text(program)
+    assert cli.main(["run", "-o", str(folder / "main.fxscope"), str(folder / "main.py")]) == 0
+    return load(folder / "main.fxscope")
+
+
 ACCUMULATED = """
 import torch
 
@@ -205,10 +213,7 @@ for _ in range(60):
 
 @pytest.mark.cpp
 def test_a_step_with_a_compiled_optimizer_holds_all_its_calls_of_the_model(tmp_path) -> None:
-    script, path = tmp_path / "accumulated.py", tmp_path / "accumulated.fxscope"
-    script.write_text(ACCUMULATED)
-    assert cli.main(["run", "-o", str(path), str(script)]) == 0
-    found = load(path)
+    found = run_as_script(ACCUMULATED, tmp_path)
     step = index_of(found).steps[-1]
     assert sum(op.step == step and op.name == "aten::addmm" for op in found.ops) == 2
     assert found.step_times is not None and found.step_times.when == "after" and 20 < found.step_times.count < 60
@@ -252,10 +257,7 @@ for _ in range(12):
 
 @pytest.mark.cpp
 def test_calls_of_a_compiled_function_are_steps(tmp_path) -> None:
-    script, path = tmp_path / "function.py", tmp_path / "function.fxscope"
-    script.write_text(FUNCTION)
-    assert cli.main(["run", "-o", str(path), str(script)]) == 0
-    found = load(path)
+    found = run_as_script(FUNCTION, tmp_path)
     assert len(found.steps) == 3 and {launch.step for launch in found.launches} == {0, 1, 2}
 
 
