@@ -520,8 +520,8 @@ def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[U
         detail = f"{counted(count, 'observed step')} like others or for warm-up"
         found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
     if cut is not None:
-        detail = f"{counted(cut.num_ops, 'op')} after the first {cut.bound}"
-        found.append(Unobserved(what="ops", count=cut.num_ops, detail=detail))
+        detail = f"{counted(observed.num_cut, 'op')} after the first {cut.bound}"
+        found.append(Unobserved(what="ops", count=observed.num_cut, detail=detail))
     return tuple(found)
 
 

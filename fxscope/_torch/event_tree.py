@@ -14,7 +14,7 @@ import ast
 import functools
 import linecache
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -104,8 +104,7 @@ class SessionCut(NamedTuple):
     """End of the part of a session that is read."""
 
     ends_ns: int
-    num_ops: int  # that began from there on
-    bound: str  # what was read before: "50,000 ops"
+    bound: str  # what a thread ran before: "50,000 ops"
 
 
 class EventTree:
@@ -124,7 +123,8 @@ class EventTree:
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
         self.results = results
-        self.cut = _cut(results)
+        self.cut: SessionCut | None = None
+        self._num_ops = self._num_launches = 0
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
 
@@ -138,7 +138,7 @@ class EventTree:
         todo = [(root, _Around()) for root in reversed(roots)]
         while todo:
             event, around = todo.pop()
-            if self.cut is not None and event.start_time_ns >= self.cut.ends_ns:
+            if self._is_beyond(event):
                 continue
             children = event.children
             if not children and event.tag in _CALLS:
@@ -153,6 +153,19 @@ class EventTree:
             for position in range(len(children) - 1, -1, -1):
                 place = inner._replace(place=places[position]) if position in places else inner
                 todo.append((children[position], place))
+
+    def _is_beyond(self, event: Any) -> bool:
+        """Return whether an event begins after the part of the session that is read; the first one ends that part."""
+        if self.cut is None:
+            if event.tag == EventType.TorchOp:
+                self._num_ops += is_dispatched(event.name)
+            elif event.tag == EventType.Kineto:
+                self._num_launches += LAUNCHES.match(event.name) is not None
+            if self._num_ops > MOST_OPS:
+                self.cut = SessionCut(event.start_time_ns, f"{MOST_OPS:,} ops")
+            elif self._num_launches > MOST_LAUNCHES:
+                self.cut = SessionCut(event.start_time_ns, f"{MOST_LAUNCHES:,} launches")
+        return self.cut is not None and event.start_time_ns >= self.cut.ends_ns
 
     def _enter(self, event: Any, around: _Around) -> _Around:
         tag = event.tag
@@ -227,43 +240,6 @@ class Stretches:
         mine = self._of.get(thread, ())
         place = bisect_right(mine, (at, math.inf)) - 1
         return place >= 0 and at < mine[place][1]
-
-
-def _cut(results: Any) -> SessionCut | None:
-    """Return what is left out of a session of more ops than `MOST_OPS`, or more launches than `MOST_LAUNCHES`.
-
-    The compiler's do not count: to choose kernels it runs more than the program.
-    """
-    everything = results.events()
-    if len(everything) <= MOST_OPS:  # a name costs a call
-        return None
-    events = [(event, name) for event in everything if (name := _name_of(event))]
-    phases = Stretches()
-    compiling = (event for event, name in events if name.endswith(COMPILING))
-    for event in sorted(compiling, key=lambda item: item.start_ns()):
-        phases.add(event.start_thread_id(), event.start_ns(), event.start_ns() + event.duration_ns())
-    program = [
-        (event.start_ns(), name) for event, name in events if not phases.hold(event.start_thread_id(), event.start_ns())
-    ]
-    ops = sorted(start for start, name in program if is_dispatched(name))
-    launches = sorted(start for start, name in program if LAUNCHES.match(name))
-    found = ((ops, MOST_OPS, "ops"), (launches, MOST_LAUNCHES, "launches"))
-    cuts = [(starts[most], f"{most:,} {what}") for starts, most, what in found if len(starts) > most]
-    if not cuts:
-        return None
-    ends, bound = min(cuts)
-    return SessionCut(ends, len(ops) - bisect_left(ops, ends), bound)
-
-
-def _name_of(event: Any) -> str:
-    """Return an event's name; "" of a Python function, the memory of whose name may be freed by now."""
-    is_python = getattr(event, "is_python_function", None)  # of torch 2.13
-    if is_python is not None:
-        return "" if is_python() else event.name()
-    try:
-        return event.name()
-    except GONE:
-        return ""
 
 
 def _caller(event: Any, around: _Around) -> Source | None:

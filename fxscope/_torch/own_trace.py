@@ -7,6 +7,7 @@ profiler's own `ProfilerStep#N` are.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,9 @@ from fxscope.readers.trace.reader import document
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fxscope._torch.event_tree import SessionCut
     from fxscope._torch.module_names import ModuleNames
+    from fxscope.readers.trace.reader import EventHead
 
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
@@ -40,6 +43,7 @@ class Observed:
     steps: StepPlan = dataclasses.field(default_factory=StepPlan)
     problems: list[Problem] = dataclasses.field(default_factory=list)
     num_early: int = 0  # outermost ops before the first step
+    num_cut: int = 0  # ops after the part that is read
     num_tuned: int = 0  # device events of the compiler's benchmarks
     tuned_us: float = 0.0
 
@@ -49,16 +53,15 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps."""
     import msgspec
 
-    trace, problems = document(path)
-    events: list[dict[str, Any]] = [event for event in trace["traceEvents"] if event.get("cat") not in _NOT_KEPT]
-    if tree.cut is not None:
-        ends = (tree.cut.ends_ns - trace.get("baseTimeNanoseconds", 0)) / 1e3
-        events = [event for event in events if event.get("ph") == "M" or event.get("ts", 0.0) < ends]
+    left_out: list[EventHead] = []
+    trace, problems = document(path, functools.partial(_is_read, tree.cut, left_out))
+    events: list[dict[str, Any]] = trace["traceEvents"]
     found = _Spans()
     spans = _sorted_spans(events, found)
     facts = facts_of(tree, concrete_inputs(spans), names)
     observed = Observed(facts, problems=[*problems, *_checked(spans, facts)])
     tuned = _launched_by_compiler(events, found)
+    observed.num_cut = _num_ops(left_out)
     observed.num_tuned, observed.tuned_us = len(tuned), sum(event["dur"] for event in tuned)
     if options and found.outer:
         seen = {"calls": found.calls(tree), "replays": _replays(events, found)}
@@ -66,6 +69,26 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
     return observed
+
+
+def _is_read(cut: SessionCut | None, left_out: list[EventHead], event: EventHead, base_ns: int) -> bool:
+    """Return whether an event goes into the recording; collect those that the session's cut leaves out."""
+    if event.cat in _NOT_KEPT:
+        return False
+    if cut is None or event.ph == "M" or (event.ts or 0.0) < (cut.ends_ns - base_ns) / 1e3:
+        return True
+    left_out.append(event)
+    return False
+
+
+def _num_ops(left_out: list[EventHead]) -> int:
+    """Number of the program's ops among events: those within the compiler's phases are not its own."""
+    ops = [event for event in left_out if event.ph == "X" and event.cat == "cpu_op"]
+    phases = Stretches()
+    for event in sorted(ops, key=lambda item: item.ts):
+        if event.name.endswith(COMPILING):
+            phases.add(event.tid, event.ts, event.ts + event.dur)
+    return sum(is_dispatched(event.name) and not phases.hold(event.tid, event.ts) for event in ops)
 
 
 def _stretches(events: list[dict[str, Any]]) -> Stretches:

@@ -71,7 +71,8 @@ def _observing(kinds: list[Any]) -> Any:
         profile_memory=True,
         # Else the program's own profile functions would be replaced.
         with_stack=sys.getprofile() is None and threading.getprofile() is None,
-        experimental_config=torch._C._profiler._ExperimentalConfig(capture_overload_names=True),
+        # Verbose, each event holds the text of its Python stack: twice the memory and time at the session's end.
+        experimental_config=torch._C._profiler._ExperimentalConfig(capture_overload_names=True, verbose=False),
     )
 
 

@@ -9,6 +9,7 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 import fxscope
+from fxscope._torch import event_tree
 from fxscope.index import index_of
 from fxscope.passes import bound
 from tests.capture.programs import GeGLU
@@ -169,6 +170,17 @@ def test_a_program_whose_cpu_runs_ahead_takes_as_long_as_the_device(tmp_path) ->
         optimizer.zero_grad()
     torch.cuda.synchronize()
     assert 0.9 < times.median_us / ((time.perf_counter() - begin) * 1e5) < 1.1
+
+
+def test_launches_beyond_a_number_are_left_out(monkeypatch) -> None:
+    monkeypatch.setattr(event_tree, "MOST_LAUNCHES", 100)
+    x = torch.ones(64, device="cuda")
+    with fxscope.record() as recorder:
+        for _ in range(150):
+            x = x.sin()
+    (left_out,) = (item for item in recorder.recording.unobserved if item.what == "ops")
+    assert left_out.count == 50 and left_out.detail == "50 ops after the first 100 launches"
+    assert sum(launch.op is not None for launch in recorder.recording.launches) == 100
 
 
 def test_the_state_of_a_generator_is_no_buffer() -> None:

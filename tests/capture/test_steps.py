@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from fxscope import cli, load
-from fxscope._torch import event_tree, own_trace
+from fxscope._torch import own_trace
 from fxscope._torch.steps import is_preparing, plan
 from fxscope.analysis.report import report
 from fxscope.index import index_of
@@ -330,57 +330,3 @@ def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> 
     assert compiled and {pair_runs(recording, item) for item in compiled} == {0}
     shown = {place for row in report(recording).missed for place in row.decisions}
     assert not any(recording.decisions[place].a_call for place in shown)
-
-
-class Event:
-    """An event of a session, as `results.events()` of torch 2.11 gives it; an error is a name whose memory was freed."""
-
-    def __init__(self, name: str | Exception, start: int) -> None:
-        self._name, self._start = name, start
-
-    def name(self) -> str:
-        if isinstance(self._name, Exception):
-            raise self._name
-        return self._name
-
-    def start_ns(self) -> int:
-        return self._start
-
-    def duration_ns(self) -> int:
-        return 1
-
-    def start_thread_id(self) -> int:
-        return 1
-
-
-class LaterEvent(Event):
-    """One of torch 2.13, which says what a Python function is: its name is not to be read."""
-
-    def is_python_function(self) -> bool:
-        return isinstance(self._name, Exception)
-
-    def name(self) -> str:
-        assert not self.is_python_function()
-        return super().name()
-
-
-GONE = UnicodeDecodeError("utf-8", b"\xc0", 0, 1, "freed"), MemoryError("std::bad_alloc")
-
-
-@pytest.mark.parametrize("kind", [Event, LaterEvent])
-@pytest.mark.parametrize(
-    ("names", "cut"),
-    [
-        (["aten::mm", *GONE, "aten::mm", "aten::mm"], (4, 1, "2 ops")),
-        (["aten::mm", *["cudaLaunchKernel"] * 4, "aten::mm"], (4, 1, "3 launches")),
-        (["aten::mm", "cudaLaunchKernel", "aten::mm"], None),
-    ],
-)
-def test_a_session_is_read_up_to_a_number_of_ops_or_launches(kind, names, cut, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Results:
-        def events(self) -> list[Event]:
-            return [kind(name, number) for number, name in enumerate(names)]
-
-    monkeypatch.setattr(event_tree, "MOST_OPS", 2)
-    monkeypatch.setattr(event_tree, "MOST_LAUNCHES", 3)
-    assert event_tree._cut(Results()) == cut

@@ -373,3 +373,21 @@ def test_a_trace_is_read_without_the_memory_of_its_limit(tmp_path: Path, monkeyp
     monkeypatch.setattr(reader, "MAX_RATIO", 1 << 50)
     (path := tmp_path / "trace.json").write_text('{"traceEvents": [{"ph": "M"}]}')
     assert reader.document(path) == ({"traceEvents": [{"ph": "M"}]}, [])
+
+
+@pytest.mark.parametrize("name", ['"b"', '"b"c"'])
+def test_only_the_wanted_events_are_decoded(name: str, tmp_path: Path) -> None:
+    """Also of a trace that is not JSON: Kineto writes names as they are."""
+    events = (
+        '{"ph": "X", "cat": "python_function", "name": %s, "ts": 1}, {"ph": "X", "cat": "cpu_op", "ts": 2, "args": {}}'
+    )
+    (path := tmp_path / "trace.json").write_text(f'{{"baseTimeNanoseconds": 7, "traceEvents": [{events % name}]}}')
+    asked: list[tuple[object, float, int]] = []
+
+    def is_wanted(event: reader.EventHead, base_ns: int) -> bool:
+        asked.append((event.cat, event.ts, base_ns))
+        return event.cat == "cpu_op"
+
+    found, _ = reader.document(path, is_wanted)
+    assert found["traceEvents"] == [{"ph": "X", "cat": "cpu_op", "ts": 2, "args": {}}]
+    assert found["baseTimeNanoseconds"] == 7 and ("cpu_op", 2, 7) in asked

@@ -564,8 +564,26 @@ class _Mender(Reader):
             return {}
 
 
-def document(path: Path) -> tuple[Any, list[Problem]]:
-    """Return a trace as JSON (the undamaged events of a damaged one) and the problems to report. Raises TraceError."""
+class EventHead(msgspec.Struct):
+    """Facts of an event that say whether it is wanted; times are microseconds after the trace's base time."""
+
+    ph: Any = None
+    cat: Any = None
+    name: Any = None
+    tid: Any = None
+    ts: Any = None
+    dur: Any = None
+
+
+def document(path: Path, is_wanted: Callable[[EventHead, int], bool] | None = None) -> tuple[Any, list[Problem]]:
+    """Return a trace as JSON (the undamaged events of a damaged one) and the problems to report.
+
+    With `is_wanted`, which is given an event and the trace's base time in ns, the other events are not decoded: a long
+    session holds millions of Python calls.
+
+    Raises:
+        TraceError: the file is not a trace.
+    """
     limit = max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
     data = bytearray()
     with open_trace(path) as file:
@@ -574,12 +592,25 @@ def document(path: Path) -> tuple[Any, list[Problem]]:
             if len(data) > limit:
                 raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is not a trace.")
     try:
-        return msgspec.json.decode(unmarked(bytes(data), path)), []
+        text = unmarked(bytes(data), path)
+        return (msgspec.json.decode(text) if is_wanted is None else _selected(text, is_wanted)), []
     except NOT_JSON:  # Kineto writes names as they are, quotes and all
         reader = _Mender(path, strict=False)
         events: list[Any] = []
         reader.fill(cast("Table", SimpleNamespace(add_events=events.extend)))
+        if is_wanted is not None:
+            base = reader.header.get("baseTimeNanoseconds", 0)
+            events = [event for event in events if is_wanted(msgspec.convert(event, EventHead), base)]
         return {**reader.header, "traceEvents": events}, reader.problems
+
+
+def _selected(text: bytes, is_wanted: Callable[[EventHead, int], bool]) -> dict[str, Any]:
+    parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    events = msgspec.json.decode(parts.pop("traceEvents", b"[]"), type=list[msgspec.Raw])
+    found: dict[str, Any] = {key: msgspec.json.decode(part) for key, part in parts.items()}
+    base, head = found.get("baseTimeNanoseconds", 0), msgspec.json.Decoder(EventHead)
+    found["traceEvents"] = [msgspec.json.decode(event) for event in events if is_wanted(head.decode(event), base)]
+    return found
 
 
 def _not_a_trace(path: Path, head: bytes) -> str:
