@@ -305,17 +305,45 @@ def test_layouts_that_cudnn_converts_are_advised_against() -> None:
     assert advice._layout_advice(Recording(), made) == []
 
 
-def test_the_guard_with_the_most_values_explains_the_recompiles() -> None:
-    reasons = [
-        "0/0: n.calls == 0  # train.py:7",
-        "0/1: n.calls == 1  # train.py:7\n0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0",
-        "0/2: tensor 'x' requires_grad mismatch. expected requires_grad=1\n0/1: n.calls == 1  # train.py:7",
-        "0/3: n.calls == 2  # train.py:7\n0/2: tensor 'x' requires_grad mismatch. expected requires_grad=1",
-        "tensor 'L['y']' dtype mismatch",  # as older versions of torch write it
-    ]
+RECOMPILES = {
+    "most values": (
+        [
+            "0/0: n.calls == 0  # train.py:7",
+            "0/1: n.calls == 1  # train.py:7\n0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0",
+            "0/2: tensor 'x' requires_grad mismatch. expected requires_grad=1\n0/1: n.calls == 1  # train.py:7",
+            "0/3: n.calls == 2  # train.py:7\n0/2: tensor 'x' requires_grad mismatch. expected requires_grad=1",
+            "tensor 'L['y']' dtype mismatch",  # as older versions of torch write it
+        ],
+        {"n.calls == 0 (train.py:7)": 4, "tensor 'L['y']' dtype mismatch": 1},
+    ),
+    "most versions": (
+        [
+            "0/1: len(l) == 2\n0/0: len(l) == 2",
+            "0/2: len(l) == 3\n0/1: tensor 'x' dtype mismatch\n0/0: tensor 'x' dtype mismatch",
+        ],
+        {"len(l) == 2": 1, "tensor 'x' dtype mismatch": 1},
+    ),
+    "newest": (
+        [
+            "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5",
+            "0/1: n == 2.5\n0/0: tensor 'x' size mismatch at index 0. expected 4, actual 6",
+        ],
+        {"tensor 'x' size mismatch at index 0. expected 4, actual 5": 1, "n == 2.5": 1},
+    ),
+    "global state": (
+        [
+            "0/0: GLOBAL_STATE changed: num_threads",
+            "0/2: GLOBAL_STATE changed: grad_mode\n"
+            "0/1: GLOBAL_STATE changed: grad_mode num_threads\n0/0: GLOBAL_STATE changed: grad_mode num_threads",
+        ],
+        {"GLOBAL_STATE changed: num_threads": 1, "GLOBAL_STATE changed: grad_mode": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECOMPILES)
+def test_the_guard_that_failed_in_most_versions_explains_a_recompile(name: str) -> None:
+    reasons, shown = RECOMPILES[name]
     compiles = [Compile(compile_id=f"0/{number}", recompile_reason=text) for number, text in enumerate(reasons, 1)]
     _, _, recompiles = compile_rows(Recording(compiles=tuple(compiles)))
-    assert {row.reason: row.count for row in recompiles} == {
-        "n.calls == 0 (train.py:7)": 4,
-        "tensor 'L['y']' dtype mismatch": 1,
-    }
+    assert {row.reason: row.count for row in recompiles} == shown

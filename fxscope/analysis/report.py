@@ -398,9 +398,10 @@ def _said_of_failure(text: str) -> str:
 
 
 def _changing_guards(compiles: Iterable[Compile]) -> list[str | None]:
-    """Return for each recompile the guard that failed: of several, the one that had the most values at its place.
+    """Return for each recompile the guard that failed: of several, the one that failed in most versions.
 
-    A recompile lists what failed in each version compiled before; a guard with two values alone explains two versions.
+    A recompile lists what failed in each version compiled before, the newest first. Of guards that failed as often, the
+    one that was compiled with the most values at its place explains the most versions.
     """
     reasons = [item.recompile_reason or "" for item in compiles]
     listed = [[guard_of(line) for line in _VERSION.findall(text) or _lines(text)[: bool(text)]] for text in reasons]
@@ -408,11 +409,18 @@ def _changing_guards(compiles: Iterable[Compile]) -> list[str | None]:
     values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for place, guards in zip(places, listed, strict=True):
         for guard in guards:
-            values[place, _without_numbers(guard)].add(guard)
-    return [
-        max(guards, key=lambda guard: len(values[place, _without_numbers(guard)]), default=None)
-        for place, guards in zip(places, listed, strict=True)
-    ]
+            values[place, _kind(guard)].add(guard.partition(", actual")[0])
+    found: list[str | None] = []
+    for place, guards in zip(places, listed, strict=True):
+        failed = Counter(map(_kind, guards))
+        ranks = {guard: (failed[_kind(guard)], len(values[place, _kind(guard)])) for guard in guards}
+        found.append(max(guards, key=ranks.__getitem__, default=None))
+    return found
+
+
+def _kind(guard: str) -> str:
+    """A guard without its values; all of torch's global state is one."""
+    return _without_numbers(guard.partition(" changed: ")[0])
 
 
 def _without_numbers(text: str) -> str:
