@@ -410,11 +410,13 @@ def _not_stored(graph: Any) -> set[str]:
 
 
 def _place(name: str, graph: Any) -> str:
-    """The buffer whose memory a buffer is written into, as its kernel was the last to read that; else itself."""
+    """The buffer whose memory a buffer is written into: it is a part of that, or the last reader of it writes it."""
     places: dict[str, str] = getattr(getattr(graph, "wrapper_code", None), "reuses", {})
-    while name in places:
-        name = places[name]
-    return name
+    while True:
+        view = getattr(getattr(graph.try_get_buffer(name), "layout", None), "view", None)  # a part of a concatenation
+        if view is None and name not in places:
+            return name
+        name = places[name] if view is None else str(view.get_name())
 
 
 def _internal(node: Any) -> frozenset[str]:
