@@ -217,7 +217,14 @@ class InductorCapture:
         source = live.source_of_frames(getattr(reason, "user_stack", None) or ())
         if source is None or not live.is_user_file(source.file or ""):  # a function of torch's is compiled
             source = live.caller() or source
-        self._compile(current_compile_id(), break_reason=str(reason.reason).strip(), break_source=source)
+        logged, message = getattr(self._depth, "break_", (lambda: None, None))
+        text = message if message and logged() is output_graph else reason.reason
+        self._compile(current_compile_id(), break_reason=str(text).strip(), break_source=source)
+
+    @hook_before("torch._dynamo.symbolic_convert:InstructionTranslatorBase.log_graph_break", "reasons for graph breaks")
+    def _break_logged(self, tx: Any, *_: Any, exc: Any = None, **__: Any) -> None:
+        """Keep torch's explanation: the graph that ends at a branch on a tensor has the instruction's name alone."""
+        self._depth.break_ = (weakref.ref(tx.output), getattr(exc, "msg", None))
 
     @hook_after("torch._dynamo.guards:CheckFunctionManager.__init__", "guards")
     def _guards(self, _: Any, manager: Any, code: Any = None, output_graph: Any = None, *__: Any, **___: Any) -> None:

@@ -179,6 +179,28 @@ def test_a_break_in_a_function_of_torch_is_at_the_users_call() -> None:
     assert "pad_packed_sequence" in item.break_reason and item.break_source.file == __file__
 
 
+def branch_on_a_tensor(x: torch.Tensor) -> torch.Tensor:
+    return x + 1 if x.sum() > 0 else x - 1
+
+
+def printed(x: torch.Tensor) -> torch.Tensor:
+    print(end="")
+    return x.item() + x.sin()
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (branch_on_a_tensor, ["Data-dependent branching"]),
+        (printed, ["Failed to trace builtin operator", "Unsupported Tensor.item() call"]),
+    ],
+)
+def test_a_graph_break_has_torchs_explanation_and_hint(program, words: list[str]) -> None:
+    reasons = [item.break_reason for item in compile_once(program, (torch.ones(1),)).compiles if item.break_reason]
+    assert [text.partition(" with capture")[0].splitlines()[0] for text in reasons] == words
+    assert all("Hint: " in text for text in reasons)
+
+
 def test_graph_break_says_why_and_where() -> None:
     facts = compile_once(Breaks(), (torch.randn(2, 8),))
     first, second = facts.compiles
