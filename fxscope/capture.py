@@ -328,7 +328,8 @@ class Recorder:
 
     @hook_before("threading:Thread.start")
     def _starts_thread(self, thread: Any) -> None:
-        if self._session is not None and self._session.is_on():
+        is_compiling = self._capture is not None and self._capture.num_compiling  # tqdm's, for one
+        if self._session is not None and self._session.is_on() and not is_compiling:
             self._threads.append(thread.name)
 
     @hook_before("multiprocessing.process:BaseProcess.start")

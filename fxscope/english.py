@@ -58,12 +58,12 @@ def purpose_text(purpose: str | None, arguments: Mapping[str, Any]) -> str:
 GRAPHS: dict[str | None, str] = {"pre_grad": "pre-grad", "joint": "joint", "post_grad": "post-grad"}
 
 
-def rewrite_text(name: str, made: Sequence[str], stage: str | None, by: str, pattern: str | None) -> str:
-    """Render a change that a pass made: what stands in the place of an op, and who put it there."""
+def rewrite_text(names: Sequence[str], made: Sequence[str], stage: str | None, by: str, pattern: str | None) -> str:
+    """Render a change that a pass made: what stands in the place of some ops, and who put it there."""
     place = f"in the {GRAPHS[stage]} graph" if stage in GRAPHS else "in a graph"
     who = f"pattern {pattern} (pass {by})" if pattern else f"pass {by}"
-    what = f"was replaced by {listed(made, 4)}" if made else "was removed"
-    return f"{name} {what} {place}: {who}"
+    what = f"replaced by {listed(made, 4)}" if made else "removed"
+    return f"{listed(names, 4)} {'were' if len(names) > 1 else 'was'} {what} {place}: {who}"
 
 
 def near_miss_text(pattern: str, node: str, matched: int, total: int, code: str, arguments: Mapping[str, Any]) -> str:

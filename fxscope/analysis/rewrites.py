@@ -29,7 +29,7 @@ def life(recording: Recording, name: str) -> list[str]:
     lines: list[str] = []
     for key, same in grouped(changes, lambda item: (item.stage, item.by, item.pattern)).items():
         made = list(dict.fromkeys(op for item in same for op in _working(item.added_ops)))
-        line = rewrite_text(name, made, *key)
+        line = rewrite_text([name], made, *key)
         lines.append(f"{line}; {counted(len(same), 'time')}" if len(same) > 1 else line)
     more = len(lines) - MAX_CHANGES
     lines = [*lines[:MAX_CHANGES], f"… {counted(more, 'more change')}"] if more > 0 else lines
@@ -81,7 +81,7 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
 
 def before_and_after(item: Rewrite) -> list[str]:
     """List the nodes of a graph that a pass or a pattern took away, and those that it put there."""
-    lines = [rewrite_text(listed(item.removed, 4), item.added, item.stage, item.by, item.pattern)]
+    lines = [rewrite_text(item.removed, item.added, item.stage, item.by, item.pattern)]
     sides = (
         ("-", item.removed, item.removed_ops, item.removed_inputs),
         ("+", item.added, item.added_ops, item.added_inputs),

@@ -52,8 +52,10 @@ def runs_a_step(recording: Recording, call_id: str | None) -> float:
 
 def pair_runs(recording: Recording, decision: Decision) -> float:
     """Return how often a step runs both sides of a decision."""
-    if call := decision.b_call or decision.a_call:
-        return runs_a_step(recording, call)
+    if ends := [call for call in (decision.b_call, decision.a_call) if call]:
+        calls = index_of(recording).calls
+        timed = [end for end in ends if end in calls and calls[end].timing is not None]
+        return min(runs_a_step(recording, end) for end in timed or ends[:1])
     known = index_of(recording).share_of_node
     shares = [known[end.graph, name] for end in decision.ends for name in end.nodes if (end.graph, name) in known]
     return min(shares, default=1.0)

@@ -16,9 +16,10 @@ from fxscope._torch import own_trace
 from fxscope._torch.steps import is_preparing, plan
 from fxscope.analysis.report import report
 from fxscope.index import index_of
-from fxscope.model import Recording
+from fxscope.model import Decision, Recording
 from fxscope.passes.predicted import pair_runs
 from fxscope.render import labels
+from tests import build
 
 SCRIPT = """
 import torch
@@ -330,3 +331,15 @@ def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> 
     assert compiled and {pair_runs(recording, item) for item in compiled} == {0}
     shown = {place for row in report(recording).missed for place in row.decisions}
     assert not any(recording.decisions[place].a_call for place in shown)
+
+
+@pytest.mark.parametrize("decision", [("0", "1"), ("1", "0")])
+def test_a_pair_runs_as_often_as_the_side_that_has_a_time(decision: tuple[str, str]) -> None:
+    """A branch ran in one of two steps: its product's time is not known there, and the other kernel's is."""
+    calls = (build.call(0, "extern_kernels.mm"), build.call(1, "cpp_fused_relu_0", timing=build.timing(50.0)))
+    ids = [calls[int(end)].id for end in decision]
+    pair = Decision(
+        graph=build.GRAPH, a=(), b=(), a_call=ids[0], b_call=ids[1], verdict="rejected", reason_code="extern_gemm"
+    )
+    launches = (build.launch(0, call=calls[1].id, step=0), build.launch(1, step=1))
+    assert pair_runs(Recording(calls=calls, launches=launches, steps=build.steps(2)), pair) == 0.5

@@ -174,8 +174,8 @@ NEAR = {
     ),
     "a relu between": (pointwise_between, tensors(16, 16, count=3), "addmm", "it wants aten.mm where relu is"),
     "two users": (product_used_twice, tensors(16, 16, count=3), "addmm", "the result of aten.mm has other users"),
-    "fired": (attention, Q, "_sfdp_pattern_1", "was replaced by _scaled_dot_product_flash_attention_for_cpu"),
-    "fired, addmm": (product_and_sum, tensors(16, 16, count=3), "addmm", "was replaced by addmm"),
+    "fired": (attention, Q, "_sfdp_pattern_1", "were replaced by _scaled_dot_product_flash_attention_for_cpu"),
+    "fired, addmm": (product_and_sum, tensors(16, 16, count=3), "addmm", "were replaced by addmm"),
 }
 
 
