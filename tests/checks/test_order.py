@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from difflib import SequenceMatcher
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,19 +12,30 @@ from fxscope.analysis.compare import compare, order
 from fxscope.model import Recording
 from tests import build
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-@pytest.mark.parametrize("pairs", [-1, 20, 1000])
-def test_pairs_are_equal_and_in_the_order_of_both(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order, "PAIRS", pairs)
-    monkeypatch.setattr(order, "SHORT", 4)
-    chance = random.Random(pairs)
+
+def longest(a: Sequence[str], b: Sequence[str]) -> int:
+    """The length of a longest common subsequence, by the table of all prefixes."""
+    row = [0] * (len(b) + 1)
+    for x in a:
+        above = row[:]
+        for at, y in enumerate(b):
+            row[at + 1] = above[at] + 1 if x == y else max(row[at], above[at + 1])
+    return row[-1]
+
+
+@pytest.mark.parametrize("cells", [20, order.CELLS])
+def test_pairs_are_equal_in_the_order_of_both_and_the_most(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "CELLS", cells)
+    chance = random.Random(cells)
     for _ in range(300):
         a, b = ([chance.choice(letters) for _ in range(chance.randrange(14))] for letters in ("abcd", "abcdef"))
         found = order.common(a, b)
         assert all(a[x] == b[y] for x, y in found)
         assert all(x < next_x and y < next_y for (x, y), (next_x, next_y) in pairwise(found))
-        blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
-        assert pairs < 1000 or len(found) >= sum(block.size for block in blocks)
+        assert len(found) == longest(a, b) or (cells == 20 < len(a) * len(b))
 
 
 def test_a_long_step_with_a_kernel_less_in_each_layer_is_aligned() -> None:
@@ -52,3 +63,15 @@ def test_steps_of_thousands_of_other_kernels_are_compared() -> None:
 def test_two_long_steps_of_another_number_of_layers_are_aligned() -> None:
     layer = ["mm", "gelu", "mm", "norm"]
     assert len(order.common(layer * 1000, layer * 600)) > 1600
+
+
+def test_a_layer_less_and_another_kernel_move_no_layer() -> None:
+    """Of the longest ways the one that keeps the rests equally long: a changed name pushes no later pair aside."""
+    layer = ["mm", "gelu", "mm", "norm"]
+    a = ["embedding", *layer * 6, "head"]
+    changed = [*a[:6], "silu", *a[7:]]
+    assert order.common(a, changed) == [(at, at) for at in range(26) if at != 6]
+    assert order.common(changed, a) == [(at, at) for at in range(26) if at != 6]
+    shorter = [*a[:9], *a[13:]]
+    for found in (order.common(a, shorter), [pair[::-1] for pair in order.common(shorter, a)]):
+        assert len(found) == 22 and {x - y for x, y in found} == {0, 4}

@@ -27,7 +27,7 @@ COPIES = {"clone", "copy_", "contiguous", "_to_copy", "to", "copy"}
 TRUST: tuple[AlignedBy, ...] = ("nodes", "name", "source", "module", "shapes", "op", "order")
 COPIED = ("gpu_memcpy", "gpu_memset")  # which their kind names in full
 FEW = 16  # kernels that one may stand against; more say that nothing is known
-WHOLE = 1000  # votes of a key that is about whole kernels
+ACCUMULATION = "torch::autograd::AccumulateGrad"  # no part of a compiled backward
 
 
 class Aligned(NamedTuple):
@@ -39,40 +39,54 @@ class Aligned(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A kernel, or a part of it, with the modules and lines that both sides know."""
+    """A kernel, or a node or an op of one; of modules and lines those that both sides know."""
 
     unit: int  # place in its side
-    what: Hashable
+    name: Hashable = None
+    ops: Hashable = None
     modules: frozenset[str] = frozenset()
     lines: frozenset[str] = frozenset()
+    shapes: str | None = None
+    is_named: bool = False  # its name and shapes, or modules, say which it is wherever it runs
 
 
-Key = tuple["AlignedBy", "Callable[[Piece], tuple[Hashable, ...] | None]"]
-KEYS: tuple[Key, ...] = (
-    ("source", lambda item: (item.modules, item.lines) if item.lines else None),
-    ("module", lambda item: (item.modules,) if item.modules else None),
-    ("op", lambda _: ()),
+class PairKey(NamedTuple):
+    """What two items must have in common, and where they may be."""
+
+    how: AlignedBy
+    of: Callable[[Piece], Hashable]  # falsy for an item without such a key
+    moved: bool = False  # anywhere, if both sides have as many; else in the order of both, between two certain pairs
+
+
+NODES = (PairKey("nodes", lambda item: item.name, moved=True),)
+KERNELS = (
+    PairKey("name", lambda item: item[1:]),
+    PairKey("shapes", lambda item: item.is_named and item[1:], moved=True),
+    PairKey("name", lambda item: (item.modules or item.lines) and (item.name, item.modules, item.lines)),
+    PairKey("source", lambda item: item.ops and item.lines and (item.ops, item.modules, item.lines)),
+    PairKey("module", lambda item: item.ops and item.modules and (item.ops, item.modules)),
+    PairKey("name", lambda item: (item.name,)),
+    PairKey("op", lambda item: item.ops and (item.ops,)),
+)
+OPS = (
+    PairKey("source", lambda item: item.lines and (item.ops, item.modules, item.lines)),
+    PairKey("source", lambda item: item.lines and (item.ops, item.modules, item.lines), moved=True),
+    PairKey("module", lambda item: item.modules and (item.ops, item.modules)),
+    PairKey("module", lambda item: item.modules and (item.ops, item.modules), moved=True),
+    PairKey("op", lambda item: (item.ops,)),
+    PairKey("op", lambda item: (item.ops,), moved=True),
 )
 
 
 def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     """The groups of kernels that belong together, in the order of A; those only in B behind what runs before them."""
     links = _Links(recordings, (a, b))
-    links.take(links.nodes(), ("nodes", lambda _: ()), WHOLE, anywhere=True)
-    links.cut()
-    names = links.kernels(lambda unit, _: (unit.is_kernel, name_of(unit)), lines=False)
-    for key in (lambda item: (item.modules,)), (lambda _: ()):
-        links.take(names, ("name", key), WHOLE)
-        links.cut()
-    links.take(links.kernels(identity), ("shapes", lambda _: ()), WHOLE, anywhere=True)
-    same_ops = links.kernels(lambda unit, _: frozenset(map(canonical, unit.ops)) if work([unit]) else None)
-    for key in KEYS:
-        links.take(same_ops, key, WHOLE)
-    ops = links.ops()
-    for key in KEYS:
-        links.take(ops, key)
-        links.take(ops, key, anywhere=True)
-    links.take_left_over()
+    for items, keys in ((links.nodes, NODES), (links.kernels, KERNELS), (links.ops, OPS)):
+        rows = [items(side) for side in (0, 1)]
+        for key in keys:
+            rows = links.take(rows, key)
+            links.cut()
+    links.share()
     links.take_places()
     return rejoin(links.groups())
 
@@ -83,8 +97,9 @@ class _Links:
     def __init__(self, recordings: tuple[Recording, Recording], sides: tuple[Sequence[Unit], Sequence[Unit]]) -> None:
         self.recordings, self.sides = recordings, sides
         known = not any(all(unit.backward is None for unit in side) for side in sides)
-        self.backward = [_directions(side) if known else [False] * len(side) for side in sides]
+        self.phases = [_phases(side) if known else [False] * len(side) for side in sides]
         self.modules, self.lines = self._common(lambda unit: unit.modules), self._common(lambda unit: unit.sources)
+        self.graphs = same_graphs(*recordings)
         self.votes: tuple[dict[int, Counter[int]], ...] = (defaultdict(Counter), defaultdict(Counter))
         self.how: dict[tuple[int, int], AlignedBy] = {}
         self.cuts: list[tuple[int, int]] = []
@@ -98,77 +113,69 @@ class _Links:
     def unlinked(self, side: int) -> list[int]:
         return [place for place in range(len(self.sides[side])) if place not in self.votes[side]]
 
-    def nodes(self) -> list[list[Piece]]:
+    def unlinked_kernels(self, side: int) -> list[int]:
+        return [place for place in self.unlinked(side) if self.sides[side][place].is_kernel]
+
+    def nodes(self, side: int) -> list[Piece]:
         """The nodes of graphs that both recordings hold, each time they run in a step."""
-        graphs = same_graphs(*self.recordings)
-        found: list[list[Piece]] = [[], []]
-        for side, units in enumerate(self.sides if graphs else ()):
-            runs: Counter[tuple[str | None, str]] = Counter()
-            for place, unit in enumerate(units):
-                if unit.graph in graphs and unit.is_kernel:
-                    runs[unit.call, unit.kernel] += 1
-                    turn = runs[unit.call, unit.kernel]
-                    found[side] += [Piece(place, (unit.graph, name, turn)) for name in unit.nodes]
+        found: list[Piece] = []
+        runs: Counter[tuple[str | None, str]] = Counter()
+        for place, unit in enumerate(self.sides[side]):
+            if unit.graph in self.graphs and unit.is_kernel:
+                runs[unit.call, unit.kernel] += 1
+                turn = runs[unit.call, unit.kernel]
+                found += [Piece(place, (unit.graph, name, turn)) for name in unit.nodes]
         return found
 
-    def kernels(self, what: Callable[[Unit, str | None], Hashable], *, lines: bool = True) -> list[list[Piece]]:
-        """The kernels without a counterpart, keyed by a function of a unit and its shapes; those without a key are left out."""
+    def kernels(self, side: int) -> list[Piece]:
+        """The kernels without a counterpart."""
         return [
-            [
-                Piece(at, said, self.modules & {*unit.modules}, self.lines & {*unit.sources} if lines else frozenset())
-                for at, unit in ((at, self.sides[side][at]) for at in self.unlinked(side))
-                if (said := what(unit, _shapes(unit))) is not None
-            ]
-            for side in (0, 1)
+            Piece(
+                at,
+                (unit.is_kernel, name_of(unit)),
+                (unit.category == "gpu_memset", frozenset(map(canonical, unit.ops))) if work([unit]) else None,
+                self.modules & {*unit.modules},
+                self.lines & {*unit.sources},
+                (shapes := _shapes(unit)),
+                bool(unit.ops and (unit.modules or shapes)) or unit.category in COPIED,
+            )
+            for at, unit in ((at, self.sides[side][at]) for at in self.unlinked(side))
         ]
 
-    def ops(self) -> list[list[Piece]]:
+    def ops(self, side: int) -> list[Piece]:
         """The ops of the kernels without a counterpart. The copy of a bias before `addmm` is not a product."""
-        found: list[list[Piece]] = [[], []]
-        for side in (0, 1):
-            for place in self.unlinked(side):
-                unit = self.sides[side][place]
-                for op, module, line in _ops_of(self.recordings[side], unit):
-                    what = unit.category == "gpu_memset", op, op_names.is_gemm(op) and is_gemm(unit)
-                    found[side].append(Piece(place, what, self.modules & {module}, self.lines & {line}))
+        found: list[Piece] = []
+        for place in self.unlinked(side):
+            unit = self.sides[side][place]
+            for op, module, line in _ops_of(self.recordings[side], unit):
+                what = unit.category == "gpu_memset", op, op_names.is_gemm(op) and is_gemm(unit)
+                found.append(Piece(place, None, what, self.modules & {module}, self.lines & {line}))
         return found
 
-    def take(self, rows: list[list[Piece]], key: Key, weight: int = 1, *, anywhere: bool = False) -> None:
-        """Link items of equal keys, and take them out of `rows`.
-
-        Args:
-            rows: the items of both sides.
-            key: by what, and the function that says it; `None` for an item that has no such key.
-            weight: votes of a pair.
-            anywhere: where both sides have as many; else between two certain pairs, in the order in which both have them.
-        """
-        how, of = key
-        items = [[item for item in row if of(item) is not None] for row in rows]
+    def take(self, rows: list[list[Piece]], key: PairKey) -> list[list[Piece]]:
+        """Link the items of equal keys, and return those that are left."""
+        items = [[item for item in row if key.of(item)] for row in rows]
         keys: list[list[Hashable]] = [
-            [
-                (0 if anywhere else self.gap(n, item.unit), self.backward[n][item.unit], item.what, of(item))
-                for item in items[n]
-            ]
-            for n in (0, 1)
+            [(0 if key.moved else self.gap(n, item.unit), self.phases[n][item.unit], key.of(item)) for item in row]
+            for n, row in enumerate(items)
         ]
-        pairs = (equally_often if anywhere else common)(*keys)
         used = set[int]()
-        for x, y in ((items[0][x], items[1][y]) for x, y in pairs):
-            if not self._contradict(x, y, moved=anywhere):
-                self.link(x.unit, y.unit, how, weight)
-                used |= {id(x), id(y)}
-        rows[:] = [[item for item in row if id(item) not in used] for row in rows]
+        for x, y in (equally_often if key.moved else common)(*keys):
+            one, two = items[0][x], items[1][y]
+            if not self._contradict(one, two, key):
+                self.link(one.unit, two.unit, key.how)
+                used |= {id(one), id(two)}
+        return [[item for item in row if id(item) not in used] for row in rows]
 
-    def _contradict(self, x: Piece, y: Piece, *, moved: bool) -> bool:
-        """Return whether two items are of other lines or modules, or where they moved, of other shapes."""
-        shapes = [_shapes(self.sides[n][item.unit]) for n, item in enumerate((x, y)) if moved]
-        return any(
-            mine and theirs and not mine & theirs for mine, theirs in ((x.modules, y.modules), (x.lines, y.lines))
-        ) or (all(shapes) and len(set(shapes)) > 1)
+    def _contradict(self, x: Piece, y: Piece, key: PairKey) -> bool:
+        """Return whether two items are of other modules, of other lines and names, or moved and of other shapes."""
+        shapes = {_shapes(self.sides[n][item.unit]) for n, item in enumerate((x, y)) if key.moved}
+        traits = [(x.modules, y.modules), *([(x.lines, y.lines)] if key.how != "name" else [])]
+        return len(shapes - {None}) > 1 or any(mine and theirs and not mine & theirs for mine, theirs in traits)
 
-    def link(self, x: int, y: int, how: AlignedBy, weight: int = 1) -> None:
-        self.votes[0][x][y] += weight
-        self.votes[1][y][x] += weight
+    def link(self, x: int, y: int, how: AlignedBy) -> None:
+        self.votes[0][x][y] += 1
+        self.votes[1][y][x] += 1
         self.how.setdefault((x, y), how)
 
     def gap(self, side: int, place: int) -> int:
@@ -176,29 +183,33 @@ class _Links:
         return bisect(self.cuts, place, key=lambda cut: cut[side])
 
     def cut(self) -> None:
-        """Divide both steps at the pairs that are in the same order on both sides."""
+        """Divide both steps at the pairs of one name that are in the same order on both sides."""
         self.cuts = []
-        for x, votes in sorted(self.votes[0].items()):
-            y = next(iter(votes))
-            if len(votes) == len(self.votes[1][y]) == 1 and (not self.cuts or y > self.cuts[-1][1]):
+        for x, y in sorted(self._kept()):
+            alone = len(self.votes[0][x]) == len(self.votes[1][y]) == 1
+            if alone and (not self.cuts or y > self.cuts[-1][1]):
                 self.cuts.append((x, y))
 
-    def take_left_over(self) -> None:
+    def _kept(self) -> list[tuple[int, int]]:
+        """The pairs of one name: neither kernel took over work of others."""
+        a, b = self.sides
+        return [(x, y) for x, y in self.how if name_of(a[x]) == name_of(b[y])]
+
+    def share(self) -> None:
         """Link a kernel that has no counterpart with the one that ran more of its ops, or the rest of its line or module.
 
         A fused kernel of B does the work of several of A; an op that B computes twice is in two of its kernels.
         """
         tables: list[dict[Hashable, list[int]]] = [defaultdict(list), defaultdict(list)]
-        kept = {(side, pair[side]) for pair, how in self.how.items() if how in ("name", "shapes") for side in (0, 1)}
-        for side, units in enumerate(self.sides):
-            for place in (place for place in range(len(units)) if (side, place) not in kept):
+        for side, kept in enumerate(zip(*self._kept(), strict=True) if self._kept() else ((), ())):
+            for place in sorted({*range(len(self.sides[side]))}.difference(kept)):
                 for _, keys in self._traits(side, place):
                     for key in keys:
                         tables[side][key].append(place)
         taken: Counter[tuple[int, int]] = Counter()
         for side in (0, 1):
             linked = sorted(self.votes[side])
-            for place in filter(self._is_kernel(side), self.unlinked(side)):
+            for place in self.unlinked_kernels(side):
                 # Where the other side has the next kernel with a counterpart.
                 near = linked[min(bisect(linked, place), len(linked) - 1)] if linked else None
                 expected = place if near is None else next(iter(self.votes[side][near]))
@@ -209,7 +220,7 @@ class _Links:
 
     def _traits(self, side: int, place: int) -> list[tuple[AlignedBy, list[Hashable]]]:
         """Return what can tie a kernel to another, the most trusted first."""
-        unit, direction = self.sides[side][place], self.backward[side][place]
+        unit, direction = self.sides[side][place], self.phases[side][place]
         named = set(map(canonical, unit.ops))
         ops = named - {"copy"} or named  # any kernel may write its result in another layout
         return [
@@ -238,43 +249,34 @@ class _Links:
     def take_places(self) -> None:
         """Link what is left between two certain pairs: a hand-written kernel shows no ops."""
         self.cut()
-        rows = [grouped(filter(self._is_kernel(n), self.unlinked(n)), lambda at, n=n: self.gap(n, at)) for n in (0, 1)]
-        for gap in rows[0].keys() & rows[1].keys() if self.cuts else ():
-            xs, ys = rows[0][gap], rows[1][gap]
-            directions = [{self.backward[n][at] for at in row} for n, row in enumerate((xs, ys))]
-            if max(len(xs), len(ys)) <= FEW and directions[0] == directions[1]:
+        places = [
+            grouped(self.unlinked_kernels(n), lambda at, n=n: (self.gap(n, at), self.phases[n][at])) for n in (0, 1)
+        ]
+        for key in places[0].keys() & places[1].keys() if self.cuts else ():
+            xs, ys = places[0][key], places[1][key]
+            if max(len(xs), len(ys)) <= FEW:
                 for x, y in [*((x, ys[0]) for x in xs), *((xs[0], y) for y in ys)]:
                     self.link(x, y, "order")
 
-    def _is_kernel(self, side: int) -> Callable[[int], bool]:
-        return lambda place: self.sides[side][place].is_kernel
-
     def groups(self) -> list[Aligned]:
-        """Kernels with the one for which each has most votes; with all of them where the graph's nodes say so."""
+        """Kernels with the one with which each shares most items; with all of them where the graph's nodes say so."""
         from networkx import Graph, connected_components
 
         ties: Graph[Any] = Graph()
+        ties.add_edges_from(((0, x), (1, y)) for (x, y), how in self.how.items() if how == "nodes")
         for side in (0, 1):
             ties.add_nodes_from((side, place) for place in range(len(self.sides[side])))
             for place, votes in self.votes[side].items():
                 best = max(votes, key=lambda other: (votes[other], -abs(other - place)))
-                for other in [other for other in votes if min(votes[other], votes[best]) >= WHOLE] or [best]:
-                    ties.add_edge((side, place), (1 - side, other))
+                ties.add_edge((side, place), (1 - side, best))
         found: list[Aligned] = []
         for members in connected_components(ties):
             xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
             tied = (sorted(tie) for tie in ties.edges(members))
             hows: list[AlignedBy] = [self.how[x, y] for (_, x), (_, y) in tied]
             how = max(hows, key=TRUST.index, default=None)
-            found.append(Aligned(xs, ys, "name" if how == "nodes" and names_of(xs) == names_of(ys) else how))
+            found.append(Aligned(xs, ys, "name" if how != "shapes" and names_of(xs) == names_of(ys) else how))
         return found
-
-
-def identity(unit: Unit, shapes: str | None) -> Hashable:
-    """The name, op, place and shapes of a kernel that may run at another place of the step."""
-    if (unit.ops and (unit.modules or shapes)) or unit.category in COPIED:
-        return name_of(unit), unit.ops, unit.modules, unit.sources, shapes
-    return None
 
 
 def _shapes(unit: Unit) -> str | None:
@@ -282,11 +284,14 @@ def _shapes(unit: Unit) -> str | None:
     return f"{unit.op.shapes} {unit.op.dtypes}" if unit.op is not None and unit.op.shapes else None
 
 
-def _directions(units: Sequence[Unit]) -> list[bool]:
-    """Return whether each is backward work; what does not say goes with what ran before it."""
-    found: list[bool] = []
+def _phases(units: Sequence[Unit]) -> list[Hashable]:
+    """Return whether each is backward work, or adds gradients up; what does not say goes with what ran before it."""
+    found: list[Hashable] = []
     for unit in units:
-        found.append((found[-1] if found else False) if unit.backward is None else unit.backward)
+        if ACCUMULATION in unit.chain:
+            found.append(ACCUMULATION)
+        else:
+            found.append((found[-1] if found else False) if unit.backward is None else unit.backward)
     return found
 
 
