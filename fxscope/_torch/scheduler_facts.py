@@ -27,7 +27,7 @@ from fxscope.op_names import expected_nature
 from fxscope.passes.footprint import footprint, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fxscope._torch.tap import Tap
 
@@ -220,7 +220,7 @@ class _Live:
             kernels=tuple(observed.kernels),
             renames=renames,
             outputs=tuple(dict.fromkeys(str(name) for name in self.graph.get_output_names())),
-            peak_memory=self.ask("peak memory", peak_memory, self.graph),
+            peak_memory=self.ask("peak memory", peak_memory, self.graph, observed.kernels),
             saved=self.ask("saved tensors", _saved, self.graph) or (),
             limits=limits(),
         )
@@ -410,13 +410,18 @@ def _not_stored(graph: Any) -> set[str]:
 
 
 def _place(name: str, graph: Any) -> str:
-    """The buffer whose memory a buffer is written into: it is a part of that, or the last reader of it writes it."""
+    """The buffer whose memory a buffer is written into, as its kernel was the last to read that; else itself."""
     places: dict[str, str] = getattr(getattr(graph, "wrapper_code", None), "reuses", {})
-    while True:
-        view = getattr(getattr(graph.try_get_buffer(name), "layout", None), "view", None)  # a part of a concatenation
-        if view is None and name not in places:
-            return name
-        name = places[name] if view is None else str(view.get_name())
+    while name in places:
+        name = places[name]
+    return name
+
+
+def _memory_of(name: str, graph: Any) -> str:
+    """The buffer that was allocated for a buffer, which may be a part of a concatenation."""
+    while view := getattr(getattr(graph.try_get_buffer(_place(name, graph)), "layout", None), "view", None):
+        name = str(view.get_name())
+    return _place(name, graph)
 
 
 def _internal(node: Any) -> frozenset[str]:
@@ -456,8 +461,13 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
     return scheduler.decide_fusion_fail_reason(node1, node2, common)
 
 
-def peak_memory(graph: Any) -> PeakMemory | None:
-    """Return what is alive at the peak of a scheduled graph, as Inductor plans it; `None` where it runs nothing."""
+def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]]) -> PeakMemory | None:
+    """Return what is alive at the peak of a scheduled graph, as Inductor plans it; `None` where it runs nothing.
+
+    Args:
+        kernels: the scheduler nodes of each kernel, in emission order: a C++ function has the loops of several, and the
+            wrapper allocates for all of them before it, and frees after it.
+    """
     from torch._inductor import memory
     from torch.utils._ordered_set import OrderedSet
 
@@ -468,25 +478,44 @@ def peak_memory(graph: Any) -> PeakMemory | None:
     inputs = memory.get_freeable_input_buf(nodes, OrderedSet(graph.graph_inputs.keys()))
     memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
-    spans: dict[str, tuple[int, int, int]] = {}  # memory → its first and last step, bytes
+    places = _places(nodes, kernels)
+    spans: dict[str, tuple[int, int, int]] = {}  # memory → its first and last kernel, bytes
     not_stored = _not_stored(graph)
     for item in ranges:
         name = str(item.buffer.get_name())
         if item.size_free and name not in not_stored:  # the tuple of an extern's results is freed item by item
-            end = len(nodes) if item.end_step == -1 else item.end_step
-            place = _place(name, graph)
-            first, last, size = spans.get(place, (item.start_step, end, 0))
-            spans[place] = min(first, item.start_step), max(last, end), max(size, int(item.size_free))
+            start, end = (places[min(step, len(nodes) - 1)] for step in (item.start_step, item.end_step))
+            memory_name = _memory_of(name, graph)
+            first, last, size = spans.get(memory_name, (start, end, 0))
+            spans[memory_name] = min(first, start), max(last, end), max(size, int(item.size_free))
     alive = [
-        {name: size for name, (start, end, size) in spans.items() if start <= step <= end} for step in range(len(nodes))
+        {name: size for name, (start, end, size) in spans.items() if start <= place <= end}
+        for place in range(max(places) + 1)
     ]
     sizes = [sum(found.values()) for found in alive]
-    step = max(range(len(nodes)), key=sizes.__getitem__)
+    place = max(range(len(sizes)), key=sizes.__getitem__)
     return PeakMemory(
-        bytes=sizes[step],
-        scheduler_nodes=tuple(member.get_name() for member in nodes[step].get_nodes()),
-        buffers=tuple(sorted(alive[step].items(), key=lambda item: -item[1])),
+        bytes=sizes[place],
+        scheduler_nodes=tuple(
+            member.get_name()
+            for node, at in zip(nodes, places, strict=True)
+            if at == place
+            for member in node.get_nodes()
+        ),
+        buffers=tuple(sorted(alive[place].items(), key=lambda item: -item[1])),
     )
+
+
+def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
+    """For each node, the number of its kernel; what runs no kernel of its own has a number, too, unless it runs nothing."""
+    homes = {name: number for number, (_, members) in enumerate(kernels) for name in members}
+    numbers: dict[int | str, int] = {}
+    places: list[int] = []
+    for node in nodes:
+        key = next((homes[item.get_name()] for item in node.get_nodes() if item.get_name() in homes), node.get_name())
+        is_nop = places and type_of(node) == "nop"
+        places.append(places[-1] if is_nop else numbers.setdefault(key, len(numbers)))
+    return places
 
 
 def limits() -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 
@@ -65,3 +67,13 @@ def test_what_the_backward_needs_is_alive_at_the_forwards_peak() -> None:
     peaks = {item.graph: item.peak_memory for item in recording.schedules}
     (forward,) = (peak for graph, peak in peaks.items() if "forward" in graph)
     assert forward.bytes == sum(size for _, size in forward.buffers) == 18_874_368
+
+
+def test_a_cpp_function_of_several_loops_needs_the_memory_of_all() -> None:
+    """The wrapper allocates two rows of sums and their sine before one C++ function, and frees none in it."""
+    torch._dynamo.reset()
+    recording = fxscope.record(lambda x: x.sum(1).sin().sum() + x.sum(0).sin(), torch.ones(512, 512), compile=True)
+    (schedule,) = recording.schedules
+    source = next(item.text for item in recording.sources if item.kind == "output_code")
+    sizes = [int(size or 1) * 4 for size in re.findall(r"empty_strided_cpu\(\((?:(\d+), )?\)", source)]
+    assert schedule.peak_memory.bytes == sum(sizes) and len(recording.calls) == 1
