@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Found = tuple[Purpose | None, dict[str, Any]]
 
 REINPLACE = "decompose_auto_functionalized"  # the pass that clones what a custom op would overwrite
+LAYOUT_OPS = {"clone", "inductor_force_stride_order"}  # that freezing adds, with no ATen op of the program's
 
 
 def purposes(recording: Recording) -> Recording:
@@ -116,10 +117,11 @@ class _Graph:
             return "mutation_copy", {"into": next(iter(working[0].inputs), None)}
         ops = ops_of([node for node in working if node.nature != "view"])
         moves = bool(members) and all(member.computes is False for member in members)
-        if ops:
+        demands = [member.made_for for member in members if member.made_for is not None]
+        is_added = moves and demands and all(node.original_aten is None for node in working)
+        if ops and not (is_added and set(ops) <= LAYOUT_OPS):
             copies = all(out_of_place(op) in MOVES for op in ops)
             return ("program_copy", {"ops": ops}) if copies else None
-        demands = [member.made_for for member in members if member.made_for is not None]
         written = {access.buffer for access in call.writes or ()}
         if not moves or not demands:
             origins = {name for member in members for name in member.origins}

@@ -163,6 +163,16 @@ def test_each_kernel_says_why_it_exists(name: str) -> None:
         assert ("purpose unknown" in call_story(recording, call)) is (call.purpose is None)
 
 
+@pytest.mark.parametrize("freezing", [True, False])
+def test_a_layout_copy_that_freezing_adds_is_not_the_programs(freezing: bool) -> None:
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()).eval()
+    torch._dynamo.reset()
+    with torch.no_grad():
+        recording = fxscope.record(model, *tensors(2, 3, 16, 16), compile={"options": {"freezing": freezing}}, steps=1)
+    assert any(node.original_aten is None for node in recording.graphs[-1].nodes if "clone" in node.name) is freezing
+    assert Counter(call.purpose for call in recording.calls) == {"layout_copy": 1, "computes": 2}
+
+
 def self_copied(x, out):
     """A custom op's second write into an input becomes a copy of the input to itself."""
     sin_in_place(out)
