@@ -221,7 +221,7 @@ def test_a_missed_fusion_saves_no_more_than_its_kernels_take(capture: str) -> No
 
 def test_the_next_commands_work_as_they_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A long path becomes a variable of the shell; a name of RECORDING would have to be replaced by hand."""
-    for name in ("short.fxscope", f"{'long' * 8}.fxscope"):
+    for name in ("short.fxscope", f"{'long' * 8}.fxscope", f"{'long' * 30}.fxscope"):
         path = layers(2).save(tmp_path / name)
         lines = text.lines(report(store.load(path)), name=str(path))
         commands = [line[6:] for line in lines[next(n for n, line in enumerate(lines) if line.startswith("Next:")) :]]

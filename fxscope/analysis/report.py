@@ -19,10 +19,11 @@ from fxscope.analysis.missed import Bracket, MissedRow, missed_rows
 from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
+from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, rows_of
 from fxscope.english import cudagraph_text
 from fxscope.index import grouped, index_of, kept
-from fxscope.model import WHOLE, Item, Printed, encoded, replace
+from fxscope.model import Item, Printed, encoded, replace
 from fxscope.passes import bound
 from fxscope.text import counted, listed, microseconds
 
@@ -231,12 +232,11 @@ def step_row(recording: Recording) -> StepRow:
     on_cpu = "cpu_kernel" in set(column(recording.launches, "category"))
     limit = bound.of_recording(recording)
     busy = None if limit is None else limit.busy * limit.wall_us
-    whole = [step.name for step in recording.steps] == [WHOLE]
     is_cut = any(item.what in ("ops", "after") for item in recording.unobserved)
     ops = [index.dispatched.get(step, 0) for step in index.steps]
     return StepRow(
         wall_us=wall,
-        basis=(PART if is_cut else WHOLE_RUN) if whole else step_basis(recording),
+        basis=(PART if is_cut else WHOLE_RUN) if is_whole_run(recording) else step_basis(recording),
         slowed_by=_slowed_by(recording, limit),
         busy_us=busy,
         busy_share=limit.busy if limit else None,

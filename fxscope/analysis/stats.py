@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis.findings import TimeComparison
 from fxscope.columns import column
 from fxscope.index import index_of
-from fxscope.model import replace
+from fxscope.model import WHOLE, replace
 from fxscope.passes import bound
 
 if TYPE_CHECKING:
@@ -61,6 +61,10 @@ def compare_recorded(a: Sequence[float], b: Sequence[float], *, on_cpu: bool) ->
     return replace(time, ratio_low=None, ratio_high=None, verdict="cannot tell", reason=reason)
 
 
+def is_whole_run(recording: Recording) -> bool:
+    return [step.name for step in recording.steps] == [WHOLE]
+
+
 def is_on_cpu(recording: Recording) -> bool:
     return "cpu_kernel" in set(column(recording.launches, "category"))
 
@@ -76,7 +80,10 @@ def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
     if not all(walls):
         return None
-    time = compare_recorded(*walls, on_cpu=on_cpu)
+    a_whole, b_whole = is_whole_run(a), is_whole_run(b)
+    time = compare_recorded(*walls, on_cpu=on_cpu or a_whole != b_whole)
+    if a_whole != b_whole and time.ratio is not None:
+        time = replace(time, reason=f"{'A' if a_whole else 'B'} has no steps: its whole run is compared with one step")
     if unwatched and a.step_times and b.step_times:
         return replace(time, a_us=a.step_times.median_us, b_us=b.step_times.median_us)
     return time

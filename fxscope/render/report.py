@@ -409,7 +409,7 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
         out.append(cut(f"Problem{more}: {first}", width))
     following = [command for command in made.next if not (everything and command.endswith("--all"))]
     commands = [in_command(command, name) for command in following]
-    if name and max(map(len, commands)) > width - 6 and len(name) <= width - 8:  # a shell's variable: each still works
+    if name and max(map(len, commands)) > width - 6:  # a shell's variable: each still works
         commands = [f"R={quoted(name)}", *(command.replace("RECORDING", "$R") for command in following)]
     elif name == "":
         commands = [f"add -o {UNSAVED}", *(in_command(command, UNSAVED) for command in following)]

@@ -22,7 +22,7 @@ from fxscope.analysis.select import Unit, launches_by_position, units
 from fxscope.analysis.stats import compare_recorded, compare_times
 from fxscope.cli import main
 from fxscope.commands import common
-from fxscope.model import Decision, Environment, Graph, Recording, Source, Workload, replace
+from fxscope.model import WHOLE, Decision, Environment, Graph, Recording, Source, Workload, replace
 from fxscope.op_names import without_graph_number
 from fxscope.passes.cost import cost
 from fxscope.readers.join import read_trace
@@ -487,6 +487,16 @@ def test_a_plan_has_no_times() -> None:
 )
 def test_times_need_repeats_an_interval_and_may_show_nothing(a: list[float], b: list[float], verdict: str) -> None:
     assert compare_times(a, b).verdict == verdict
+
+
+def test_a_run_without_steps_is_not_slower_than_a_step() -> None:
+    steps = captures.read("mlp_train_compiled")
+    run = replace(steps, steps=(replace(steps.steps[-1], name=WHOLE, duration_ns=10 * steps.steps[-1].duration_ns),))
+    for a, b, name in ((steps, run, "B"), (run, steps, "A")):
+        time = compare(a, b).wall_time
+        assert time is not None and time.verdict == "cannot tell" and f"{name} has no steps" in time.reason
+    same = compare(run, run).wall_time
+    assert same is not None and "has no steps" not in same.reason
 
 
 def test_real_captures_eager_against_compiled() -> None:

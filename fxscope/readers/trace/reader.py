@@ -629,4 +629,4 @@ def _not_a_trace(path: Path, head: bytes) -> str:
         return (
             f"{path} is rocprofv3's own JSON, not a trace of PyTorch. Export one with `profiler.export_chrome_trace`."
         )
-    return f"{path} has no traceEvents: it is not a profiler trace."
+    return f"{path} has no traceEvents: it is not a profiler trace. fxscope reads what `profiler.export_chrome_trace` writes."
