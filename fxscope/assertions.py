@@ -6,15 +6,12 @@ The pytest fixture `fxscope` returns these; in another test framework wrap a rec
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from fxscope.analysis.findings import CheckReport
 from fxscope.index import index_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fxscope.analysis.findings import CheckReport
-    from fxscope.model import Recording
+from fxscope.model import Recording
 
 MAX_LINES = 40  # of the plan in a message
 __tracebackhide__ = True  # pytest shows the line of the test

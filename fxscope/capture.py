@@ -19,15 +19,17 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from fxscope import store
 from fxscope._torch import own_trace, profiler, restore, running
 from fxscope._torch.environment import environment, missing
+from fxscope._torch.event_tree import SessionCut
 from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
@@ -38,12 +40,6 @@ from fxscope.index import index_of
 from fxscope.model import Graph, Memory, Problem, Recording, StepTimes, Unobserved, replace
 from fxscope.readers import eager_graph
 from fxscope.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-
-    from fxscope._torch.event_tree import SessionCut
-
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
 MOST_CALLS = 32  # of one compiled graph are observed, where the program has no steps

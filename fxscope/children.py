@@ -8,8 +8,6 @@ code between fork and exec may hang where threads run. A parent that ignores SIG
 child, leaves no exit code: what the child wrote says what became of it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -17,15 +15,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from fxscope import _begin
 from fxscope._begin import end_with
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 PACKAGES = str(Path(__file__).resolve().parents[1])
 

@@ -3,23 +3,19 @@
 A verb module has `configure(parser)` and `run(arguments) -> int` (the exit code).
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
 
 from fxscope import __version__
 from fxscope.commands.common import check_apart, drop_what_stdout_does_not_take, failed, tidy_on_termination
 from fxscope.errors import FxscopeError
 from fxscope.render.legible import legible_streams
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
 
 VERBS: dict[str, str] = {
     "run": "run a script or a factory and record it",

@@ -1,7 +1,5 @@
 """The dispatcher's treatment of an op, as values."""
 
-from __future__ import annotations
-
 import msgspec
 
 

@@ -4,8 +4,6 @@ element; how shapes are printed.
 How libraries spell them in the names of their kernels is `kernel_names/tables.py`'s.
 """
 
-from __future__ import annotations
-
 import re
 from importlib import resources
 

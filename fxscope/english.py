@@ -5,17 +5,13 @@
 is about and that switch's value.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Mapping, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.text import counted, listed, num_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _WORDS: dict[str, dict[str, str]] = json.loads(
     resources.files("fxscope").joinpath("data/english.json").read_text(encoding="utf-8")

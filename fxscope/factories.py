@@ -1,7 +1,5 @@
 """Programs given as words: `FILE.py:FACTORY`, a function that returns (module, inputs), and switches, `NAME=VALUE`."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import difflib
@@ -12,13 +10,11 @@ import inspect
 import re
 import sys
 import traceback
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 

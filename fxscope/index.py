@@ -8,18 +8,15 @@ of what only some of them run, the median over those, times their share (`per_st
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from statistics import median, median_low
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fxscope.columns import by_name, column, rows_of
+from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording
 from fxscope.op_names import is_dispatched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-
-    from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording
 
 T = TypeVar("T")
 K = TypeVar("K")

@@ -5,18 +5,14 @@
 operands of a GEMM that are its matrices, and the other ops as which an extern kernel of Inductor's shows in a trace.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.model import KernelCall, Nature, Node
+from fxscope.model import KernelCall, Nature, Node
 
 # torch's own namespaces: their ops go by their bare name. Any other op keeps its namespace: `mylib::foo`.
 _BARE = frozenset(

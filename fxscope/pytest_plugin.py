@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from fxscope.assertions import Recorded
     from fxscope.model import Recording
 

@@ -4,8 +4,6 @@ A `.fxscope` file of many ops and launches is a zip archive: `recording.json` wi
 fields, as numbers or as positions in a table of values (`docs/decisions/0010-columns-on-disk.md`).
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import errno
@@ -24,18 +22,16 @@ import weakref
 import zipfile
 import zlib
 from array import array
+from collections.abc import Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from fxscope.columns import Chosen, Column, Items, Numbers, blocks_of, column, uncollected
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FIRST_SCHEMA = "fxscope/1"
 DERIVED = ("scheduler", "kernel_calls")  # stages of graphs in older files that said what the calls say

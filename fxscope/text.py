@@ -8,18 +8,14 @@ below. What is too small for its last decimal is "< 0.01 µs", "< 0.1 %"; what i
 `tests/text_cases.json` holds both sides to this.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.kernel_names import cpp, decode
 from fxscope.op_names import without_graph_number
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 UNKNOWN = "–"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")

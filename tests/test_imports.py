@@ -65,7 +65,10 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.text": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.english": (set(), ("fxscope.text",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
-    "fxscope.gpus": ({"msgspec", "numpy"}, ("fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names")),
+    "fxscope.gpus": (
+        {"msgspec", "numpy"},
+        ("fxscope.model", "fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names"),
+    ),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"msgspec", "numpy", "networkx", "tomli"}, ANALYSIS),

@@ -10,8 +10,6 @@ function whose defaults are its inputs, over every combination of some sizes:
 What was measured is written as it comes: a program that fails is named, with its error, and costs nothing but itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import itertools
@@ -19,8 +17,11 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable, Generator, Iterator
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import msgspec
 import torch
@@ -29,14 +30,8 @@ from torch.utils.benchmark import Timer
 
 from fxscope.errors import one_line
 from fxscope.index import index_of
+from fxscope.model import Recording
 from fxscope.passes.cost import work_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from pathlib import Path
-    from types import FunctionType
-
-    from fxscope.model import Recording
 
 BF16, F16, F32 = torch.bfloat16, torch.float16, torch.float32
 STEPS = 6

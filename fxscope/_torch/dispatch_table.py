@@ -4,8 +4,6 @@ Read from torch itself; what a build does not contain (CUDA kernels on a CPU bui
 build, and is said to.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import functools

@@ -1,7 +1,5 @@
 """Facts of this machine and its torch: packages, devices, caches, and the names that fxscope hooks."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json
@@ -9,10 +7,11 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -23,9 +22,6 @@ from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.made_for import Demands
 from fxscope._torch.scheduler import Watch
 from fxscope.model import Environment, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # What is hooked or read → what is lost without it.
 HOOKS: dict[str, str] = {

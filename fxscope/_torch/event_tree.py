@@ -15,12 +15,14 @@ import functools
 import linecache
 import math
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch._C._profiler import _EventType as EventType
 
 from fxscope._torch import nodes as live
+from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
 from fxscope.columns import uncollected
@@ -29,11 +31,6 @@ from fxscope.model import Item, Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, is_dispatched, is_gemm
 from fxscope.readers.eager_graph import COMPILED_REGION
 from fxscope.readers.trace.graphs import LAUNCHES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from fxscope._torch.module_names import ModuleNames
 
 COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read

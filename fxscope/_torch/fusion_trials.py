@@ -6,20 +6,16 @@ in its place. Everything it changes is restored.
 
 # torch's insides are untyped: what comes from there is Any.
 
-from __future__ import annotations
-
 import contextlib
 from collections import defaultdict
+from collections.abc import Generator, Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from fxscope._torch.hooks import switch_value
 from fxscope.model import FusionTrial, Problem, Schedule, replace
 from fxscope.passes.fusion.reasons import translate
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
 
 MOST_PAIRS = 2000  # of one graph's groups, nearest first; the hints of further pairs are not verified
 TEMPLATES = "max_autotune_gemm"

@@ -1,7 +1,5 @@
 """The GeGLU MLP of the demo: the model of *Profiling in PyTorch (Part 2): From nn.Linear to a Fused MLP*."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn import functional

@@ -17,17 +17,15 @@ import functools
 import importlib
 import inspect
 import sys
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from fxscope.errors import FxscopeError, one_line
 from fxscope.model import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _MISSING = object()
 _active: list[str] = []

@@ -8,16 +8,20 @@ import os
 import sys
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 
 from fxscope._torch import nodes as live
+from fxscope._torch import numerics
 from fxscope._torch.hooks import Hooks, exists, hook_after, hook_around, hook_before, resolve
+from fxscope._torch.scheduler_facts import Lines
 from fxscope.english import failure_text
 from fxscope.errors import one_line
 from fxscope.model import (
     Compile,
+    Direction,
     Graph,
     KernelCall,
     Link,
@@ -31,13 +35,6 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import output_code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-
-    from fxscope._torch import numerics
-    from fxscope._torch.scheduler_facts import Lines
-    from fxscope.model import Direction
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"

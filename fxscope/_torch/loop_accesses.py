@@ -4,20 +4,15 @@ A part of a `cat`, or what is padded, is loaded under a mask of loop variables: 
 An address that is loaded or computed depends on some loop variables only: a rotary embedding's row on the position alone.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from fxscope.model import MemoryDep
 from fxscope.passes.footprint import number, strided
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import TypeAlias
-
-    Bounds: TypeAlias = Mapping[Any, tuple[float, float]]  # loop variable → from, to
+Bounds: TypeAlias = Mapping[Any, tuple[float, float]]  # loop variable → from, to
 
 _KEPT = "fxscope_accesses"
 _AND = ("and_", "logical_and", "bitwise_and")

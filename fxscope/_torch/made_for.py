@@ -1,18 +1,12 @@
 """Reasons for buffers that no op of the graph asks for: whose layout demanded a copy, why an op fell back."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from fxscope._torch.hooks import hook_after, hook_around
+from fxscope._torch.hooks import Hooks, hook_after, hook_around
 from fxscope._torch.tap import being_lowered
 from fxscope.model import MadeFor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fxscope._torch.hooks import Hooks
 
 _MARK = "fxscope_made_for"
 

@@ -1,19 +1,13 @@
 """The names of modules and of their tensors, by address; nothing is kept alive."""
 
-from __future__ import annotations
-
 import gc
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 
-from fxscope._torch.hooks import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from fxscope._torch.hooks import Hooks
+from fxscope._torch.hooks import Hooks, resolve
 
 _DEEPEST = 100
 REGISTRATION_HOOK = "torch.nn.modules.module:register_module_module_registration_hook"

@@ -3,23 +3,19 @@
 Graphs are converted while the hook runs: the next pass of the compiler changes them in place.
 """
 
-from __future__ import annotations
-
 import functools
 import linecache
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.fx.graph import _parse_stack_trace
 from torch.utils._pytree import tree_leaves
 
 from fxscope.model import Node, Source, TensorMeta, replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _TORCH = str(Path(torch.__file__).parent)
 _FXSCOPE = str(Path(__file__).parents[1])

@@ -12,20 +12,16 @@ import math
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from operator import attrgetter, getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch.utils import _pytree as pytree
 
 from fxscope.errors import one_line
-from fxscope.model import Numerics, NumericsRow, Problem, replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from fxscope.model import KernelCall, Recording, Schedule
+from fxscope.model import KernelCall, Numerics, NumericsRow, Problem, Recording, Schedule, replace
 
 Values: TypeAlias = dict[torch.fx.Node, Any]
 TIMES_EAGER = 4  # the tolerance: so many times eager's error …

@@ -4,22 +4,18 @@ An op that ran in a function of the user's, between two calls whose lines are kn
 has such an operator. Where there are several lines, it is not known.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import linecache
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._C._profiler import _EventType as EventType
 
 from fxscope.op_names import op_name, out_of_place
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CALL = "Call"
 _OPERATORS = {

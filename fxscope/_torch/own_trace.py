@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from fxscope._torch.event_tree import EventTree, SeenOp, Stretches, concrete_inputs, facts_of
+from fxscope._torch.event_tree import EventTree, SeenOp, SessionCut, Stretches, concrete_inputs, facts_of
+from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
 from fxscope.columns import uncollected
 from fxscope.index import COMPILING
@@ -19,14 +21,7 @@ from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
 from fxscope.readers.eager_graph import COMPILED_REGIONS, INDUCTOR_RUNS
 from fxscope.readers.trace.graphs import REPLAY
-from fxscope.readers.trace.reader import document
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fxscope._torch.event_tree import SessionCut
-    from fxscope._torch.module_names import ModuleNames
-    from fxscope.readers.trace.reader import EventHead
+from fxscope.readers.trace.reader import EventHead, document
 
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")

@@ -16,8 +16,9 @@ import shutil
 import sys
 import threading
 import weakref
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -27,9 +28,6 @@ from fxscope._torch.quiet import quiet
 from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
 
 _TRACER = "TraceContext"  # of torch's profile function
 _WAIT_S = 2.0  # for the main thread to end its session

@@ -1,19 +1,15 @@
 """Fxscope's own work says nothing, and what torch says once a process stays to be said to the program."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools
 import threading
 import warnings
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 _ERROR = 2  # a level of messages, above that of warnings
 

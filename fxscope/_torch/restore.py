@@ -5,8 +5,6 @@ Tensors are kept as the bytes of their memory, so overlapping, quantized and NaN
 host's memory, where they do not count in the peak of a device's.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import functools
@@ -14,18 +12,15 @@ import os
 import random
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from operator import length_hint
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from fxscope.errors import one_line
 from fxscope.model import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
 
 MAX_OBJECTS = 200_000
 _CHUNK = 64 << 20  # bytes compared at a time

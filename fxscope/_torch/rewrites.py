@@ -5,19 +5,14 @@ pattern that did not match, the candidate that came closest, from torch's own `F
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import torch
 
-from fxscope._torch.hooks import hook_after, hook_around, hook_before
+from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before
 from fxscope._torch.nodes import target_name
-from fxscope.model import NO_OP, NearMiss, Rewrite, closeness
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from fxscope._torch.hooks import Hooks
-    from fxscope.model import Stage
+from fxscope.model import NO_OP, NearMiss, Rewrite, Stage, closeness
 
 OBSERVER = "torch.fx.passes.graph_transform_observer:GraphTransformObserver"
 PATTERNS = "torch._inductor.pattern_matcher"

@@ -1,26 +1,19 @@
 """Calling the user's model several times: what to run, how to compile it, how long it takes without a profiler."""
 
-from __future__ import annotations
-
 import inspect
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 
-from fxscope._torch.hooks import is_deprecated
+from fxscope._torch.hooks import Hooks, is_deprecated
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.nodes import leaves
 from fxscope._torch.steps import Durations
 from fxscope.errors import CaptureError
-from fxscope.model import Memory, replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from fxscope._torch.hooks import Hooks
-    from fxscope.model import StepTimes
+from fxscope.model import Memory, StepTimes, replace
 
 DYNAMIC_STATE = "torch._dynamo.pgo:_CODE_STATE"
 BLOCK_S = 0.02  # one sample is the mean over calls that take about this long together

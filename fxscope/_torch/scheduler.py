@@ -6,19 +6,14 @@
 Names and behaviour: torch/_inductor/scheduler.py and choices.py of torch 2.11 to 2.15.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from fxscope._torch import fusion_trials, scheduler_facts
 from fxscope._torch.hooks import Hooks, hook_after, hook_around
 from fxscope._torch.made_for import Demands
 from fxscope._torch.tap import Tap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fxscope.model import Schedule
+from fxscope.model import Schedule
 
 SCHEDULER = "torch._inductor.scheduler:Scheduler"
 

@@ -2,16 +2,16 @@
 on to torch.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import torch
 
 from fxscope._torch import made_for
 from fxscope._torch.hooks import has_switch, is_deprecated, switch_value
 from fxscope._torch.loop_accesses import deps_of
+from fxscope._torch.tap import Tap
 from fxscope.model import (
     BufferAccess,
     FusionAttempt,
@@ -25,11 +25,6 @@ from fxscope.model import (
 )
 from fxscope.op_names import expected_nature
 from fxscope.passes.footprint import footprint, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from fxscope._torch.tap import Tap
 
 # Scheduler node → the nodes that run in it, those of which it computes a part, whether it computes anything
 Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any], bool]]"

@@ -6,8 +6,6 @@ after a number of steps, of calls of a compiled graph, or of seconds. From there
 `MOST_TIMED` calls of the graph or of the one model, costs one time stamp.
 """
 
-from __future__ import annotations
-
 import _thread
 import array
 import collections
@@ -22,17 +20,15 @@ import threading
 import time
 import weakref
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope.model import StepTimes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 REPEATS = 3  # fewer calls of a model are no steps
 DEFAULT_STEPS = 3

@@ -5,22 +5,16 @@ not stored is that value's own `inner_fn`. Each `inner_fn` is tagged with the no
 `LoopBodyBlock` keeps the tags that were entered while it was traced, and `CSE.generate` the tag of each line.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import threading
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
 
-from fxscope._torch.hooks import hook_after, hook_around, hook_before
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fxscope._torch.hooks import Hooks
+from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before
 
 NO_NODES = "which nodes ran in which kernel"
 NO_LINES = "which node each line of a kernel computes"

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from fxscope import gpus
 from fxscope.analysis.traced_regions import is_compiled
 from fxscope.index import index_of
-from fxscope.model import Item, replace
+from fxscope.model import Gap, Item, Recording, replace
 from fxscope.op_names import is_gemm
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, of_roof, percent
 
 if TYPE_CHECKING:
     from fxscope.analysis.report import Report, StepRow
-    from fxscope.model import Gap, Recording
 
 BETWEEN_REPLAYS = "Look at what the CPU does between replays"
 NO_GAIN = "record_fusion_log"  # a hint that saves no time

@@ -6,8 +6,6 @@ Lists, and the parts of the answer, are taken to be sorted, the most important f
 but for what says nothing (null, empty lists) and digits beyond the fourth of a fraction.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, cast

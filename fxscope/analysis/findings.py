@@ -3,8 +3,6 @@
 Like `model/` these are plain frozen values: passes make them, renderers show them, and `to_json` writes them.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

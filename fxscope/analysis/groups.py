@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fxscope.analysis.select import ops_in, ran_backward
 from fxscope.columns import ByName, column, picked, uncollected
 from fxscope.index import grouped, index_of, kept, per_step
-from fxscope.model import Item, replace
+from fxscope.model import Decision, Item, KernelCall, Node, Op, Recording, TensorMeta, replace
 from fxscope.op_names import (
     OPTIMIZER_STEP,
     USERS_TRITON,
@@ -30,11 +31,6 @@ from fxscope.op_names import (
 )
 from fxscope.passes.predicted import runs_of
 from fxscope.text import kernel_name, sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from fxscope.model import Decision, KernelCall, Node, Op, Recording, TensorMeta
 
 Phase = Literal["forward", "backward", "optimizer"]
 

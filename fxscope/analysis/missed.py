@@ -1,20 +1,13 @@
 """Missed fusions as rows: equal pairs are one row, pairs that exclude each other stand in a bracket."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from fxscope.analysis.groups import Phase, ends_of, groups, pattern
 from fxscope.english import reason_text
 from fxscope.index import index_of
-from fxscope.model import Item, replace
+from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import is_library
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fxscope.model import Decision, Recording
 
 IMPOSSIBLE = ("fallback", "extern_attention", "extern_convolution", "epilogue_not_pointwise", "prologue_not_pointwise")
 

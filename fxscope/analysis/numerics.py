@@ -1,18 +1,13 @@
 """Eager against compiled, kernel by kernel: which differ, where, why."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import structs
 
 from fxscope import english
 from fxscope.analysis.select import place
 from fxscope.index import index_of
-from fxscope.model import Item, NumericsRow
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
+from fxscope.model import Item, NumericsRow, Recording
 
 
 class Difference(NumericsRow, frozen=True, kw_only=True):

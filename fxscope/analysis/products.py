@@ -1,27 +1,21 @@
 """The table of GEMMs, convolutions and attentions: shape, kernel, tile, rate, share of the peak."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from fxscope import gpus
+from fxscope.gpus import Gpu
 from fxscope.index import grouped, index_of, kept
 from fxscope.kernel_names import decode
-from fxscope.model import Item
+from fxscope.model import Item, Launch, Node, Op, Recording, TensorMeta
 from fxscope.op_names import GEMMS, is_attention, is_convolution, is_dispatched, is_gemm, op_name
 from fxscope.passes import flops as flop_counts
 from fxscope.passes.cost import multiplies_by_tf32
 from fxscope.text import counted, flop, listed
 from fxscope.text import rate as per_second
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fxscope.gpus import Gpu
-    from fxscope.model import Launch, Node, Op, Recording, TensorMeta
 
 
 class GemmRow(Item, frozen=True, kw_only=True):

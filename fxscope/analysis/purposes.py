@@ -1,18 +1,12 @@
 """Device time of a step by the purpose of its kernels: computing, layout copies, recomputation and others."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import Literal
 
+from fxscope.analysis.groups import KernelGroup
 from fxscope.index import index_of
-from fxscope.model import Item, Purpose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fxscope.analysis.groups import KernelGroup
-    from fxscope.model import Recording
+from fxscope.model import Item, Purpose, Recording
 
 
 class PurposeRow(Item, frozen=True, kw_only=True):

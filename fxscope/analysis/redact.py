@@ -7,8 +7,6 @@ user-written kernels), and every number that is not a counter of torch (`mul_3`)
 times, decisions, versions and the device's name.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -4,12 +4,11 @@
 nothing. Times are µs per step, medians over the steps that count (`fxscope.index`). Rows are sorted by what they print.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from fxscope import gpus
 from fxscope.analysis import select, traced_regions
@@ -23,14 +22,9 @@ from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, rows_of
 from fxscope.english import cudagraph_text
 from fxscope.index import grouped, index_of, kept
-from fxscope.model import Item, Printed, encoded, replace
+from fxscope.model import Compile, Item, Printed, Recording, Source, encoded, replace
 from fxscope.passes import bound
 from fxscope.text import counted, listed, microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from fxscope.model import Compile, Recording, Source
 
 SCHEMA = "fxscope-report/1"
 BREAKS = {"step_unsupported": "a call in this line cannot be traced"}  # torch gives no other words

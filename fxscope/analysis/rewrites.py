@@ -1,21 +1,14 @@
 """The life of an op in the compiler's passes: which pattern replaced it by what, and where that ran."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from fxscope.english import near_miss_text, rewrite_text
 from fxscope.errors import PassError
-from fxscope.index import grouped, index_of
+from fxscope.index import Key, grouped, index_of
+from fxscope.model import Recording, Rewrite
 from fxscope.op_names import expected_nature, is_called, op_name
 from fxscope.text import counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fxscope.index import Key
-    from fxscope.model import Recording, Rewrite
 
 MAX_CHANGES = 6  # lines of one answer
 

@@ -7,27 +7,20 @@ The first sort that knows a bare name wins, in the order of `SORTS`; `op:mul` sa
 A name that is nowhere in the recording is an error that names the nearest known ones, never an empty answer.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from fxscope.columns import column, picked, uncollected
 from fxscope.errors import PassError
-from fxscope.index import index_of, kept
-from fxscope.model import KERNELS
+from fxscope.index import Index, Key, index_of, kept
+from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source
 from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, phase_of, qualified, table
 from fxscope.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from fxscope.index import Index, Key
-    from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording, Source
 
 T = TypeVar("T")
 

@@ -3,18 +3,13 @@
 vLLM and SGLang annotate each pass of the model. A device event belongs to the pass during which the CPU launched it.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from fxscope.columns import column
-from fxscope.model import Item
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
+from fxscope.model import Item, Recording
 
 ServingPhase = Literal["prefill", "decode", "mixed"]
 _EXECUTE = re.compile(r"execute_(?:(?P<tokens>\d+)_)?context_(?P<context>\d+)\(.*\)_generation_(?P<generation>\d+)\(")

@@ -1,21 +1,15 @@
 """Comparing times: repeats, an interval, and the right to say "no difference shown" or "cannot tell"."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.analysis.findings import TimeComparison
 from fxscope.columns import column
 from fxscope.index import index_of
-from fxscope.model import WHOLE, replace
+from fxscope.model import WHOLE, Recording, replace
 from fxscope.passes import bound
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.model import Recording
 
 # The same kernel on the same shape differs by about this much between two call sites and two runs on one H200. Repeats
 # inside one run cannot see that, so a smaller difference is not shown, however narrow the interval of the repeats.

@@ -1,13 +1,9 @@
 """Crossovers of a sweep: where one setup overtakes another, if the repeats show a difference."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from fxscope.analysis.findings import Sweep, SweepPoint, TimeComparison
 from fxscope.analysis.stats import compare_times
-
-if TYPE_CHECKING:
-    from fxscope.analysis.findings import Sweep, SweepPoint, TimeComparison
 
 METRICS = ("wall_us", "device_us")
 REPEATS = "repeats of one process"

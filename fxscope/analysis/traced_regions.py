@@ -1,17 +1,12 @@
 """The compiled regions that a trace alone shows. The graph and what the scheduler considered are not in it."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from fxscope.columns import column, picked
 from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
+from fxscope.model import Recording
 from fxscope.text import counted
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
 
 _REGION = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
 _CALL = re.compile(r"^## Call CompiledFxGraph .* ##$")

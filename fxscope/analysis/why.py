@@ -1,24 +1,16 @@
 """Answers of `why`: the decisions about names, equal places of a step as one answer."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from fxscope.analysis import select
-from fxscope.analysis.groups import Places, ends_of, groups, pattern
+from fxscope.analysis.groups import KernelGroup, Places, ends_of, groups, pattern
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
 from fxscope.errors import PassError
 from fxscope.index import by_each, grouped, index_of, kept
-from fxscope.model import Item
+from fxscope.model import Decision, Item, Recording
 from fxscope.text import counted, microseconds, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fxscope.analysis.groups import KernelGroup
-    from fxscope.model import Decision, Recording
 
 
 class Same(Item, frozen=True, kw_only=True):

@@ -1,17 +1,13 @@
 """`fxscope calibrate -o gpu.json`: measure this machine's GPU, for plans that are made for it elsewhere."""
 
-from __future__ import annotations
-
+import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope import store
 from fxscope.errors import FOREIGN, CaptureError, FxscopeError
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
     from fxscope.analysis.findings import CheckReport
 
 EPILOG = """A file of expectations:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
-    import argparse
-
     from fxscope.model import Recording, SourceText
 
 

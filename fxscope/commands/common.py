@@ -10,16 +10,14 @@ import signal
 import sys
 import threading
 import zlib
+from collections.abc import Callable, Generator, Mapping, Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fxscope.errors import FxscopeError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-    from typing import TextIO
-
     from fxscope.analysis.findings import Sweep
     from fxscope.analysis.select import Place
     from fxscope.model import Recording

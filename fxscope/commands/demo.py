@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +12,6 @@ from typing import TYPE_CHECKING
 from fxscope.commands import common
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
     from fxscope.model import Recording
 
 BUNDLED = ("mlp_eager", "mlp_compiled", "mlp_liger")

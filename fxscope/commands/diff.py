@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
     from fxscope.analysis.findings import Comparison
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
@@ -12,9 +14,6 @@ from fxscope.errors import FxscopeError
 from fxscope.text import aligned, listed
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable
-
     from fxscope.dispatch_model import Dispatch
 
 

@@ -4,8 +4,7 @@ Nothing is guessed: a program is recorded, a graph is laid out, a header is comp
 only if programs can be recorded here.
 """
 
-from __future__ import annotations
-
+import argparse
 import contextlib
 import importlib.util
 import json
@@ -21,13 +20,10 @@ import tempfile
 import textwrap
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fxscope import children
 from fxscope.errors import one_line
-
-if TYPE_CHECKING:
-    import argparse
 
 COMPILER = "C++ compiler"
 HEADERS = ("vector", "Python.h", *(() if sys.platform == "darwin" else ("omp.h",)))  # macOS: Inductor looks elsewhere

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from fxscope.errors import FxscopeError
 from fxscope.render.legible import status
 
 if TYPE_CHECKING:
-    import argparse
-
     from fxscope.fleet.model import Digest, Fleet
     from fxscope.fleet.sources import Source
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
     from fxscope.analysis.findings import Outcome
     from fxscope.model import Recording
 

@@ -1,15 +1,11 @@
 """`fxscope kernel NAME…`: what kernel names say; from stdin where no name is given, one a line."""
 
-from __future__ import annotations
-
+import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.render.labels import decoded_words
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -4,21 +4,17 @@ Each answer is JSON of at most `--budget` bytes, the most important first, with 
 write files only in the given folders. `record` runs programs of these folders, with the rights of whoever starts this.
 """
 
-from __future__ import annotations
-
+import argparse
 import functools
 import json
 import shlex
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope import __version__, children
 from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Sequence
 
 SECONDS = 600  # of one tool
 INSTRUCTIONS = """Find out what limits a PyTorch program: record it once, read the overview, ask why of the largest row,

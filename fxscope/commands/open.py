@@ -1,7 +1,6 @@
 """`fxscope open TRACE`: show a trace in Perfetto's UI, served once from this machine; or write it annotated."""
 
-from __future__ import annotations
-
+import argparse
 import io
 import os
 import secrets
@@ -12,13 +11,10 @@ import urllib.parse
 import webbrowser
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    import argparse
 
 PERFETTO = "https://ui.perfetto.dev"
 # Perfetto's own content-security policy lets its page fetch from this address and port, and from no other.

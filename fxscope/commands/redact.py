@@ -1,14 +1,9 @@
 """`fxscope redact FILE -o FILE`: a copy of a recording that can be shared."""
 
-from __future__ import annotations
-
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from fxscope.commands import common
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

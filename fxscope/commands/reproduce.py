@@ -1,14 +1,9 @@
 """`fxscope reproduce RECORDING CALL -o FILE.py`: one kernel call as a program that runs and times it alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import argparse
 
 from fxscope.commands import common
 from fxscope.index import index_of
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

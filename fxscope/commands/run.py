@@ -15,6 +15,7 @@ A factory is a function of no arguments that returns `(module, inputs)`; a dicti
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
@@ -22,8 +23,6 @@ from fxscope.commands import script
 from fxscope.commands.common import add_output_options, check_outputs, emit, refuse, tidy_on_termination, whole_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fxscope.model import Recording
 
 

@@ -1,7 +1,5 @@
 """The part of `fxscope run` that runs a script, a module, a folder or a zip file as Python would, and writes what was seen."""
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import builtins
@@ -13,11 +11,13 @@ import runpy
 import signal
 import sys
 import types
+from collections.abc import Callable, Generator
 from functools import partial
 from importlib.machinery import PathFinder, SourceFileLoader
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType, TracebackType
+from typing import Any
 
 from fxscope.commands.common import (
     Terminated,
@@ -30,11 +30,6 @@ from fxscope.commands.common import (
 )
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams, status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from types import CodeType, TracebackType
-
 
 _OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
 _FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 from fxscope.commands import common
 from fxscope.errors import CaptureError, RenderError
 from fxscope.index import index_of
-from fxscope.model import KERNELS
+from fxscope.model import KERNELS, Recording
 
 if TYPE_CHECKING:
-    import argparse
-
     from fxscope.analysis.findings import Sweep, SweepPoint
-    from fxscope.model import Recording
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

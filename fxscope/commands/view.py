@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
-    import argparse
-
     from fxscope.model import Recording
 
 

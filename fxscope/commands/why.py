@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
-    import argparse
-
     from fxscope.analysis.why import WhyAnswer
     from fxscope.model import Recording
 

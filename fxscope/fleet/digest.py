@@ -1,31 +1,25 @@
 """One rank's trace → its digest: a pure function of the file (and the compile log beside it), from columns."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fxscope.fleet.model import Digest, Plan, PlanKernel, PlanOp, RankStep
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Problem
 from fxscope.readers.trace import columns, intervals
 from fxscope.readers.trace import table as t
+from fxscope.readers.trace.columns import Trace
+from fxscope.readers.trace.intervals import Times
 from fxscope.readers.trace.kept import kept_steps, of_names, steps_of_rows
+from fxscope.readers.trace.reader import Args
 from fxscope.readers.trace.table import whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from fxscope.readers.trace.columns import Trace
-    from fxscope.readers.trace.intervals import Times
-    from fxscope.readers.trace.reader import Args
 
 # Waiting for the device, or a copy that the host waits for. A launch takes a few µs: one that takes far longer met a full
 # queue.

@@ -6,11 +6,9 @@ decides is the work that a rank did itself: on the device, in its data loading, 
 more of one of these than its peers, beyond what these differ by among themselves, and the others waited for it.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +18,7 @@ from fxscope.fleet.quantities import (
     FLOOR,
     FLOOR_OF_FEW,
     SIGMAS,
+    Excess,
     Peers,
     Table,
     columns_median,
@@ -31,11 +30,6 @@ from fxscope.fleet.quantities import (
 from fxscope.index import grouped
 from fxscope.model import Problem
 from fxscope.text import listed, microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from fxscope.fleet.quantities import Excess
 
 STEPS_OF_HOST = 3  # with fewer, a host that needed longer may be chance: what else differs comes first
 LARGE_GROUP = 32

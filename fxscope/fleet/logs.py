@@ -1,24 +1,18 @@
 """Differences between the TORCH_TRACE logs of a job's ranks: compiles, breaks, graphs, kernels, guards, collectives."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from fxscope.errors import FxscopeError
 from fxscope.index import grouped
-from fxscope.model import Problem, encoded
+from fxscope.model import Compile, Problem, Recording, encoded
 from fxscope.readers.compile_log import artifacts, logs_of_ranks, read_log
 from fxscope.text import microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fxscope.model import Compile, Recording
 
 ASPECTS = ("compiles", "graph breaks", "recompiles", "graphs", "kernels", "guards", "collectives", "estimated runtimes")
 SCHEDULE, RUNTIMES = "inductor_collective_schedule", "inductor_runtime_and_tensor_meta"

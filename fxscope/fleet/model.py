@@ -3,8 +3,6 @@
 Times are microseconds of the rank's own clock; clocks of two ranks are never compared. What is not known is `None`.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from fxscope.fleet.model import Cause, Digest, Plan, PlanChange, PlanGroup
 from fxscope.index import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 MAX_CHANGES = 40
 

@@ -1,24 +1,18 @@
 """The quantities of a job's ranks by step, and what a rank has over its peers."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fxscope.fleet.model import Digest
 from fxscope.model import Problem
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from fxscope.fleet.model import Digest
-
-    Quantity = NDArray[np.float64]
+Quantity = NDArray[np.float64]
 
 SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what that is
 FLOOR = 0.05  # of a step: less is not worth a name

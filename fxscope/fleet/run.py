@@ -3,8 +3,6 @@
 A trace that cannot be read, or that takes its process down, costs its own rank only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
@@ -12,9 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,14 +21,10 @@ from fxscope.errors import FxscopeError
 from fxscope.fleet import digest as digesting
 from fxscope.fleet import sources
 from fxscope.fleet.model import Digest
+from fxscope.fleet.sources import Source
 from fxscope.model import encoded
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-    from fxscope.fleet.sources import Source
-
-    Progress = Callable[[int, int, str], None]  # done, of how many, which
+Progress = Callable[[int, int, str], None]  # done, of how many, which
 
 DEFAULT_MEMORY = 2 << 30
 PROCESS_BYTES = 110 << 20  # an interpreter with numpy and what it keeps between traces

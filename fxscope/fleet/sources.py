@@ -1,12 +1,11 @@
 """Sources of a job's traces: a folder, files, or an address that fsspec knows (s3://, gs://, hf://, …)."""
 
-from __future__ import annotations
-
 import re
 import zlib
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.request import url2pathname
 
 import msgspec
@@ -14,9 +13,6 @@ import msgspec
 from fxscope.errors import FxscopeError
 from fxscope.fleet.digest import rank_in
 from fxscope.store import NOT_JSON, unmarked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)

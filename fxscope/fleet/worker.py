@@ -1,7 +1,5 @@
 """A process that digests traces within so many bytes of memory: a source a line of standard input, a digest a line back."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -8,8 +8,6 @@ measured one where there is one, because no kernel reaches the datasheet's. `fxs
 the GPU of a machine.
 """
 
-from __future__ import annotations
-
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -17,8 +15,8 @@ from typing import Any, Literal
 import msgspec
 
 from fxscope.errors import FxscopeError
-from fxscope.gpus.prediction import Calibration  # noqa: TC001 - msgspec reads it
-from fxscope.gpus.timing import Positive, Times  # noqa: TC001 - msgspec reads them
+from fxscope.gpus.prediction import Calibration
+from fxscope.gpus.timing import Positive, Times
 from fxscope.store import NOT_JSON, unmarked
 
 __all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names", "text_of"]

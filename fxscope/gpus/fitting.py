@@ -7,12 +7,11 @@ more than one which is a quarter off. A weak pull holds what nothing measured de
 from programs that were left out of the fit they are held against.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, inf
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,13 +26,9 @@ from fxscope.gpus.prediction import (
     measured_of,
     time_of,
 )
+from fxscope.model import Workload
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.model import Workload
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 _HUBER = 0.25  # an error of a quarter; beyond it weights fall
 _PULL = 0.02  # of a parameter towards where it starts, against one call's squared error

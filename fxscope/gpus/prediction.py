@@ -10,6 +10,7 @@ A GPU that nothing was measured on has no predictions.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,15 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from fxscope import op_names
-from fxscope.gpus.timing import NotNegative  # noqa: TC001 - msgspec reads it
+from fxscope.gpus.timing import NotNegative
+from fxscope.model import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from fxscope.gpus import Gpu
-    from fxscope.model import Workload
 
-    Formula = Callable[[Mapping[str, float], Workload, int], float]
+Formula = Callable[[Mapping[str, float], Workload, int], float]
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):

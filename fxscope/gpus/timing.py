@@ -8,8 +8,6 @@ fitted by `tools/fit_times.py` to what `benchmarks/fusion_cost.py` measured on i
 on programs that were not fitted.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

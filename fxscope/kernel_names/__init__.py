@@ -7,8 +7,6 @@ as the name writes them. Names are claims of their authors: a fused Triton kerne
 elsewhere, and `f16` in a cuDNN attention kernel means sixteen bits of either kind.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ATen's native CUDA kernels: a few templates, and what they are applied to is in the template arguments."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A demangled C++ name, parsed: return type off, symbol, template arguments, parameters. No grammar, only brackets."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

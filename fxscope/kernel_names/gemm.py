@@ -5,8 +5,6 @@ row-major `x @ w` it is handed `w` as A and `x` as B. The two layout letters say
 and T transposed: `x[M,K] @ w` with `w` a transposed view is `TN`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

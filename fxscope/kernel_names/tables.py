@@ -1,7 +1,5 @@
 """The words of kernel names, `data/kernel_names.json`: patterns, rules, of which the first found decides, and dtypes."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """Triton kernels: Inductor's, whose names list the ops they came from, and those people wrote."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Memory operations, collectives, attention libraries, cuDNN, ROCm, CUB and Thrust, cuFFT, cuSOLVER."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Types that every part of the record uses: words, evidence, tensors, places in the program."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, Literal, cast, get_args

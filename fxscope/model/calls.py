@@ -1,7 +1,5 @@
 """Kernel calls of generated code, and their launches."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """The scheduler's view of a graph, and the verdict on each pair that could have been fused."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 from fxscope.model.base import Evidence, How, Item, Verdict

@@ -1,14 +1,10 @@
 """Graphs, their nodes, and links between levels."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from fxscope.model.base import Direction, Evidence, Item, Kind, Nature, Relation, Source, Stage, TensorMeta, Timing
 from fxscope.model.calls import Roof
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Node(Item, frozen=True, kw_only=True):

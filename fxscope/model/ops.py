@@ -1,7 +1,5 @@
 """Ops, steps and totals of a trace."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from fxscope.model.base import Item, LaunchCategory, Source, Timing

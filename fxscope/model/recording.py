@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -13,9 +14,7 @@ from fxscope.model.graphs import Graph, Link, NearMiss, Rewrite
 from fxscope.model.ops import Coverage, Memory, Op, Step, StepTimes, Summary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pandas import DataFrame  # pyright: ignore[reportMissingImports]
+    from pandas import DataFrame
 
     from fxscope.analysis.findings import Comparison
     from fxscope.analysis.report import Report

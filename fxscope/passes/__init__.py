@@ -4,17 +4,12 @@ here are parts of passes, or run where a reader or a verb asks.
 Add one: write `passes/NAME.py` with a function whose docstring's first line is its contract, and add a line there.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.model import Recording, replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 def pipeline() -> Mapping[str, Callable[[Recording], Recording]]:

@@ -4,24 +4,17 @@ Inside one `## Call CompiledFxGraph … ##` region the ops that launch device wo
 A kernel's name is never enough: the same kernel may run in every layer.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fxscope.columns import column, rows_of, with_columns
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
-from fxscope.model import Coverage, LaunchEvidence, Recording, Timing, replace
+from fxscope.model import Coverage, Evidence, Graph, KernelCall, Launch, LaunchEvidence, Recording, Timing, replace
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.model import Evidence, Graph, KernelCall, Launch
-
 
 CudaGraphNode = tuple[int | None, int | None, int | None]  # device, graph, node
 

@@ -4,19 +4,13 @@ GPU-bound from `GPU_BOUND` on: closing every gap would gain a fifth of the step 
 device waits clearly longer than it works. Between the two neither is said, and the share always stands beside the word.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from fxscope.index import index_of, warm, whole_steps
-from fxscope.model import replace
+from fxscope.model import Recording, StepStats, StepTimes, Summary, replace
 from fxscope.text import microseconds, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.model import Recording, StepStats, StepTimes, Summary
 
 GPU_BOUND, CPU_BOUND = 0.8, 0.4  # share of a step in which some stream of the device runs something
 

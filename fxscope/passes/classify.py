@@ -1,19 +1,14 @@
 """Decides what became of every node, by what ran and by storage identity; the op's name is only the expectation."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from fxscope.columns import column, rows_of, with_columns
 from fxscope.index import by_each, index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
 from fxscope.passes.slices import written_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 RETURNS = "what the graph returns: it launches nothing"
 

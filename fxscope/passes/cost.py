@@ -5,14 +5,14 @@ is what no version of the same work can beat: the bytes at the memory's rate (on
 they fit there), or the FLOPs at the measured matrix rate, whichever takes longer.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fxscope import gpus, op_names
 from fxscope.columns import column, picked, rows_of, with_columns
+from fxscope.gpus import Gpu
 from fxscope.gpus.prediction import Prediction, predict, smallest_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
@@ -21,11 +21,6 @@ from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import as_run, of_dtype, pair_runs, predicted_step
 from fxscope.passes.unfused import priced
 from fxscope.text import rate as per_second
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from fxscope.gpus import Gpu
 
 
 class Limits(NamedTuple):

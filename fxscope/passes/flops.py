@@ -4,23 +4,17 @@ They are what `torch.utils.flop_counter` counts, two per multiply-add, or `None`
 what does not happen: the weight's gradient of a grouped convolution as if its groups met.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.kernel_names import decode
 from fxscope.kernel_names.cpp import split
-from fxscope.model import TensorMeta
+from fxscope.model import BufferAccess, Node, Op, TensorMeta
 from fxscope.op_names import CONVOLUTIONS, GEMMS, IS_CAUSAL, is_attention, is_convolution, op_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.model import BufferAccess, Node, Op
 
 PRODUCTS = ("gemm", "gemv", "convolution", "attention")  # roles of kernels
 Operands = list[TensorMeta | str]  # in the schema's order; what is no tensor as it was printed

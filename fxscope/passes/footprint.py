@@ -4,18 +4,14 @@ Accesses come as `MemoryDep`s, from live schedulers, printed ones and generated 
 loop variables, its elements are a box in a grid, and boxes are counted exactly; else only an upper bound is known.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fxscope.model import MemoryDep
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 MOST_BOXES = 8  # all subsets of them are counted
 _TERM = re.compile(r"(-)?(?:(\d+)\*)?(?:([a-zA-Z_]\w*)|(\d+))")

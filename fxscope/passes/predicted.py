@@ -4,22 +4,15 @@ The interval of a step is not made from those of its calls: errors of a program'
 model was off by over whole programs that it was not fitted to (`StepFit`).
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.gpus import Gpu
 from fxscope.gpus.prediction import outside_share
 from fxscope.index import index_of, kept
-from fxscope.model import PredictedStep, replace
+from fxscope.model import Compile, Decision, KernelCall, PredictedStep, Recording, Workload, replace
 from fxscope.text import microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from fxscope.gpus import Gpu
-    from fxscope.model import Compile, Decision, KernelCall, Recording, Workload
 
 
 def of_dtype(work: Workload, dtype: str) -> Workload:

@@ -1,19 +1,12 @@
 """Ties the levels of the program together: source lines down to calls, folded arguments, names that did not run."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from fxscope.columns import column
 from fxscope.index import grouped, index_of
-from fxscope.model import Link, Recording, replace
+from fxscope.model import Graph, KernelCall, Link, Node, Recording, Source, replace
 from fxscope.op_names import CASTS, MAY_COPY, RESIZES, expected_nature, op_name, table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fxscope.model import Graph, KernelCall, Node, Source
 
 # They stay views where a transposed operand is folded into the strides of a GEMM.
 _RESIZES = RESIZES | {"getitem"}

@@ -1,20 +1,13 @@
 """Says why each kernel exists: what it computes, or what made the compiler add it."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from fxscope.index import index_of
-from fxscope.model import KernelCall, Purpose, Recording, Schedule, replace
+from fxscope.index import Key, index_of
+from fxscope.model import KernelCall, Node, Purpose, Recording, Schedule, SchedulerNode, replace
 from fxscope.op_names import MOVES, is_attention, is_collective, op_name, ops_of, out_of_place
 from fxscope.passes.slices import TRANSPARENT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fxscope.index import Key
-    from fxscope.model import Node, SchedulerNode
 
 Found = tuple[Purpose | None, dict[str, Any]]
 

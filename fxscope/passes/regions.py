@@ -1,19 +1,13 @@
 """Regions of a trace in which one compiled graph ran, and the alignment of what they launched with the wrapper's calls."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from fxscope.columns import column
+from fxscope.model import Graph, KernelCall, Launch, Recording
 from fxscope.op_names import runs_as, without_graph_number, without_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fxscope.model import Graph, KernelCall, Launch, Recording
 
 _REGION = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
 _COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")

@@ -1,9 +1,7 @@
 """Brings the scheduler's view to the kernel calls: which scheduler and graph nodes each runs, what it reads and writes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
@@ -23,9 +21,6 @@ from fxscope.op_names import is_convolution, op_name, runs_as, without_number
 from fxscope.passes.flops import tensor_bytes, total
 from fxscope.passes.footprint import footprint
 from fxscope.passes.slices import OpSlices, nodes_of_calls
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 
 def schedules(recording: Recording) -> Recording:

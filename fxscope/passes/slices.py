@@ -4,20 +4,13 @@ torch's origins name everything on the way to a result, also what another kernel
 kernel only if it lies between the kernel's reads and its writes; what is in the origins alone lends its name.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
-from fxscope.model import EXTERN, replace
+from fxscope.model import EXTERN, BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode, replace
 from fxscope.op_names import USERS_TRITON, expected_nature, is_pointwise, op_name, runs_as
 from fxscope.passes.unfused import is_library
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-
-    from fxscope.model import BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode
 
 # Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
 TRANSPARENT = frozenset({"nop", "multi_output", "view"})

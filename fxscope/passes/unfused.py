@@ -4,23 +4,16 @@ A lower bound is stated only on a GPU that was calibrated, and only where a fuse
 kind: a template that takes the place of a library's GEMM may be slower than it, whatever traffic it avoids.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fxscope import op_names
+from fxscope.gpus import Gpu
 from fxscope.gpus.timing import Times, Work
 from fxscope.index import index_of
-from fxscope.model import DecisionEnd, replace
+from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, replace
 from fxscope.passes.flops import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fxscope.gpus import Gpu
-    from fxscope.model import Decision, KernelCall, Node, Recording
-
 
 # Types of calls that no generated pointwise or reduction kernel replaces → whose kernel it is.
 _OTHERS = {

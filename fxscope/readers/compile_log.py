@@ -4,32 +4,34 @@ A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follo
 (torch 2.11, `torch/_logging/_internal.py`). A TORCH_COMPILE_DEBUG folder holds a folder per graph.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.english import failure_text
 from fxscope.errors import FOREIGN, TraceError
 from fxscope.index import grouped
 from fxscope.kernel_names import decode
 from fxscope.model import (
+    CallType,
     Compile,
     Direction,
     Graph,
     KernelCall,
     Link,
+    Node,
     Problem,
     Recording,
     Schedule,
     Source,
     SourceText,
+    Stage,
     replace,
 )
 from fxscope.readers import graph_text, output_code, schedule_text
@@ -37,11 +39,6 @@ from fxscope.readers.trace.reader import CHUNK_BYTES, MAX_PACKED_BYTES, MAX_RATI
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import unmarked
 from fxscope.text import counted, num_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from fxscope.model import CallType, Node, Stage
 
 _DIRECTION = re.compile(r"_(forward|backward|inference).*$")
 LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")

@@ -10,20 +10,15 @@ import difflib
 import itertools
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fxscope.columns import Given, KeptItems, Made, column, picked, rows_of, with_columns
+from fxscope.columns import Column, Given, KeptItems, Made, column, picked, rows_of, with_columns
 from fxscope.index import grouped
-from fxscope.model import Graph, Node, Op, replace
+from fxscope.model import Graph, Node, Op, Source, replace
 from fxscope.op_names import expected_nature, op_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.columns import Column
-    from fxscope.model import Source
 
 GRAPH_ID = "eager"
 # What Inductor's code runs as; a region without one (another backend, `torch.cond` by itself) calls eager ops.

@@ -6,8 +6,6 @@ Seen forms of a line (torch 2.11 to 2.14; shape only, or shape, stride and devic
     mm: "bf16[8192, 3072][3072, 1]cuda:0" = torch.ops.aten.mm.default(view, permute)
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

@@ -1,9 +1,7 @@
 """A trace recorded elsewhere, and what its compile left on disk, as one joined recording."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fxscope.columns import column, uncollected
 from fxscope.errors import FOREIGN, PassError, TraceError
@@ -11,9 +9,6 @@ from fxscope.index import grouped, index_of
 from fxscope.model import Recording, replace
 from fxscope.readers import compile_log as compile_files
 from fxscope.readers import eager_graph, trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def read_trace(

@@ -4,28 +4,22 @@ The text is parsed with `ast` and never executed. Seen with torch 2.11 to 2.14, 
 handles (`[Provenance debug handles] name:n`) are comments that torch writes at provenance tracking level 1 and above.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.dtypes import long_dtype
 from fxscope.errors import NOT_PYTHON
 from fxscope.kernel_names.tables import tables
-from fxscope.model import BufferAccess, CodeLines, KernelCall, replace
+from fxscope.model import BufferAccess, CallType, CodeLines, Evidence, KernelCall, replace
 from fxscope.op_names import expected_nature, split_joined, table
 from fxscope.passes.flops import total
 from fxscope.passes.footprint import strided
 from fxscope.readers.workload import touched, workloads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from fxscope.model import CallType, Evidence
 
 
 @dataclass(frozen=True, kw_only=True)

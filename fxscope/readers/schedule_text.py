@@ -5,10 +5,9 @@ the origins, the joins and the reasons. Formats: torch/_inductor/scheduler.py (`
 Neither tells the switches, streams, or why "no shared data" was said: the schedule says that it is not complete.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.index import grouped
@@ -27,11 +26,7 @@ from fxscope.model import (
 from fxscope.passes.flops import numbers
 from fxscope.passes.footprint import footprint
 from fxscope.passes.schedules import merge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.readers.output_code import Call, OutputCode
+from fxscope.readers.output_code import Call, OutputCode
 
 T = TypeVar("T", SchedulerNode, ScheduledGroup)
 HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")

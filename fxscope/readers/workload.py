@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import log2, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.index import grouped
-from fxscope.model import MemoryDep, Workload, replace
+from fxscope.model import BufferAccess, MemoryDep, Workload, replace
 from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
 from fxscope.passes.footprint import addresses, footprint
 from fxscope.passes.predicted import of_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fxscope.model import BufferAccess
     from fxscope.readers.output_code import Call, Kernel
 
 # Of Inductor's GEMM templates (torch/_inductor/kernel/mm.py and bmm.py, 2.11 to 2.15), each on a line of its own.

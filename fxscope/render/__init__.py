@@ -3,18 +3,14 @@
 Add one: write `render/NAME.py`, and add a line to `RENDERERS` (and to `SUFFIXES`, where files of it have a suffix).
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope import store
 from fxscope.errors import RenderError
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
+from fxscope.model import Recording
 
 # Format → "module:function", loaded when asked for.
 RENDERERS: dict[str, str] = {

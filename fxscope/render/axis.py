@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from fxscope.analysis.groups import numberless, span
-from fxscope.analysis.report import report
+from fxscope.analysis.groups import KernelGroup, numberless, span
+from fxscope.analysis.missed import MissedRow
+from fxscope.analysis.report import Report, report
 from fxscope.index import index_of
+from fxscope.model import Kind, Recording
 from fxscope.op_names import is_generated
 from fxscope.text import microseconds, num_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.groups import KernelGroup
-    from fxscope.analysis.missed import MissedRow
-    from fxscope.analysis.report import Report
-    from fxscope.model import Kind, Recording
 
 LEFT, RIGHT = 124, 1256  # of the axis, in px
 SPAN = RIGHT - LEFT

@@ -1,17 +1,13 @@
 """The output code with each call and each kernel line tied to its nodes and to the user's lines."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fxscope.analysis import select
 from fxscope.index import index_of
+from fxscope.model import KernelCall, Node, Recording, SourceText
 from fxscope.render import grid, labels
 from fxscope.render.decisions import user_lines
 from fxscope.text import shorten
-
-if TYPE_CHECKING:
-    from fxscope.model import KernelCall, Node, Recording, SourceText
 
 GUTTER = 18
 

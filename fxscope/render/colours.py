@@ -1,7 +1,5 @@
 """Colours for a terminal, by rich, which knows terminals, `NO_COLOR` and Windows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rich.console import Console

@@ -1,14 +1,11 @@
 """Fusion decisions as text: what became of a pair, why, what would change it, what staying apart costs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fxscope import english
-from fxscope.index import index_of
-from fxscope.model import DecisionEnd
+from fxscope.index import Key, index_of
+from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording
 from fxscope.op_names import only_named, perhaps_ran
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import stood_in_for
@@ -27,10 +24,6 @@ from fxscope.text import (
     rate,
     shorten,
 )
-
-if TYPE_CHECKING:
-    from fxscope.index import Key
-    from fxscope.model import Decision, KernelCall, Node, Recording
 
 
 def block(

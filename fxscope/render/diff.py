@@ -1,13 +1,12 @@
 """A comparison as text and Markdown: the changes, the largest difference of time first."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fxscope.analysis.compare.rows import change_rows, changed
+from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed
+from fxscope.analysis.findings import Comparison, TimeComparison
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.model import encoded
 from fxscope.render.findings import (
@@ -21,12 +20,6 @@ from fxscope.render.findings import (
 )
 from fxscope.render.markdown import block
 from fxscope.text import aligned, counted, microseconds, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fxscope.analysis.compare.rows import ChangeRow
-    from fxscope.analysis.findings import Comparison, TimeComparison
 
 SAME = "No difference beyond noise."
 SCREEN = 40

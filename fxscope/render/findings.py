@@ -1,19 +1,14 @@
 """Comparisons, check reports and sweeps as text, Markdown, JSON and JUnit XML."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fxscope.analysis.compare.rows import change_word
+from fxscope.analysis.findings import Change, CheckReport, DecisionChange, KernelMatch, KernelUse, OpChange, Status
 from fxscope.model import replace
 from fxscope.op_names import out_of_place, table
 from fxscope.render import grid, labels, tables
 from fxscope.render.markdown import block
 from fxscope.text import listed, microseconds, num_bytes
-
-if TYPE_CHECKING:
-    from fxscope.analysis.findings import Change, CheckReport, DecisionChange, KernelMatch, KernelUse, OpChange, Status
 
 folded = partial(grid.folded, first="    ", rest="    ")
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}

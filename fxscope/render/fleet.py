@@ -1,21 +1,14 @@
 """A job of many ranks as text for a terminal or a log, and as Markdown for a pull request."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from statistics import median_high
-from typing import TYPE_CHECKING
 
-from fxscope.fleet.model import CAUSES
+from fxscope.fleet.model import CAUSES, Finding, Fleet, PlanChange, PlanGroup, RankLine
 from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.render import markdown as md
 from fxscope.render.legible import legible
 from fxscope.text import aligned, counted, kernel_name, microseconds, percent, sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.fleet.model import Finding, Fleet, PlanChange, PlanGroup, RankLine
 
 KINDS = {"late": "late", "plan_differs": "other plan"}
 SHADES = " ░▒▓█"

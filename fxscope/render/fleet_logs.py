@@ -1,17 +1,11 @@
 """The logs of a job's ranks as text: what differs, where first, and what follows in time."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING
 
-from fxscope.fleet.logs import ASPECTS, waiting_s
+from fxscope.fleet.logs import ASPECTS, LogJob, RankGroup, waiting_s
 from fxscope.render.fleet import named, ranges
 from fxscope.render.legible import legible
 from fxscope.text import counted, listed, shorten
-
-if TYPE_CHECKING:
-    from fxscope.fleet.logs import LogJob, RankGroup
 
 MAX_GROUPS = 3  # of an aspect
 NOTEWORTHY_S = 0.5  # seconds that ranks compile longer

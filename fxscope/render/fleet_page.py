@@ -1,20 +1,15 @@
 """A job of many ranks as one offline page: findings, ranks × steps, ranks × causes, plans, and each rank."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
+from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup
 from fxscope.render import fleet_strip
 from fxscope.render.fleet import change_line, facts, headline, marks, plan_line, ranges, scale, typical
 from fxscope.render.page import html
 from fxscope.text import counted, kernel_name, sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup
 
 MAX_KERNELS = 12
 MAX_CHANGES = 30

@@ -1,15 +1,11 @@
 """Tables and trees of text: as wide as asked, without the columns in which nothing is known."""
 
-from __future__ import annotations
-
 import textwrap
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.text import UNKNOWN, aligned, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 LEAST = 12  # columns of a cell that is cut
 

@@ -1,23 +1,17 @@
 """Short words for long things, shared by the renderers: what ran in a call, a kernel's name at some width."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fxscope.analysis import select
+from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import ends_of
-from fxscope.model import replace
+from fxscope.analysis.products import GemmRow
+from fxscope.model import Choice, Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing, replace
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
 from fxscope.text import about, at_least, kernel_name, listed, microseconds, num_bytes, of_roof, percent, sentence, span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.analysis.findings import KernelUse
-    from fxscope.analysis.products import GemmRow
-    from fxscope.model import Choice, Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:

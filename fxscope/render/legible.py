@@ -4,19 +4,15 @@ A kernel's or a file's name may hold anything: escape sequences that move the cu
 controls that show `exe.png` for `gnp.exe`, characters of no width.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from typing import Any
 
 from fxscope.errors import RenderError
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 # What text renderers reorder, hide or break lines at: left-to-right marks, embeddings, isolates, separators, controls;
 # all that Unicode calls default-ignorable (tags and selectors carry whole texts unseen), but for the two of emoji;

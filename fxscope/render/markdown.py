@@ -1,15 +1,10 @@
 """Markdown for a GitHub comment: what the terminal prints, in a block of code."""
 
-from __future__ import annotations
-
 from html import escape
-from typing import TYPE_CHECKING
 
+from fxscope.model import Recording
 from fxscope.render import report, terminal
 from fxscope.render.legible import legible
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
 
 MAX_LINES, WIDTH = 55, 100
 

@@ -1,26 +1,18 @@
 """The report on one screen: at most `MAX_LINES` lines; with `everything` all rows, and the groups of each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fxscope import english
-from fxscope.analysis.advice import quoted
-from fxscope.analysis.report import first_rows, others, report
-from fxscope.model import replace
+from fxscope.analysis.advice import Advice, quoted
+from fxscope.analysis.groups import KernelGroup
+from fxscope.analysis.numerics import Difference, NumericsReport
+from fxscope.analysis.purposes import PurposeRow
+from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report, first_rows, others, report
+from fxscope.analysis.serving import Serving
+from fxscope.model import Recording, replace
 from fxscope.render import grid
 from fxscope.text import UNKNOWN, aligned, counted, faster_than_limit, listed, microseconds, num_bytes, percent, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fxscope.analysis.advice import Advice
-    from fxscope.analysis.groups import KernelGroup
-    from fxscope.analysis.numerics import Difference, NumericsReport
-    from fxscope.analysis.purposes import PurposeRow
-    from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report
-    from fxscope.analysis.serving import Serving
-    from fxscope.model import Recording
 
 MAX_LINES = 40
 UNSAVED = "x.fxscope"  # where a recording can be saved that is in no file

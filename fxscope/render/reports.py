@@ -1,17 +1,12 @@
 """Check reports in the forms that CI systems read: JUnit XML, GitHub's workflow commands, SARIF."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+from fxscope.analysis.findings import CheckReport, Outcome
 from fxscope.render.findings import summary
 from fxscope.render.legible import legible
-
-if TYPE_CHECKING:
-    from fxscope.analysis.findings import CheckReport, Outcome
 
 
 def fact(outcome: Outcome) -> str:

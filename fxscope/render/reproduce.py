@@ -1,19 +1,13 @@
 """One kernel call as a Python file that runs alone: its code, inputs as the wrapper makes them, a timing loop."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Collection, Iterator, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING
 
 from fxscope.errors import RenderError
 from fxscope.index import index_of
+from fxscope.model import BufferAccess, KernelCall, Recording
 from fxscope.text import microseconds, num_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from fxscope.model import BufferAccess, KernelCall, Recording
 
 # What a wrapper makes memory and views with: such a statement is taken over, any other result is replaced by a tensor.
 MAKERS = ("empty_strided", "reinterpret_tensor", "alloc_from_pool", "get_raw_stream", "as_strided")

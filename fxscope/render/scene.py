@@ -4,23 +4,18 @@ Groups are nn.Modules, kernel calls (each inside the innermost module that holds
 ops that call others. `dot.py` prints a scene as DOT; the page folds it and places its boxes (`fold.js`, `layout.js`).
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
 from fxscope.index import grouped, index_of
+from fxscope.model import Graph, KernelCall, Node, Recording
 from fxscope.render import labels
 from fxscope.text import counted, microseconds, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.model import Graph, KernelCall, Node, Recording
 
 LONGEST = 60  # characters of a line in a box
 SMALL_KINDS = frozenset({"view", "folded", "eliminated", "input"})

@@ -4,28 +4,22 @@ Rows: the step (busy and idle), modules, ops, kernels, launches, and what was no
 wide as all of them together, so that every row's widths sum to the device time. Every number is the report's.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
-from fxscope.analysis.report import report
+from fxscope.analysis.findings import Comparison
+from fxscope.analysis.groups import KernelGroup
+from fxscope.analysis.report import Report, report
 from fxscope.errors import RenderError
+from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, saving
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fxscope.analysis.findings import Comparison
-    from fxscope.analysis.groups import KernelGroup
-    from fxscope.analysis.report import Report
-    from fxscope.model import Kind, Recording
 
 # Colours are variables there, which a page sets.
 LOOK = (resources.files("fxscope") / "data" / "strip.css").read_text(encoding="utf-8")

@@ -3,8 +3,6 @@
 Either is a process of its own with a time-out: an engine that hangs, is killed or crashes costs a picture.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil
@@ -12,15 +10,12 @@ import subprocess
 import sys
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fxscope import children
 from fxscope.errors import RenderError
+from fxscope.model import Recording
 from fxscope.render import dot, labels, theme
 from fxscope.render.legible import legible
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
 
 TIMEOUT_S = 120
 MAX_NODES = 1200  # `dot` takes more than a minute for twice as many, and nobody reads the picture

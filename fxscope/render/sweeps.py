@@ -1,17 +1,11 @@
 """Sweeps as text."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
+from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.analysis.sweep import sentences, values_of
 from fxscope.text import aligned, microseconds, num_bytes, roof_share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.findings import Sweep, SweepPoint
 
 HEADINGS = ("setup", "wall", "device", "kernels", "of the roof", "peak memory")
 

@@ -1,25 +1,20 @@
 """Tables of a recording for the page and the terminal: columns and values."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.analysis import products
+from fxscope.analysis.findings import KernelUse
 from fxscope.columns import column
 from fxscope.index import grouped, index_of
+from fxscope.model import KernelStats, Recording, Summary
 from fxscope.passes import bound
 from fxscope.render import grid, labels, theme
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, roof_share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from fxscope.analysis.findings import KernelUse
-    from fxscope.model import KernelStats, Recording, Summary
 
 MAX_LINES = 25
 UNITS: dict[str, Callable[[Any], str]] = {  # the page formats them the same way

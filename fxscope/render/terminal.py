@@ -1,20 +1,15 @@
 """The recording in a terminal: the report, and with `everything` dispatch tree, kernel calls, tables, coverage."""
 
-from __future__ import annotations
-
 import shutil
 import sys
-from typing import TYPE_CHECKING
 
 from fxscope.analysis import products, traced_regions
 from fxscope.index import grouped
+from fxscope.model import Recording
 from fxscope.render import grid, labels, report, tables
 from fxscope.render.legible import legible
 from fxscope.render.tree import dispatch_tree
 from fxscope.text import counted, wrapped
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
 
 MAX_CALLS = 60
 MAX_DECISIONS = 5

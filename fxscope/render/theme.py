@@ -4,14 +4,11 @@ The fills and strokes are told apart by people with any of the common colour-vis
 lightness and every kind has its own glyph and border as well). Colours have six digits: Graphviz reads "#eef" as black.
 """
 
-from __future__ import annotations
-
 import json
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from fxscope.model import CallType, Kind, Verdict
+from fxscope.model import CallType, Kind, Verdict
 
 
 class Style(NamedTuple):

@@ -1,23 +1,17 @@
 """The eager dispatch chain as a tree: which op called which, and the few that reached the device."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator
 from statistics import median
-from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import grouped, index_of
+from fxscope.model import Graph, Node, Recording
 from fxscope.op_names import is_dispatched, is_generated
 from fxscope.render import grid, theme
 from fxscope.text import counted, kernel_name, microseconds, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fxscope.model import Graph, Node, Recording
 
 MAX_LINES = 150
 

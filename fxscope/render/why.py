@@ -1,24 +1,17 @@
 """The answer to "why" as text: the verdict, the cost and what to try in `MAX_LINES` lines; with `everything` all details."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from fxscope import english, op_names
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
 from fxscope.analysis.select import Place
-from fxscope.analysis.why import what_became
+from fxscope.analysis.why import Same, WhyAnswer, what_became
 from fxscope.index import grouped, index_of
+from fxscope.model import KernelCall, Recording
 from fxscope.render import decisions, grid, labels, report
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, of_roof, percent, shorten, wrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.why import Same, WhyAnswer
-    from fxscope.model import KernelCall, Recording
 
 MAX_LINES = 15
 MAX_OTHERS = 2  # lines about groups that are not the largest

@@ -9,8 +9,6 @@ the caller. The copy has the caller's model, whatever it is.
 
 # torch's insides are untyped: what comes from there is Any.
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import importlib.util
@@ -23,27 +21,23 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections.abc import Callable, Generator, Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from unittest import mock
 
 import msgspec
 
 from fxscope import children, gpus, passes
+from fxscope._torch.target.simulate import Plan
 from fxscope.errors import CaptureError
-from fxscope.model import Assumption, Recording, encoded, replace
+from fxscope.model import Assumption, Environment, Recording, encoded, replace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import ForkProcess
-
-    from fxscope._torch.target.simulate import Plan
-    from fxscope.model import Environment
-
-    Progress = Callable[[str], None]
-    Send = Callable[[tuple[str, Any]], None]
+Progress = Callable[[str], None]
+Send = Callable[[tuple[str, Any]], None]
 
 TIMEOUT_S = 600.0
 INSIDE = "FXSCOPE_INSIDE_CHILD"  # set in the environment of a child

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -19,13 +20,11 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fxscope._torch import nodes
+from fxscope.gpus import Gpu
 from fxscope.model import Candidate, Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from fxscope._torch.target.simulate import Plan
-    from fxscope.gpus import Gpu
 
 PADDED = "padded to aligned sizes"
 _LAUNCH_S = 2e-6  # what the shortest kernel takes

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import types
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -19,12 +20,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fxscope._torch.target import decisions
+from fxscope.gpus import Gpu
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from fxscope._torch.target.simulate import Plan
-    from fxscope.gpus import Gpu
 
 _CUDA, _META = 1, 14  # c10::DeviceType
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
@@ -19,8 +20,6 @@ from torch.backends import cuda
 from torch.torch_version import TorchVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from fxscope._torch.target.simulate import Plan
 
 _HALF = (torch.float16, torch.bfloat16)

@@ -15,14 +15,13 @@ Works with a CPU build of torch, and with a CUDA build on a machine without a dr
 
 # torch's insides are untyped: what comes from there is Any.
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import os
 import types
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
 from unittest import mock
 
 import torch
@@ -34,12 +33,8 @@ from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target import decisions, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.values import Values
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-
-    from fxscope.gpus import Gpu
-    from fxscope.model import Choice
+from fxscope.gpus import Gpu
+from fxscope.model import Choice
 
 # Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`decisions.py` has others).
 BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise_cat_autotune")

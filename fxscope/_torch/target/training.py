@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -31,8 +32,6 @@ from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target.decisions import copies_of_constants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
     from fxscope._torch.target.simulate import Plan
 
 _DEVICE = torch.device("cuda", 0)

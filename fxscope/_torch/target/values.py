@@ -11,6 +11,7 @@ while a graph is traced: there Dynamo sees what it sees on the device.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -19,8 +20,6 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.weak import WeakTensorKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
     from fxscope._torch.target.simulate import Plan
 
 MOST_ELEMENTS = 1 << 22  # of one tensor whose values are kept

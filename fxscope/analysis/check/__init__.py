@@ -1,24 +1,17 @@
 """Hold recordings against a file of expectations. A typo is an error that names the nearest known, never a pass."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table
 from fxscope.analysis.check.kernels import is_as_expected
 from fxscope.analysis.check.kinds import ACROSS, KINDS, help_of_kinds
-from fxscope.analysis.findings import CheckReport, Outcome
+from fxscope.analysis.findings import CheckReport, Outcome, Status
 from fxscope.errors import FOREIGN, PassError
-from fxscope.model import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fxscope.analysis.findings import Status
-    from fxscope.model import Recording
+from fxscope.model import Recording, replace
 
 __all__ = ["KINDS", "check", "entries", "help_of_kinds", "parse", "words"]
 _SAID = ("claim", "in", "note")

@@ -1,21 +1,16 @@
 """The context of an expectation: named recordings, the places in them that a file can point at, how values are written."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.compare import together
+from fxscope.analysis.findings import TimeComparison
+from fxscope.analysis.select import Unit
 from fxscope.analysis.stats import compare_recorded
 from fxscope.errors import PassError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.analysis.findings import TimeComparison
-    from fxscope.analysis.select import Unit
-    from fxscope.model import Recording
+from fxscope.model import Recording
 
 
 class Row(NamedTuple):

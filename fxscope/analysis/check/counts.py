@@ -1,25 +1,19 @@
 """Numbers of kernels, ops and graphs in a step, each with its words."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.check.context import Context, NotRecorded, listed
 from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
 from fxscope.index import index_of
+from fxscope.model import Compile, Recording
 from fxscope.op_names import is_called
 from fxscope.text import counted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fxscope.model import Compile, Recording
-
-    Found = tuple[float, str]  # a number, and what is shown of it
-    Reason = tuple[float, str, str | None]  # and why it is so
+Found = tuple[float, str]  # a number, and what is shown of it
+Reason = tuple[float, str, str | None]  # and why it is so
 
 
 def events(noun: str, *categories: str) -> Callable[[Context, str], Iterator[Found]]:

@@ -1,11 +1,10 @@
 """Expectations about fusion: which ops ran in one kernel, which did not, what was decided, and why."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import combinations
 from math import inf
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
@@ -14,12 +13,7 @@ from fxscope.analysis.why import why
 from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import index_of
-from fxscope.model import How, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fxscope.model import Decision, Recording
+from fxscope.model import Decision, How, Recording, Verdict
 
 
 def fused(context: Context, value: object) -> Iterator[Row]:

@@ -1,10 +1,9 @@
 """Facts of single kernels and ops: launch parameters, names, shapes, storage, time, bytes; whether places have the same."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from statistics import median
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
@@ -13,16 +12,12 @@ from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.compare.uses import use
 from fxscope.errors import PassError
 from fxscope.index import index_of
+from fxscope.model import Op
 from fxscope.op_names import is_called
 from fxscope.passes.flops import of_op
 from fxscope.text import counted, flop, microseconds, num_bytes, percent, roof_share
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fxscope.model import Op
-
-    Read = Callable[[Context, str], Iterator[tuple[Any, str]]]  # a fact of a place, and what is shown of it
+Read = Callable[[Context, str], Iterator[tuple[Any, str]]]  # a fact of a place, and what is shown of it
 
 
 def fact(field: str, noun: str) -> Read:

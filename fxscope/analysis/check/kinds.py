@@ -1,17 +1,13 @@
 """What can be expected: one row for each kind. `fxscope check --kinds` prints them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fxscope.analysis.check import counts, fusion, kernels, times
 from fxscope.model import KERNELS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    Takes = Literal["number", "table", "number or table", "names", "own"]
+Takes = Literal["number", "table", "number or table", "names", "own"]
 
 
 class Kind(NamedTuple):

@@ -1,7 +1,5 @@
 """Expected numbers as people write them: 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9", ">= 50 MB", "< 60 us"."""
 
-from __future__ import annotations
-
 import re
 from math import inf, isfinite
 from typing import NamedTuple

@@ -1,16 +1,11 @@
 """Times of two places, compared by their repeats."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, keys_of
 from fxscope.errors import PassError
 from fxscope.text import microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def faster(context: Context, value: object, *, or_equal: bool = False) -> Iterator[Row]:

@@ -1,8 +1,6 @@
 """Differences between two recordings: kernels that stayed, collapsed, split, are new or gone, and their cost."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from fxscope import op_names
 from fxscope.analysis import select
@@ -10,19 +8,13 @@ from fxscope.analysis.compare.assign import assign, names_of, work
 from fxscope.analysis.compare.decisions import decision_changes
 from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_step_us, settings, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
-from fxscope.analysis.findings import Comparison, KernelMatch
+from fxscope.analysis.findings import AlignedBy, Comparison, KernelMatch, KernelUse, MatchKind, TimeComparison
+from fxscope.analysis.select import Unit
 from fxscope.analysis.stats import compare_recorded, compare_wall, is_on_cpu
 from fxscope.columns import uncollected
 from fxscope.index import index_of
-from fxscope.model import replace
+from fxscope.model import Recording, replace
 from fxscope.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.findings import AlignedBy, KernelUse, MatchKind, TimeComparison
-    from fxscope.analysis.select import Unit
-    from fxscope.model import Recording
 
 
 @uncollected()

@@ -4,23 +4,18 @@ An item is a kernel, or an op of a kernel, with its modules and lines. An item i
 has a counterpart. A kernel belongs to the one with which it shares most items.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.analysis.compare.order import common, equally_often
+from fxscope.analysis.findings import AlignedBy
+from fxscope.analysis.select import Unit
 from fxscope.index import grouped, index_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-
-    from fxscope.analysis.findings import AlignedBy
-    from fxscope.analysis.select import Unit
-    from fxscope.model import Node, Recording
+from fxscope.model import Node, Recording
 
 # One op under several names: which one a graph has depends on how it was made.
 COPIES = {"clone", "copy_", "contiguous", "_to_copy", "to", "copy"}

@@ -1,24 +1,18 @@
 """Decisions about pairs of ops that changed: each is held against the one about the same place of the program."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fxscope.analysis import select
 from fxscope.analysis.compare.assign import same_graphs
 from fxscope.analysis.findings import DecisionChange
 from fxscope.english import reason_text, without_names
-from fxscope.index import grouped, index_of
+from fxscope.index import Index, grouped, index_of
+from fxscope.model import Decision, Recording
 from fxscope.op_names import op_of
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
-
-    from fxscope.index import Index
-    from fxscope.model import Decision, Recording
 
 Ends = tuple[frozenset[str], frozenset[str]]  # of the writer and of the reader
 

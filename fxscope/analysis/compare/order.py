@@ -1,14 +1,9 @@
 """The names that two lists have in common, in the order of both."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
 
 from fxscope.index import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
 
 Pair = tuple[int, int]  # places in A and in B
 CELLS = 1 << 31  # bits of a table; longer lists are halved

@@ -1,10 +1,9 @@
 """The parts of a comparison that are neither kernels nor decisions: totals, CPU ops, and what could not be compared."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Mapping
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, OpChange
@@ -12,15 +11,9 @@ from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.index import per_step as index_per_step
 from fxscope.kernel_names import decode
-from fxscope.model import KERNELS
+from fxscope.model import KERNELS, Recording
 from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Literal
-
-    from fxscope.model import Recording
 
 
 def totals(a: Recording, b: Recording) -> tuple[Change, ...]:

@@ -1,21 +1,16 @@
 """Changes as rows: equal changes of layers are one row; the largest difference of time comes first."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
 from fxscope.analysis.groups import label_of, numberless, pattern
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.index import grouped
 from fxscope.kernel_names import decode
 from fxscope.op_names import is_generated, out_of_place
 from fxscope.text import kernel_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
 
 
 class ChangeRow(NamedTuple):

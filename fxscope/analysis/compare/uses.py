@@ -1,20 +1,15 @@
 """A kernel at its place, with what is known of its cost: the row that comparisons and tables show."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
+from fxscope.analysis.select import Unit
+from fxscope.model import KernelCall, Recording
 from fxscope.passes.predicted import runs_a_step
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.select import Unit
-    from fxscope.model import KernelCall, Recording
 
 T = TypeVar("T")
 

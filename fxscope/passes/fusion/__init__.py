@@ -2,22 +2,27 @@
 what none of them tells is a decision without a verdict, with the reason why it cannot be told.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.index import grouped, index_of
-from fxscope.model import Evidence, FusionAttempt, How, Recording, replace
+from fxscope.model import (
+    Decision,
+    Evidence,
+    FusionAttempt,
+    How,
+    KernelCall,
+    Node,
+    Recording,
+    Schedule,
+    SchedulerNode,
+    replace,
+)
 from fxscope.passes.fusion import eager, pairs
 from fxscope.passes.fusion.reasons import Reason, decision
 from fxscope.passes.slices import TRANSPARENT, OpSlices, is_opaque
 from fxscope.text import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.model import Decision, KernelCall, Node, Schedule, SchedulerNode
 
 
 def fusion(recording: Recording) -> Recording:

@@ -4,21 +4,15 @@ They are known where the dispatcher was recorded. A trace alone records shapes, 
 no pairs.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from fxscope.columns import column, picked
 from fxscope.index import grouped
+from fxscope.model import Decision, Graph, Node, Recording
 from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.reasons import Reason, decision, share_the_activation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fxscope.model import Decision, Graph, Node, Recording
 
 
 def decisions(recording: Recording) -> list[Decision]:

@@ -1,11 +1,10 @@
 """Pairs of kernel calls of one graph that share memory: exactly one decision each, and what staying apart costs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import grouped
@@ -26,11 +25,7 @@ from fxscope.passes.fusion.reasons import (
     share_the_activation,
     translate,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.passes.slices import OpSlices
+from fxscope.passes.slices import OpSlices
 
 # A buffer with this many readers makes no pair per two of them, only of those that are near each other: else one shared
 # scalar in a large graph makes millions of decisions.

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fxscope.kernel_names.cpp import split
-from fxscope.model import EXTERN, Decision
+from fxscope.model import EXTERN, Decision, KernelCall, Node, SchedulerNode, Verdict
 from fxscope.op_names import GEMMS, RESIZES, TRANSPOSES, is_attention, is_convolution, is_gemm, op_name, reductions
 from fxscope.passes.flops import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from fxscope.model import KernelCall, Node, SchedulerNode, Verdict
 
 
 class Reason(NamedTuple):

@@ -1,22 +1,17 @@
 """A trace in which each kernel carries what fxscope knows of it, as arguments that Perfetto shows."""
 
-from __future__ import annotations
-
 import gzip
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
 from fxscope.errors import TraceError
 from fxscope.index import index_of
+from fxscope.model import KernelCall, Launch, Recording, Source
 from fxscope.readers.trace import reader
 from fxscope.readers.trace.table import identifier, nanoseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fxscope.model import KernelCall, Launch, Recording, Source
 
 
 def annotate(path: str | Path, recording: Recording) -> bytes:

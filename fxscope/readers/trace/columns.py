@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fxscope.columns import uncollected
 from fxscope.errors import TraceError
@@ -18,10 +20,6 @@ from fxscope.readers.trace.reader import Args, Reader, decode_args
 from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
     from fxscope.readers.trace.graphs import Capture
 
 CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.table import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from fxscope.readers.trace.columns import Trace
     from fxscope.readers.trace.reader import Args
 

@@ -1,15 +1,9 @@
 """Sets of times as sorted, disjoint (start, end) columns: union, covered length, overlap. Any unit, int64."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Times = tuple[NDArray[np.int64], NDArray[np.int64]]  # starts and ends
+Times = tuple[NDArray[np.int64], NDArray[np.int64]]  # starts and ends
 
 
 def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Times:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fxscope.errors import TraceError
 from fxscope.index import whole_steps
@@ -27,10 +29,6 @@ from fxscope.readers.trace.columns import nearest
 from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
     from fxscope.readers.trace.columns import Trace
 
 

@@ -12,6 +12,8 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -31,9 +33,6 @@ if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 3:
     native = None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from fxscope.readers.trace.table import Table
 
 CHUNK_BYTES = 2 << 20

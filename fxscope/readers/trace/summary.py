@@ -1,26 +1,19 @@
 """Totals of a trace, from columns: ops, kernels, steps, gaps, and whether the CPU or the GPU was the limit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fxscope.kernel_names.vendors import collective
-from fxscope.model import Gap, KernelStats, OpStats, StepStats, Summary
+from fxscope.model import Gap, KernelStats, LaunchCategory, OpStats, StepStats, Summary
 from fxscope.passes import bound
 from fxscope.readers.trace import intervals
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest
 from fxscope.readers.trace.kept import Kept, of_names
 from fxscope.readers.trace.table import device_and_stream
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from fxscope.model import LaunchCategory
 
 MAX_GAPS = 50
 _LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max

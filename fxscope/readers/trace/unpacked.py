@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import zlib
-from typing import IO, TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Literal
 
 from fxscope.errors import TraceError
 from fxscope.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ZSTANDARD = b"\x28\xb5\x2f\xfd"  # how such a file begins
 PACKED_BYTES = 256 << 10  # read at a time

@@ -1,23 +1,17 @@
 """The report: one HTML file that works from disk, with no network, and shows one recording or several side by side."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
+from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fxscope.model import replace
+from fxscope.analysis.findings import Comparison
+from fxscope.model import Recording, replace
 from fxscope.render import labels, strip, theme
 from fxscope.render.legible import legible
 from fxscope.render.page import payload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.findings import Comparison
-    from fxscope.model import Recording
 
 # In this order they make one script; each defines functions that later ones use.
 SCRIPTS = "text base data fold layout selection changes graph minimap timeline code tables panel overview compare main"

@@ -1,22 +1,16 @@
 """The first page: the report and its strip; and the comparison's rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from fxscope.analysis.report import others, report
+from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
+from fxscope.analysis.report import Report, others, report
+from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.findings import change_words_of, decision_title, match_line, number, op_change_words
 from fxscope.text import sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
-    from fxscope.analysis.report import Report
-    from fxscope.model import Recording
 
 MAX_ROWS = 8
 MAX_GAPS = 5

@@ -4,34 +4,28 @@ The page shows these values and computes none of them. Characters that reorder o
 like) become visible escapes here, once, for every string that reaches the page.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json
 import re
 import zlib
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
 from fxscope import english
+from fxscope.analysis.findings import Comparison
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
-from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
+from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN, Graph, Recording, Source
 from fxscope.render import labels, legible, scene, tables, theme
 from fxscope.render.page import overview
 from fxscope.text import kernel_name, num_bytes, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from fxscope.analysis.findings import Comparison
-    from fxscope.model import Graph, Recording, Source
 
 MAX_EVENTS = 150_000  # CPU events and launches of one recording: whole steps beyond are left out, and the page says so
 MAX_DETAILED = 10_000  # launches or ops: their arguments are most of a trace
