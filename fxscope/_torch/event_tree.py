@@ -160,8 +160,8 @@ class EventTree:
                 self._num_launches += LAUNCHES.match(event.name) is not None
             if self._num_ops > MOST_OPS:
                 self.cut = SessionCut(event.start_time_ns, f"{MOST_OPS:,} ops")
-            elif self._num_launches > MOST_LAUNCHES:
-                self.cut = SessionCut(event.start_time_ns, f"{MOST_LAUNCHES:,} launches")
+            elif self._num_launches == MOST_LAUNCHES:  # the next op begins after the last launch that is read
+                self.cut = SessionCut(event.start_time_ns + 1, f"{MOST_LAUNCHES:,} launches")
         return self.cut is not None and event.start_time_ns >= self.cut.ends_ns
 
     def _enter(self, event: Any, around: _Around) -> _Around:
