@@ -21,7 +21,7 @@ from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
 from fxscope.readers.eager_graph import COMPILED_REGIONS, INDUCTOR_RUNS
 from fxscope.readers.trace.graphs import REPLAY
-from fxscope.readers.trace.reader import EventHead, document
+from fxscope.readers.trace.reader import Event, document
 
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
@@ -48,7 +48,7 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps."""
     import msgspec
 
-    left_out: list[EventHead] = []
+    left_out: list[Event] = []
     trace, problems = document(path, functools.partial(_is_read, tree.cut, left_out))
     events: list[dict[str, Any]] = trace["traceEvents"]
     found = _Spans()
@@ -66,7 +66,7 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     return observed
 
 
-def _is_read(cut: SessionCut | None, left_out: list[EventHead], event: EventHead, base_ns: int) -> bool:
+def _is_read(cut: SessionCut | None, left_out: list[Event], event: Event, base_ns: int) -> bool:
     """Return whether an event goes into the recording; collect those that the session's cut leaves out."""
     if event.cat in _NOT_KEPT:
         return False
@@ -76,7 +76,7 @@ def _is_read(cut: SessionCut | None, left_out: list[EventHead], event: EventHead
     return False
 
 
-def _num_ops(left_out: list[EventHead]) -> int:
+def _num_ops(left_out: list[Event]) -> int:
     """Number of the program's ops among events: those within the compiler's phases are not its own."""
     ops = [event for event in left_out if event.ph == "X" and event.cat == "cpu_op"]
     phases = Stretches()

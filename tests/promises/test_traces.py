@@ -91,8 +91,6 @@ def test_the_scanner_checks_its_arguments() -> None:
     for arguments in ((b"x", 2, False), (b"x", -1, False)):
         with pytest.raises(ValueError, match="outside the data"):
             reader.native.scan(*arguments)
-        with pytest.raises(ValueError, match="outside the data"):
-            reader.native.skip(*arguments[:2])
     eight = bytes(8)
     for columns in (
         (b"\1" + bytes(7), eight, eight, eight),
@@ -118,12 +116,7 @@ def test_the_scanner_refuses_what_is_no_argument() -> None:
     released, eight = memoryview(bytearray(64)), bytes(8)
     released.release()
     gaps = memoryview(bytes(64))[::2]
-    whole = {
-        "scan": (b"[]", 0, False),
-        "skip": (b"[]", 0),
-        "nest": (eight, eight, eight, eight),
-        "gather": (b"abc", eight, eight),
-    }
+    whole = {"scan": (b"[]", 0, False), "nest": (eight, eight, eight, eight), "gather": (b"abc", eight, eight)}
     for name, arguments in whole.items():
         function = getattr(reader.native, name)
         function(*arguments)
@@ -148,8 +141,6 @@ def test_the_scanner_refuses_what_is_no_argument() -> None:
     for huge in (2**63, -(2**63) - 1, 2**200):
         with pytest.raises(OverflowError):
             reader.native.scan(b"[]", huge, False)
-        with pytest.raises(OverflowError):
-            reader.native.skip(b"[]", huge)
     held = bytearray(b'{"ph":"X"}')
     reader.native.scan(held, 0, False)
     held += b"x"  # a buffer that was not given back could not grow
@@ -187,15 +178,12 @@ class TestWhatIsNotOneDocument:
     def test_two_lists(self, native: bool, tmp_path: Path) -> None:
         text = self.document(1, 2)[:-1] + ',"x":1,' + self.document(3)[1:]
         names, problems = self.read(text, native, tmp_path)
-        assert names == ["op1", "op2", "op3"] and "traceEvents occurs 2 times" in problems[0]
+        assert names == ["op1", "op2", "op3"] and len(problems) == 1 and not lost(problems)
 
     def test_two_documents(self, native: bool, tmp_path: Path) -> None:
         text = self.document(1, 2)
         names, problems = self.read(text + text, native, tmp_path)
-        assert names == ["op1", "op2"]
-        assert problems == [
-            f"{len(text)} bytes follow the end of the document and were not read; they look like 2 more events"
-        ]
+        assert names == ["op1", "op2"] * 2 and len(problems) == 1 and not lost(problems)
 
     @pytest.mark.parametrize("rest", ["garbage", "{", "\0" * 100])
     def test_what_follows(self, rest: str, native: bool, tmp_path: Path) -> None:
@@ -206,13 +194,12 @@ class TestWhatIsNotOneDocument:
     def test_a_stray_bracket_between_events(self, between: str, native: bool, tmp_path: Path) -> None:
         text = self.document(1, 2)[:-2] + between + self.events(3, 4) + '],"traceName":"x"}'
         names, problems = self.read(text, native, tmp_path)
-        assert names == ["op1", "op2", "op3", "op4"] or (between == "]}" and "like 2 more events" in problems[0])
-        assert not lost(problems)
+        assert names == ["op1", "op2", "op3", "op4"] and not lost(problems)
 
     def test_a_damaged_head_and_foot(self, native: bool, tmp_path: Path) -> None:
         text = '{"a":x,"baseTimeNanoseconds": 17,' + self.document(1, 2)[1:-1] + ',"traceName":x}'
         names, problems = self.read(text, native, tmp_path)
-        assert names == ["op1", "op2"] and not lost(problems) and len(problems) == 2
+        assert names == ["op1", "op2"] and not lost(problems) and len(problems) == 1
         assert trace.read(tmp_path / "t.json").base_time_ns == 17
 
     def test_the_number_lost_is_true(self, native: bool, tmp_path: Path) -> None:
@@ -222,8 +209,7 @@ class TestWhatIsNotOneDocument:
         names, problems = self.read('{"traceEvents":[' + ",\n".join(parts) + "]}", native, tmp_path)
         assert names == [f"op{number}" for number in range(100) if number % 3] and lost(problems) == 34
 
-    def test_keys_within_strings_and_values_are_no_list(self, native: bool, tmp_path: Path) -> None:
-        inner = self.document(7)
-        head = f'{{"note":{json.dumps(inner)},"deep":{inner},"traceEvents":null,'
+    def test_keys_within_strings_are_no_list(self, native: bool, tmp_path: Path) -> None:
+        head = f'{{"note":{json.dumps(self.document(7))},'
         rows, problems = fuzz.rows_of(write(tmp_path, head + self.document(1)[1:]), native=native)
         assert [row[1] for row in rows] == ["op1"] and not problems

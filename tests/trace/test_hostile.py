@@ -384,7 +384,7 @@ def test_only_the_wanted_events_are_decoded(name: str, tmp_path: Path) -> None:
     (path := tmp_path / "trace.json").write_text(f'{{"baseTimeNanoseconds": 7, "traceEvents": [{events % name}]}}')
     asked: list[tuple[object, float, int]] = []
 
-    def is_wanted(event: reader.EventHead, base_ns: int) -> bool:
+    def is_wanted(event: reader.Event, base_ns: int) -> bool:
         asked.append((event.cat, event.ts, base_ns))
         return event.cat == "cpu_op"
 

@@ -8,8 +8,6 @@
  *     rows: n × 10 int64: category string, name string, thread, start ns, duration ns, correlation, external id,
  *           offset of args, length of args, 0      (-1: none; only events with "ph": "X" that have ts and dur)
  *     strings, threads: the distinct spans that rows refer to, as bytes, without quotes, escapes as written
- *   skip(data, start) -> (position, status)          one JSON value; 0: the data ended inside it, 1: it ended at `position`,
- *                                                  2: it is not what this scanner reads
  *   gather(data, start, length) -> bytes           spans of the data, one after the other; arrays of int64
  *   nest(order, thread, start, end) -> parent      all arrays of int64 as bytes; the result int32
  */
@@ -430,19 +428,6 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     return result;
 }
 
-static PyObject *skip_value(PyObject *self, PyObject *arguments) {
-    Py_buffer view; Py_ssize_t start;
-    if (!PyArg_ParseTuple(arguments, "y*n", &view, &start)) return NULL;
-    const char *data = view.buf, *p = MORE;
-    int inside = start >= 0 && start <= view.len;
-    if (inside) p = skip(data + start, data + view.len, 0);
-    int status = p == MORE ? 0 : p == BAD ? 2 : 1;
-    Py_ssize_t position = status == 1 ? p - data : start;
-    PyBuffer_Release(&view);
-    if (!inside) { PyErr_SetString(PyExc_ValueError, "the start lies outside the data"); return NULL; }
-    return Py_BuildValue("ni", position, status);
-}
-
 static PyObject *nest(PyObject *self, PyObject *arguments) {
     Py_buffer order, thread, start, stop;
     if (!PyArg_ParseTuple(arguments, "y*y*y*y*", &order, &thread, &start, &stop)) return NULL;
@@ -496,7 +481,6 @@ static PyObject *gather(PyObject *self, PyObject *arguments) {
 
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, "Scan events; see the top of _scan.c."},
-    {"skip", skip_value, METH_VARARGS, "Skip one value; see the top of _scan.c."},
     {"gather", gather, METH_VARARGS, "Join spans; see the top of _scan.c."},
     {"nest", nest, METH_VARARGS, "Nest host events; see the top of _scan.c."},
     {NULL, NULL, 0, NULL}};

@@ -1,8 +1,7 @@
-"""A Kineto file read in bounded pieces into a table, by the structure of its JSON; damage costs the damaged events alone.
+"""A Kineto file read in bounded pieces into a table; damage costs the damaged events alone.
 
-Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are one JSON object with `traceEvents`. Two
-fast paths read whole stretches of the list, the native scanner and msgspec; what they do not take, and what is damaged,
-is read here element by element, so that both give the same rows.
+The file is one JSON object with a list `traceEvents`, or such a list alone. The native scanner, else msgspec, reads whole
+stretches of the list. What they do not take is read event by event; from what is no event on, the next one is searched.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import contextlib
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -36,13 +35,11 @@ if TYPE_CHECKING:
     from fxscope.readers.trace.table import Table
 
 CHUNK_BYTES = 2 << 20
-LARGEST_BYTES = 16 << 20  # of one event and of one value of the header; what is larger is damage
-HEADER_BYTES = 8 << 20  # of the header's values together, as text
+EVENT_BYTES = 4 << 20  # what is larger is no event
+HEADER_BYTES = 16 << 20  # of what stands before the list of events, and of what follows it
 MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is not a trace but a bomb
 MAX_PACKED_BYTES, MAX_RATIO = 128 << 20, 50
-MAX_STRANGE = 10_000  # elements of the list that are not events, lists among them; a profiler writes none
-LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
-WHOLE, CUT, BROKEN = range(3)  # of a value: it ends here; the data end inside it; it is not JSON from here on
+MAX_BROKEN = 10_000  # objects that are not JSON: a file may have so many, and more the larger it is
 
 
 def _named(name: str) -> Any:
@@ -81,7 +78,7 @@ class Args(msgspec.Struct):
 
 
 class Event(msgspec.Struct):
-    """One event; times are microseconds as written, arguments the text of their JSON."""
+    """One event; times are microseconds, arguments the text of their JSON."""
 
     ph: Any = None
     cat: Any = None
@@ -90,7 +87,6 @@ class Event(msgspec.Struct):
     tid: Any = None
     ts: Any = None
     dur: Any = None
-    id: Any = None
     args: msgspec.Raw = msgspec.Raw()
 
 
@@ -99,42 +95,31 @@ class _RawEvent(Event):
     dur: msgspec.Raw = msgspec.Raw()
 
 
-_HEAD = re.compile(rb'"traceEvents"\s*:\s*\[')
-_BARE_LIST = re.compile(rb'\s*\[\s*\{\s*"(ph|name|cat|pid|ts)"\s*:')
+_LIST = re.compile(
+    rb'"traceEvents"\s*:\s*\[|\A\s*\[(?=\s*\{\s*"(?:ph|name|cat|pid|ts)"\s*:)'
+)  # the latter of the first Kineto
 _BASE_TIME = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})')
 _PHASE = re.compile(rb'"ph"\s*:[^}]*')  # once an event: no other begins before a brace
-_SPACE = re.compile(rb"[ \t\r\n]*")
-_BETWEEN = re.compile(rb'\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*")')
-
-
-class Written(float):
-    """A float that knows how it was written."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Written:
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
+_BEFORE_EVENT = (re.compile(rb"\s*(?=\{)"), re.compile(rb"\s*,\s*(?=\{)"))  # the first one, another one
+SPACE = b" \t\r\n"
+_LIST_END = re.compile(rb"\s*\]")
+_BETWEEN = re.compile(rb'\}(?=[ \t\r\n]*,[ \t\r\n]*\{[ \t\r\n]*")')
 
 
 def _whole_number(text: str) -> int | float:
     return int(text) if len(text) < 400 else float(text)  # Python refuses to convert the longest
 
 
-_STRICT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-_LOOSE = json.JSONDecoder(
-    parse_int=str, parse_float=str, parse_constant=str, strict=False
-)  # control characters in strings
-_VALUE = json.JSONDecoder(parse_int=_whole_number, parse_float=Written, strict=False)
-_PLAIN = json.JSONDecoder(parse_int=_whole_number, strict=False)
+_EXTENT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
+_PLAIN = json.JSONDecoder(parse_int=_whole_number, strict=False)  # control characters in strings, too
+_EXACT = json.JSONDecoder(parse_int=_whole_number, parse_float=Decimal, strict=False)
 _ESCAPE = re.compile(
     r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
 _REPLACEMENT = "\\ufffd"
 
 
-def decode_json(text: bytes, decoder: json.JSONDecoder = _VALUE) -> Any:
+def decode_json(text: bytes, decoder: json.JSONDecoder = _PLAIN) -> Any:
     """Decode all that `json.loads` takes, NaN and control characters too; what is no UTF-8 and half a surrogate read U+FFFD.
 
     Raises:
@@ -164,72 +149,34 @@ def decode_args(text: bytes) -> Args | None:
 _ARGS = msgspec.json.Decoder(Args)
 
 
-def extent(data: bytes, at: int, *, loose: bool = False) -> tuple[int, int]:
-    """Return whether the JSON value at a place is whole, cut off or broken, and where it ends, or is broken."""
-    if native is not None and not loose:
-        position, status = native.skip(data, at)
-        if status != NOT_UNDERSTOOD:
-            return (WHOLE, position) if status else (CUT, len(data))
-    decoder = _LOOSE if loose else _STRICT
+def event_of(value: dict[str, Any], **fields: Any) -> Event:
+    """An event from its decoded JSON, with fields in place of what is there."""
+    said = {key: value.get(key) for key in ("ph", "cat", "name", "pid", "tid", "ts", "dur")}
+    return Event(**said | fields, args=msgspec.Raw(json.dumps(value.get("args")).encode()))
+
+
+def _is_event(found: Event | dict[str, Any]) -> bool:
+    return (found.get("ph") if isinstance(found, dict) else found.ph) is not None
+
+
+def object_end(data: bytes, at: int) -> int:
+    """Return where the JSON object at a place ends, -1 where it is broken or cut off. Strings may hold any character."""
     size = 1 << 12
     while True:
         text = data[at : at + size].decode("latin-1")  # a character a byte: only its end is looked for
         try:
-            end = decoder.raw_decode(text)[1]
-            cut = end == len(text) and text[-1:] not in ("}", "]", '"')  # a number might go on
-            status = CUT if cut else WHOLE
+            return at + _EXTENT.raw_decode(text)[1]
         except RecursionError:
-            return BROKEN, at + len(text)
+            return -1
         except json.JSONDecodeError as error:
-            end = error.pos
-            cut = error.msg.startswith("Unterminated string") or end > len(text) - 12
-            status = CUT if cut else BROKEN
-        if status != CUT or at + size >= len(data):
-            return status, at + end
+            is_open = error.msg.startswith("Unterminated string") or error.pos > len(text) - 12
+            if not is_open or at + size >= len(data) or size > EVENT_BYTES:
+                return -1
         size *= 8
 
 
-class Window:
-    """The part of a file that is looked at: `data` from `at` on; `base` is where `data` begins in the unpacked file."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self.data: bytes = b""
-        self.at: int = 0
-        self.base: int = 0
-        self.ended: bool = False
-        self._read = read
-
-    def more(self) -> bool:
-        """Read on, and forget what lies before `at`; as much again as there is unread, so that the work stays linear."""
-        unread = self.data[self.at :]
-        data = b"" if self.ended else self._read(max(CHUNK_BYTES, len(unread)))
-        self.base += self.at
-        self.data, self.at, self.ended = unread + data, 0, not data
-        return not self.ended
-
-    def peek(self) -> bytes:
-        """Go to what follows white space, and return that byte, none at the end of the file."""
-        while True:
-            self.at = _SPACE.match(self.data, self.at).end()  # type: ignore[union-attr] - it may be empty
-            if self.at < len(self.data) or not self.more():
-                return self.data[self.at : self.at + 1]
-
-    def value(self, *, loose: bool = False) -> tuple[int, int]:
-        """The extent of the value at `at`, reading on as far as it needs; what is too large is broken."""
-        while True:
-            status, position = extent(self.data, self.at, loose=loose)
-            if status != CUT:
-                return status, position
-            if len(self.data) - self.at > LARGEST_BYTES or not self.more():
-                return BROKEN, max(self.at + 1, min(position, len(self.data)))
-
-
-class _Broken(Exception):
-    """Text that is not JSON."""
-
-
 class Reader:
-    """Reads one file; afterwards `header`, `problems` and `lost` say what else was there."""
+    """Reads one file; afterwards `header` and `problems` say what else was there."""
 
     def __init__(
         self, path: Path, *, strict: bool, max_bytes: int | None = None, progress: Callable[[int], None] | None = None
@@ -240,15 +187,17 @@ class Reader:
         self.progress = progress
         self.header: dict[str, Any] = {}
         self.problems: list[Problem] = []
-        self.lost: int = 0
         self.incomplete: bool = False  # some events are not there
+        self.lost: int = 0
         self._damaged = False  # where no event was lost
-        self._spent = 0
-        self._stretch = 1
-        self._strange = 0
+        self._data = b""  # the part of the file that is looked at, from `_at` on
+        self._at = 0
+        self._base = 0  # where it begins in the unpacked file
         self._read = 0
-        self._header_bytes = 0
-        self._gzip_damaged = False
+        self._after = False  # whether an event ended where `_at` is
+        self._stretch = 1
+        self._num_broken = 0
+        self._is_truncated = False
         self._one = msgspec.json.Decoder(_RawEvent)
         self._many = msgspec.json.Decoder(list[_RawEvent])
 
@@ -258,281 +207,163 @@ class Reader:
         Raises:
             FxscopeError: no such file, not a trace, larger than `max_bytes`; with `strict`, any damage.
         """
-        with open_trace(self.path) as file:
-            self._document(Window(lambda size: self._more(file, size)), table)
+        with open_trace(self.path) as self._file:
+            self._more()
+            self._data = unmarked(self._data, self.path)
+            while (found := _LIST.search(self._data)) is None:
+                if len(self._data) > HEADER_BYTES or not self._more():
+                    raise TraceError(_not_a_trace(self.path, self._data[:4096]))
+            head, self._at = self._data[: found.end()], found.end()
+            foot = self._events(table)
+        if foot is None:
+            self._damage("the file is cut off: its list of events has no end")
+            foot = b"]}" if head.lstrip().startswith(b"{") else b"]"
+        try:
+            header = decode_json(head + foot)
+            self.header = header if isinstance(header, dict) else {}
+        except ValueError:
+            self._damage("what precedes or follows the list of events is damaged", lost=False)
+            if base := _BASE_TIME.search(head):
+                self.header = {"baseTimeNanoseconds": int(base[1])}
         if self.lost:
             self._damage(f"{self.lost} events could not be read; every whole event around them was")
         if self._damaged:
             self._damage("some text between events, or in their names, is damaged: no event was lost there", lost=False)
 
-    def _document(self, window: Window, table: Table) -> None:
-        """Read the one object of the file: its values into the header, the elements of `traceEvents` into the table."""
-        window.more()
-        head = window.data[:4096]
-        begin = unmarked(head, self.path)
-        window.at = len(head) - len(begin)
-        num_lists = 0
-        if _BARE_LIST.match(begin):  # of the first Kineto; Chrome's format allows it
-            window.at = window.data.index(b"[") + 1
-            if not self._list(window, table):
-                self._damage("the file is cut off: its list of events has no end")
-            self._nothing_follows(window)
-            return
-        if window.peek() != b"{":
-            raise TraceError(_not_a_trace(self.path, begin))
-        window.at += 1
+    def _events(self, table: Table) -> bytes | None:
+        """Read the list of events, and return its end with what follows; `None` where the file ends before."""
         while True:
-            try:
-                if not self._next_list(window, first=not num_lists):
+            is_end, size = self._fast(table)
+            if is_end:
+                while len(self._data) - self._at <= HEADER_BYTES and self._more():
+                    pass
+                foot = self._data[self._at :]
+                if not _PHASE.search(foot):
+                    return foot
+            until = self._base + self._at + size
+            while self._next(table, may_be_event=not is_end):
+                if self._base + self._at >= until or _LIST_END.match(self._data, self._at):
                     break
-                num_lists += 1
-            except _Broken:
-                if num_lists:
-                    self._damage("what follows the list of events is damaged or cut off", lost=False)
-                    if not self._resynchronise(window, in_list=False):
-                        return
-                else:
-                    self._find_list(window, begin)
-                    num_lists = 1
-            if not self._list(window, table):
-                self._damage("the file is cut off: its list of events has no end")
-                return
-        if not num_lists:
-            raise TraceError(_not_a_trace(self.path, begin))
-        if num_lists > 1:
-            self._damage(f"traceEvents occurs {num_lists} times: the events of all were read", lost=False)
-        self._nothing_follows(window)
-
-    def _next_list(self, window: Window, *, first: bool) -> bool:
-        """Read keys and values of the document up to a list of events; False where the document ends before one."""
-        while (char := window.peek()) != b"}":
-            if not first:
-                if char != b",":
-                    raise _Broken
-                window.at += 1
-            first = False
-            if window.peek() != b'"':
-                raise _Broken
-            key = self._value(window)
-            if window.peek() != b":":
-                raise _Broken
-            window.at += 1
-            if window.peek() == b"[" and key == "traceEvents":
-                window.at += 1
-                return True
-            value = self._value(window)
-            if key != "traceEvents":
-                self.header[key] = value
-        window.at += 1
-        if window.peek() not in (b"", b"{"):
-            raise _Broken  # a brace too many, perhaps: no document begins like this
-        return False
-
-    def _value(self, window: Window) -> Any:
-        """Read a value of the header; `None` for what is beyond its size."""
-        if not window.peek():
-            raise _Broken
-        status, end = window.value()
-        if status != WHOLE:
-            raise _Broken
-        text = window.data[window.at : end]
-        window.at = end
-        self._header_bytes += len(text)
-        try:
-            return decode_json(text, _PLAIN) if self._header_bytes <= HEADER_BYTES else None
-        except ValueError:
-            return None
-
-    def _find_list(self, window: Window, begin: bytes) -> None:
-        """Go to the list of events although what stands before it is damaged."""
-        while (head := _HEAD.search(window.data, window.at)) is None:
-            if len(window.data) - window.at > LARGEST_BYTES or not window.more():
-                raise TraceError(_not_a_trace(self.path, begin))
-        base = _BASE_TIME.search(window.data, window.at, head.start())
-        if base is not None:
-            self.header.setdefault("baseTimeNanoseconds", int(base[1]))
-        window.at = head.end()
-        self._damage("what stands before the list of events is damaged", lost=False)
-
-    def _nothing_follows(self, window: Window) -> None:
-        """Say what stands behind the end of the document."""
-        size = num_events = 0
-        while window.peek():
-            rest = window.data[window.at :]
-            size += len(rest.rstrip())
-            num_events += len(_PHASE.findall(rest))
-            window.at = len(window.data)
-        if size:
-            self._damage(
-                f"{size} bytes follow the end of the document and were not read"
-                + (f"; they look like {num_events} more events" if num_events else "")
-            )
-
-    def _list(self, window: Window, table: Table) -> bool:
-        """Read a list of events up to its end, fast where it can be; False where the file ends before."""
-        depth, after, until = 1, False, 0
-        while char := window.peek():
-            if window.base + window.at >= until:
-                after, slow_until = self._fast(window, table, after=after)
-                until = slow_until or until
-            elif char == b"]":
-                window.at += 1
-                depth -= 1
-                if not depth:
-                    return True
-                after = True
-            elif after and char == b",":
-                window.at += 1
-                after = False
-            elif not after and char == b"[":
-                window.at += 1
-                depth += 1
-                self._count_strange()
-            elif not after and self._element(window, table):
-                after = True
-            elif self._resynchronise(window, in_list=True):
-                depth, after = 1, False  # a bracket that opened a list within was damage, too
             else:
-                return False
-        return False
+                return None
 
-    def _fast(self, window: Window, table: Table, *, after: bool) -> tuple[bool, int]:
-        """Read a stretch of whole events.
+    def _fast(self, table: Table) -> tuple[bool, int]:
+        """Read whole events up to what is not understood.
 
         Returns:
-            Whether an element ended where the stretch did, and up to which place of the file to go on element by
-            element; 0 where the next stretch can be read like this one.
+            Whether the list ends there, and how many bytes to read event by event before the next try.
         """
         if native is None:
-            if after:
-                return after, window.base + window.at + 1
-            return after, self._decode_stretch(window, table)
-        before = window.base + window.at
-        position, status, ended, rows, strings, threads = native.scan(window.data, window.at, after)
-        table.add_scanned((rows, strings, threads), window.data, native.gather)
-        window.at = position
-        if not status and len(window.data) - position <= LARGEST_BYTES and window.more():
-            return bool(ended), 0
-        # The next stop may be near: go on further each time, and fall back where it was not.
-        place = window.base + window.at
-        self._stretch = min(self._stretch * 2, CHUNK_BYTES) if place - before < self._stretch else 1
-        return bool(ended), place + self._stretch
+            return self._decode_stretch(table)
+        before = self._base + self._at
+        while True:
+            position, status, ended, rows, strings, threads = native.scan(self._data, self._at, self._after)
+            table.add_scanned((rows, strings, threads), self._data, native.gather)
+            self._at, self._after = position, bool(ended)
+            if status or len(self._data) - position > EVENT_BYTES or not self._more():
+                break
+        # The next stop may be near: go on further each time
+        is_near = self._base + self._at - before < self._stretch
+        self._stretch = min(2 * self._stretch, CHUNK_BYTES) if is_near else 1
+        return _LIST_END.match(self._data, self._at) is not None, self._stretch
 
-    def _decode_stretch(self, window: Window, table: Table) -> int:
-        """Decode events up to the last place that looks like one between events.
-
-        Where the text up to there is a list, it is truly between events: no look at the structure is needed.
-        """
-        while len(window.data) - window.at < CHUNK_BYTES and window.more():
+    def _decode_stretch(self, table: Table) -> tuple[bool, int]:
+        """Decode the events up to the last place that looks like one between events: it is one where all is a list."""
+        while len(self._data) - self._at < CHUNK_BYTES and self._more():
             pass
-        cuts = list(_BETWEEN.finditer(window.data, max(window.at, len(window.data) - (1 << 20))))
-        for cut in cuts[-1:-3:-1]:
-            text = b"[" + window.data[window.at : cut.start() + 1] + b"]"
-            try:
-                text.decode()  # msgspec does not look into the strings that it skips
-                events = self._many.decode(text)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue
-            table.add_events(events)
-            window.at = cut.end()
-            return 0
-        return window.base + (cuts[-1].end() if cuts else len(window.data))
+        data, at = self._data, self._at
+        begin = _BEFORE_EVENT[self._after].match(data, at)
+        if begin is None:
+            return _LIST_END.match(data, at) is not None, 0
+        cuts = list(_BETWEEN.finditer(data, max(begin.end(), len(data) - (1 << 20))))
+        if not cuts:
+            return False, 0
+        end = cuts[-1].end()
+        text = b"[" + data[begin.end() : end] + b"]"
+        try:
+            text.decode()  # msgspec does not look into the strings that it skips
+            table.add_events(self._many.decode(text))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False, end - at
+        self._at, self._after = end, True
+        return False, 0
 
-    def _element(self, window: Window, table: Table) -> bool:
-        """Read one element of the list; false where it is broken."""
-        is_object = window.data[window.at : window.at + 1] == b"{"
-        status, end = window.value()
-        if status != WHOLE and is_object:
-            status, end = window.value(loose=True)
-            if not _PHASE.search(window.data, window.at, end):
-                return False
-        if status != WHOLE:
+    def _next(self, table: Table, *, may_be_event: bool) -> bool:
+        """Read the next whole event; false where none is left. What stands before it is damaged, an event or other text."""
+        between, num_phases, has_colon = b"", 0, False
+
+        def skip_to(position: int) -> None:
+            nonlocal between, num_phases, has_colon
+            skipped = self._data[self._at : position]
+            between = (between + skipped)[:80]
+            num_phases += len(_PHASE.findall(skipped))
+            has_colon |= b":" in skipped
+            self._at = position
+
+        event, begins = None, b"," if self._after else b""
+        while event is None:
+            brace = self._data.find(b"{", self._at)
+            if brace < 0:
+                skip_to(max(self._at, len(self._data) - 16))  # a key may be cut in two
+                if self._more():
+                    continue
+                skip_to(len(self._data))
+                break
+            skip_to(brace)
+            while len(self._data) - self._at < EVENT_BYTES and self._more():
+                pass
+            end = object_end(self._data, self._at)
+            if end < 0:
+                self._num_broken += 1
+                if self._num_broken > MAX_BROKEN + self._read // 200:
+                    raise TraceError(f"{self.path} is damaged in too many places to be read. Export the trace again.")
+                skip_to(self._at + 1)
+                continue
+            found = self._decoded(self._data[self._at : end])
+            if found is not None and (between.strip(SPACE) == begins or _is_event(found)):
+                event, self._at = found, end
+            else:  # an event may be in it
+                skip_to(self._at + 1 if _PHASE.search(self._data, self._at, end) else end)
+        if between.strip(SPACE) not in ((b"", b",") if event is None else (begins,)):
+            is_foot = event is None and self._data.rstrip().endswith(b"}")  # the end of the document, not of an event
+            num_lost = num_phases or int(has_colon and may_be_event and not is_foot)
+            self.lost += num_lost
+            self._damaged |= not num_lost
+        if event is None:
             return False
-        if is_object:
-            table.add_events([self._event(window.data[window.at : end])])
-        else:
-            self._count_strange()
-        window.at = end
+        table.add_events([event])
+        self._after = True
         return True
 
-    def _count_strange(self) -> None:
-        self._strange += 1
-        if self._strange > MAX_STRANGE:
-            message = f"its traceEvents hold {MAX_STRANGE:,} elements that are not events"
-            raise TraceError(f"{self.path} is not a trace: {message}.")
-
-    def _event(self, text: bytes) -> Event:
-        self._damaged |= extent(text, 0)[0] != WHOLE or text.decode(errors="ignore").encode() != text
-        event = self._decoded(text)
-        self.lost += event is None
-        return event or Event()
-
-    def _decoded(self, text: bytes) -> Event | None:
+    def _decoded(self, text: bytes) -> Any:
+        """Decode an object; `None` where it is nested too deeply."""
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text.decode()  # msgspec does not look into the strings that it skips
             return self._one.decode(text)
-        with contextlib.suppress(ValueError, RecursionError):
-            value = decode_json(text)
-            keys = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id")
-            return Event(*(value.get(key) for key in keys), args=msgspec.Raw(json.dumps(value.get("args")).encode()))
-        return None
+        try:
+            value, exact = decode_json(text), decode_json(text, _EXACT)
+        except ValueError:
+            return None
+        try:
+            json.loads(text, parse_int=float)
+        except ValueError:  # a control character, or what is no UTF-8
+            self._damaged = True
+        return event_of(value, ts=exact.get("ts"), dur=exact.get("dur"))
 
-    def _resynchronise(self, window: Window, *, in_list: bool) -> bool:
-        """Go from a damaged place to the next event that is whole, counting those between; false where there is none.
-
-        An event is an object with the key `ph`. Every object from here on is tried; the work is bounded.
-        """
-        num_phases, colons = 0, False
-        failed_at = num_failed = 0
-
-        def go_to(position: int) -> None:
-            nonlocal num_phases, colons
-            skipped = window.data[window.at : position]
-            num_phases += len(_PHASE.findall(skipped))
-            colons |= b":" in skipped
-            window.at = position
-
-        found = False
-        while not found:
-            brace = window.data.find(b"{", window.at)
-            if brace < 0:
-                go_to(max(window.at, len(window.data) - 16))  # a key may be cut in two
-                if window.more():
-                    continue
-                go_to(len(window.data))
-                break
-            go_to(brace)
-            status, end = window.value()
-            self._spent += end - window.at + 256
-            if self._spent > 4 * LARGEST_BYTES + 16 * self._read:
-                raise TraceError(f"{self.path} is damaged in too many places to be read. Export the trace again.")
-            if status == WHOLE and not _PHASE.search(window.data, window.at, end):
-                go_to(end)
-            elif status == WHOLE:
-                event = self._decoded(window.data[window.at : end])
-                found = event is not None and event.ph is not None
-                if not found:
-                    go_to(window.at + 1)
-            else:
-                # Objects around one broken place are all broken there: a few of them may hold an event.
-                num_failed = num_failed + 1 if window.base + end == failed_at else 1
-                failed_at = window.base + end
-                go_to(max(end, window.at + 1) if num_failed > 4 else window.at + 1)
-        foot = not found and window.data.rstrip().endswith(b"}")  # rather the end of the document than an event
-        lost = num_phases or int(colons and in_list and not foot)
-        self.lost += lost
-        self._damaged |= in_list and not lost
-        return found
-
-    def _more(self, file: IO[bytes] | Unpacked, size: int) -> bytes:
-        data = file.read(size)
-        if isinstance(file, Unpacked) and file.damage and not self._gzip_damaged:
-            self._gzip_damaged = True
-            self._damage(f"the {file.kind} stream {file.damage}; what came before was read")
+    def _more(self) -> bool:
+        """Read on, and forget what lies before `_at`; as much again as is unread, so that the work stays linear."""
+        unread = self._data[self._at :]
+        data = self._file.read(max(CHUNK_BYTES, len(unread)))
+        self._base += self._at
+        self._data, self._at = unread + data, 0
         self._read += len(data)
         limit = self.max_bytes or MAX_BYTES
-        if limit == MAX_BYTES and isinstance(file, Unpacked):
-            limit = max(MAX_PACKED_BYTES, MAX_RATIO * self.path.stat().st_size)
+        if isinstance(self._file, Unpacked):
+            if self._file.damage and not self._is_truncated:
+                self._is_truncated = True
+                self._damage(f"the {self._file.kind} stream {self._file.damage}; what came before was read")
+            if self.max_bytes is None:
+                limit = max(MAX_PACKED_BYTES, MAX_RATIO * self.path.stat().st_size)
         if self._read > limit:
             raise TraceError(
                 f"{self.path} unpacks to more than {num_bytes(limit)}. Raise --max-size if you trust it, "
@@ -540,7 +371,7 @@ class Reader:
             )
         if self.progress is not None:
             self.progress(self._read)
-        return data
+        return bool(data)
 
     def _damage(self, message: str, *, lost: bool = True) -> None:
         self.incomplete |= lost
@@ -552,29 +383,16 @@ class Reader:
 class _Mender(Reader):
     """Reads a file's events as they are written, one by one."""
 
-    def _fast(self, window: Window, table: Any, *, after: bool) -> tuple[bool, int]:
-        return after, sys.maxsize
+    def _fast(self, table: Any) -> tuple[bool, int]:
+        return _LIST_END.match(self._data, self._at) is not None, 0
 
-    def _event(self, text: bytes) -> Any:
-        try:
-            return decode_json(text, _PLAIN)
-        except ValueError:
-            self.lost += 1
-            return {}
+    def _decoded(self, text: bytes) -> Any:
+        with contextlib.suppress(ValueError):
+            return decode_json(text)
+        return None
 
 
-class EventHead(msgspec.Struct):
-    """Facts of an event that say whether it is wanted; times are microseconds after the trace's base time."""
-
-    ph: Any = None
-    cat: Any = None
-    name: Any = None
-    tid: Any = None
-    ts: Any = None
-    dur: Any = None
-
-
-def document(path: Path, is_wanted: Callable[[EventHead, int], bool] | None = None) -> tuple[Any, list[Problem]]:
+def document(path: Path, is_wanted: Callable[[Event, int], bool] | None = None) -> tuple[Any, list[Problem]]:
     """Return a trace as JSON (the undamaged events of a damaged one) and the problems to report.
 
     With `is_wanted`, which is given an event and the trace's base time in ns, the other events are not decoded: a long
@@ -599,15 +417,15 @@ def document(path: Path, is_wanted: Callable[[EventHead, int], bool] | None = No
         reader.fill(cast("Table", SimpleNamespace(add_events=events.extend)))
         if is_wanted is not None:
             base = reader.header.get("baseTimeNanoseconds", 0)
-            events = [event for event in events if is_wanted(msgspec.convert(event, EventHead), base)]
+            events = [event for event in events if is_wanted(event_of(event), base)]
         return {**reader.header, "traceEvents": events}, reader.problems
 
 
-def _selected(text: bytes, is_wanted: Callable[[EventHead, int], bool]) -> dict[str, Any]:
+def _selected(text: bytes, is_wanted: Callable[[Event, int], bool]) -> dict[str, Any]:
     parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     events = msgspec.json.decode(parts.pop("traceEvents", b"[]"), type=list[msgspec.Raw])
     found: dict[str, Any] = {key: msgspec.json.decode(part) for key, part in parts.items()}
-    base, head = found.get("baseTimeNanoseconds", 0), msgspec.json.Decoder(EventHead)
+    base, head = found.get("baseTimeNanoseconds", 0), msgspec.json.Decoder(Event)
     found["traceEvents"] = [msgspec.json.decode(event) for event in events if is_wanted(head.decode(event), base)]
     return found
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.readers.trace.reader import Written, decode_args, decode_json
+from fxscope.readers.trace.reader import decode_args, decode_json
 
 if TYPE_CHECKING:
     from fxscope.readers.trace.reader import Args
@@ -219,17 +219,15 @@ def nanoseconds(value: Any) -> int | None:
     """Convert microseconds to whole nanoseconds, halves to the even one; `None` for what is no time, or far too large.
 
     Args:
-        value: JSON text (`msgspec.Raw`), a number, or a float that knows its text.
+        value: JSON text (`msgspec.Raw`), or a number.
     """
     if isinstance(value, msgspec.Raw):
         text = bytes(value).decode("latin-1")
         digits = text[:-4] + text[-3:]
         if text[-4:-3] == "." and digits.isdigit() and digits.isascii() and len(digits) < 19:  # as Kineto writes them
             return int(digits)
-    elif isinstance(value, Written):
-        text = value.text
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        text = repr(value)
+    elif isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        text = str(value)
     else:
         return None
     try:
