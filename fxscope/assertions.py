@@ -106,7 +106,7 @@ class Recorded:
 
     def _message(self, report: CheckReport) -> str:
         from fxscope.model import replace
-        from fxscope.render.findings import check_text
+        from fxscope.render.reports import check_text
 
         failed = tuple(outcome for outcome in report.outcomes if outcome.status != "met")
         shown = plan(self.recording).splitlines()

@@ -297,7 +297,7 @@ why PATH --json
 code PATH
 code PATH --json
 diff PATH WHOLE
-diff WHOLE PATH --resources
+diff WHOLE PATH --all
 check PATH LEARNED
 redact PATH -o OUT.fxscope""".splitlines()
 READS = "view PATH --json"

@@ -19,7 +19,7 @@ from fxscope.analysis import check, select  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
-from fxscope.render import findings, sweeps, tables  # noqa: E402
+from fxscope.render import reports, sweeps, tables  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
 from fxscope.render.markdown import fenced, text  # noqa: E402
 from fxscope.text import microseconds, num_bytes  # noqa: E402
@@ -65,7 +65,7 @@ def pages() -> dict[Path, str]:
         f"`examples/claims/torch_mlp_fusion.toml`, checked here on an {recordings['mlp_eager'].environment.device}. "
         "The model is a GeGLU MLP, [64, 128, 768] in bfloat16, hidden 3072.",
         "",
-        f"**{findings.summary(report)}** (a claim with several parts has one line for each).",
+        f"**{reports.summary(report)}** (a claim with several parts has one line for each).",
         "",
         "```",
         "fxscope check tests/data/h200/{linear_eager,linear_compiled,mlp_eager,mlp_compiled,mlp_liger,"
@@ -102,7 +102,7 @@ def differences(report: CheckReport) -> list[str]:
         if outcome.status == "met":
             continue
         more = [outcome.reason, outcome.note]
-        lines.append(f"- {findings.MARKS[outcome.status]} **{text(outcome.claim)}**: found {text(outcome.found)}.")
+        lines.append(f"- {reports.MARKS[outcome.status]} **{text(outcome.claim)}**: found {text(outcome.found)}.")
         lines += [f"  {text(line)}" for line in more if line]
     return lines
 
@@ -110,7 +110,7 @@ def differences(report: CheckReport) -> list[str]:
 def row(outcome: Outcome) -> str:
     """Return one line of the table."""
     subject = "" if outcome.subject == "all" else f"`{outcome.subject}`"
-    return f"| {findings.MARKS[outcome.status]} | {text(outcome.claim)} | {subject} | {text(outcome.found)} |"
+    return f"| {reports.MARKS[outcome.status]} | {text(outcome.claim)} | {subject} | {text(outcome.found)} |"
 
 
 def memory_part(recordings: dict[str, Recording]) -> list[str]:

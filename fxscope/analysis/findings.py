@@ -9,11 +9,11 @@ import msgspec
 
 from fxscope.model import Item, encoded
 
-COMPARISON_SCHEMA = "fxscope-comparison/1"
+COMPARISON_SCHEMA = "fxscope-comparison/2"
 REPORT_SCHEMA = "fxscope-check/1"
 SWEEP_SCHEMA = "fxscope-sweep/1"
 
-MatchKind = Literal["same", "moved", "replaced", "collapsed", "split", "new", "gone"]
+MatchKind = Literal["same", "moved", "fused", "merged", "split", "regrouped", "replaced", "new", "gone"]
 AlignedBy = Literal["name", "nodes", "source", "module", "op", "order", "shapes"]
 TimeVerdict = Literal["faster", "slower", "no difference shown", "cannot tell", "not the same work", "not measured"]
 Status = Literal["met", "not_met", "cannot_tell"]
@@ -88,8 +88,6 @@ class OpChange(Item, frozen=True, kw_only=True):
     name: str
     a: float
     b: float
-    a_cpu_us: float | None = None  # self time of all its occurrences; `None` where there is none
-    b_cpu_us: float | None = None
 
 
 class DecisionChange(Item, frozen=True, kw_only=True):

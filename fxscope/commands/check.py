@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis import check
     from fxscope.errors import FxscopeError
     from fxscope.model import replace
-    from fxscope.render import findings, reports
+    from fxscope.render import reports
 
     if arguments.kinds:
         common.refuse(arguments, "--kinds prints a list", "junit", "output", "format")
@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     report = check.check(common.named(others, arguments), data, where=expectations[0])
     failed_first = tuple(sorted(report.outcomes, key=lambda item: item.status == "met"))
     show: dict[str, Callable[[CheckReport], str]] = {
-        "terminal": lambda report: findings.check_text(report, width=common.width()),
-        "md": findings.check_markdown,
+        "terminal": lambda report: reports.check_text(report, width=common.width()),
+        "md": reports.check_markdown,
         "json": lambda item: replace(item, outcomes=failed_first).to_json() + "\n",
         "junit": reports.junit,
         "github": lambda item: reports.github(item, where=expectations[0]),

@@ -17,11 +17,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help="the recording to compare A with")
     common.add_trace_options(parser)
     common.add_text_options(parser, "write to FILE: .txt, .md or .json")
-    parser.add_argument(
-        "--resources",
-        action="store_true",
-        help="also list registers, shared memory, occupancy and launch configurations",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,26 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
         "md": lambda item: diff_markdown(item, every=arguments.all),
         "json": diff_json,
     }
-    output = show[format](comparison)
-    if arguments.resources and format != "json":  # the JSON form holds them anyway
-        output += resources(comparison, format)
-    common.write_text(output, arguments.output, arguments)
+    common.write_text(show[format](comparison), arguments.output, arguments)
     return 0
-
-
-def resources(comparison: Comparison, format: str) -> str:
-    """Return what each kernel of both sides takes and how it was launched."""
-    from fxscope.render import tables
-
-    lines: list[str] = []
-    for title, uses in (
-        (comparison.a_title, [use for match in comparison.kernels for use in match.a]),
-        (comparison.b_title, [use for match in comparison.kernels for use in match.b]),
-    ):
-        lines += [
-            "",
-            f"Resources of {title}",
-            "",
-            *(tables.text(tables.resources(uses), 10_000) or ["no kernel ran on a GPU"]),
-        ]
-    return common.fenced("\n".join(lines) + "\n", format)

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.findings import CheckReport
     from fxscope.assertions import plan
     from fxscope.factories import load_factory
-    from fxscope.render.findings import check_text
+    from fxscope.render.reports import check_text
 
     model, inputs, kwargs = load_factory(arguments.factory)
     questions = [q for q in QUESTIONS if q.about == "compiled" or not arguments.target]

@@ -1,25 +1,18 @@
 """A comparison as text and Markdown: the changes, the largest difference of time first."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed
-from fxscope.analysis.findings import Comparison, TimeComparison
+from fxscope.analysis.findings import Change, Comparison, DecisionChange, KernelMatch, OpChange, TimeComparison
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.model import encoded
-from fxscope.render.findings import (
-    change_words,
-    decision_title,
-    kernel_words,
-    match_line,
-    number,
-    op_change_words,
-    signed,
-)
+from fxscope.render import tables
 from fxscope.render.markdown import block
-from fxscope.text import aligned, counted, microseconds, shorten
+from fxscope.text import aligned, counted, kernel_name, listed, microseconds, num_bytes, shorten
 
 SAME = "No difference beyond noise."
 SCREEN = 40
@@ -133,9 +126,9 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
     if rows:
         lines += ["", *table(rows[: limits["rows"]], width), *rest(rows[limits["rows"] :])]
     differing = {id(match) for match in changed(comparison)}
-    same = [use for match in comparison.kernels if id(match) not in differing for use in match.b]
-    if rows and (kernels := sum(not use.category.startswith("gpu_mem") for use in same)):
-        lines.append(f"{counted(kernels, 'kernel')} unchanged")
+    same = [match for match in comparison.kernels if id(match) not in differing]
+    if rows and (kernels := sum(not use.category.startswith("gpu_mem") for match in same for use in match.b)):
+        lines.append(f"{counted(kernels, 'kernel')} unchanged{_together(same)}")
     more = ["", *totals] if (totals := total_lines(comparison)) else []
     more += op_lines(comparison, limits["ops"])
     lines += more
@@ -147,10 +140,17 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
             for item in comparison.decisions
         ]
         lines += ["", *_folded(_cut(["Decisions", *decisions], limits["decisions"] + 1), width, every)]
-    if every:
-        lines += ["", "Kernels, in the order of a step", *kernel_lines(comparison, width)]
+    if every and rows:
+        lines += ["", "Kernels", *kernel_lines(rows, width)]
     lines += ["", *notes] if (notes := _folded(_cut(comparison.notes, limits["notes"]), width, every)) else []
     return lines
+
+
+def _together(matches: Sequence[KernelMatch]) -> str:
+    """ ", +17.0 µs together", if kernels that did not change differ by more than noise in their sum."""
+    times = [(match.time.a_us or 0.0, match.time.b_us or 0.0) for match in matches if match.time]
+    a, b = (sum(column) for column in zip(*times, strict=True)) if times else (0.0, 0.0)
+    return f", {signed(b - a)} together" if a and b and abs(b / a - 1) > RUN_TO_RUN else ""
 
 
 def _cut(items: Sequence[str], most: int) -> list[str]:
@@ -225,18 +225,21 @@ def op_lines(comparison: Comparison, most: int) -> list[str]:
     changes = sorted((*comparison.ops_gone, *comparison.ops_added), key=lambda item: -abs(item.a - item.b))
     if not changes:
         return []
-    rows = [[f"  {shorten(item.name, 34)}", *op_change_words(item)] for item in changes]
+    rows = [[f"  {shorten(item.name, 34)}", often(item)] for item in changes]
     shown = aligned(rows[:most])
     return ["", "CPU ops per step", *shown, *([f"  … {len(rows) - most} more (--all)"] if len(rows) > most else [])]
 
 
-def kernel_lines(comparison: Comparison, width: int) -> list[str]:
-    """Each match with its kernels' names."""
+def kernel_lines(rows: Sequence[ChangeRow], width: int) -> list[str]:
+    """The rows with their kernels' names."""
     lines: list[str] = []
-    for match in comparison.kernels:
-        lines += textwrap.wrap(match_line(match), width, break_on_hyphens=False, subsequent_indent="  ")
-        lines += [f"  − {kernel_words(use, max(60, width - 30))}" for use in match.a]
-        lines += [f"  + {kernel_words(use, max(60, width - 30))}" for use in match.b]
+    for row in rows:
+        lines += [" ".join(filter(None, (row.change, row.where)))]
+        for sign, side in (("−", "a"), ("+", "b")):
+            names = Counter(
+                kernel_name(use.kernel, width - 10) for match in row.matches for use in getattr(match, side)
+            )
+            lines += [f"  {sign} {name}{f' ×{count}' if count > 1 else ''}" for name, count in names.items()]
     return lines
 
 
@@ -244,3 +247,53 @@ def diff_markdown(comparison: Comparison, *, every: bool = False) -> str:
     """The same for a pull request."""
     lines = diff_text(comparison, width=100, every=every).splitlines()[2:]
     return block(f"{comparison.a_title} → {comparison.b_title}", "\n".join(lines).strip("\n"))
+
+
+def number(value: float | None, unit: str) -> str:
+    """A number with its unit, "–" where it is not known."""
+    if unit in ("us", "bytes"):
+        return tables.UNITS[unit](value)
+    return "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def signed(us: float) -> str:
+    """A difference of times with its sign."""
+    return f"{'−' if us < 0 else '+'}{microseconds(abs(us))}"
+
+
+def kind_words(match: KernelMatch) -> str:
+    """ "fused 2 → 1"."""
+    several = max(len(match.a), len(match.b)) > 1 and match.kind != "same"
+    return f"{match.kind} {len(match.a)} → {len(match.b)}" if several else match.kind
+
+
+def match_line(match: KernelMatch) -> str:
+    how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
+    gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
+    if match.predicted_us is not None and match.kind != "same":
+        gain = f": predicted {signed(match.predicted_us)}"
+    elif match.not_predicted and match.kind != "same":
+        gain = f": not predicted ({listed(list(dict.fromkeys(match.not_predicted)), 2)})"
+    saved = f"; {num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
+    return f"{kind_words(match)}{how}{gain}{saved}"
+
+
+def change_words(change: Change) -> str:
+    """ "7 → 4"; of bytes and predicted times with their ratio: what measured times show is said with its interval."""
+    line = f"{number(change.a, change.unit)} → {number(change.b, change.unit)}"
+    has_ratio = change.unit == "bytes" or change.subject.startswith("predicted")
+    if has_ratio and change.a and change.b is not None and change.a != change.b:
+        line += f" (×{change.b / change.a:.2f})"
+    return line
+
+
+def decision_title(change: DecisionChange) -> str:
+    """The ops and where they are: "pow + mean in norm1 and norm2"."""
+    where = f" in {listed(change.where, 3)}" if change.where else ""
+    times = f" ({change.count} times)" if change.count > max(1, len(change.where)) else ""
+    return f"{' + '.join(change.pair)}{where}{times}"
+
+
+def often(change: OpChange) -> str:
+    """ "15 → 2": how often a step runs the op."""
+    return f"{number(change.a, 'count')} → {number(change.b, 'count')}"

@@ -1,12 +1,51 @@
-"""Check reports in the forms that CI systems read: JUnit XML, GitHub's workflow commands, SARIF."""
+"""Check reports as text and Markdown, and as CI systems read them: JUnit XML, GitHub's workflow commands, SARIF."""
 
 import json
+from functools import partial
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from fxscope.analysis.findings import CheckReport, Outcome
-from fxscope.render.findings import summary
+from fxscope.analysis.findings import CheckReport, Outcome, Status
+from fxscope.model import replace
+from fxscope.render import grid
 from fxscope.render.legible import legible
+from fxscope.render.markdown import block
+
+folded = partial(grid.folded, first="    ", rest="    ")
+MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
+
+
+def check_text(report: CheckReport, *, width: int = 80) -> str:
+    """One line per expectation, with the fact, and the reason where it is not met."""
+    lines = [report.title, ""] if report.title else []
+    several = len({outcome.subject for outcome in report.outcomes}) > 1
+    for outcome in report.outcomes:
+        subject = f"[{outcome.subject}] " if several and outcome.subject else ""
+        lines.append(f"{MARKS[outcome.status]} {subject}{outcome.claim}")
+        if outcome.status == "met":
+            lines += folded(outcome.found, width)
+            continue
+        lines += folded(f"expected {outcome.expected}; found {outcome.found}", width)
+        for label, line in (("because", outcome.reason), ("note", outcome.note)):
+            if line:
+                lines += folded(f"{label}: {line}", width)
+    return "\n".join([*lines, "", summary(report)]) + "\n"
+
+
+def summary(report: CheckReport) -> str:
+    """The last line: how many hold."""
+    counts = {status: sum(o.status == status for o in report.outcomes) for status in MARKS}
+    parts = [f"{counts['met']} of {len(report.outcomes)} hold"]
+    if counts["not_met"]:
+        parts.append(f"{counts['not_met']} do not")
+    if counts["cannot_tell"]:
+        parts.append(f"{counts['cannot_tell']} unknown")
+    return ", ".join(parts)
+
+
+def check_markdown(report: CheckReport) -> str:
+    """The same for a pull request."""
+    return block(report.title or "Expectations", check_text(replace(report, title=None), width=100))
 
 
 def fact(outcome: Outcome) -> str:

@@ -12,7 +12,7 @@ from fxscope.analysis import check
 from fxscope.analysis.check import quantity
 from fxscope.cli import main
 from fxscope.errors import PassError
-from fxscope.render import findings, reports
+from fxscope.render import reports
 from tests import build
 
 RECORDINGS = {
@@ -223,13 +223,13 @@ def test_the_reports(tmp_path: Path) -> None:
         'title = "a < b"\nkernels = 3\n[[expect]]\nclaim = "a & b | c"\nin = "compiled"\nkernels = 9', "x"
     )
     report = check.check({"compiled": build.gelu_mul_compiled()}, data)
-    text = findings.check_text(report)
+    text = reports.check_text(report)
     assert "✗ a & b | c" in text and "expected 9; found 2 kernels" in text and "0 of 2 hold, 2 do not" in text
     suite = ElementTree.fromstring(reports.junit(report))
     assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
     assert [case.get("name") for case in suite] == ["kernels 3", "a & b | c"]
     assert json.loads(report.to_json())["outcomes"][1]["status"] == "not_met"
-    assert findings.check_markdown(report).startswith("### a &lt; b\n\n```text\n✗ kernels 3")
+    assert reports.check_markdown(report).startswith("### a &lt; b\n\n```text\n✗ kernels 3")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

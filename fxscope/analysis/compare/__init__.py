@@ -1,13 +1,14 @@
 """Differences between two recordings: kernels that stayed, collapsed, split, are new or gone, and their cost."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.analysis.compare.assign import assign, names_of, work
+from fxscope.analysis.compare.assign import assign, name_of, work
 from fxscope.analysis.compare.decisions import decision_changes
 from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_step_us, settings, totals
-from fxscope.analysis.compare.uses import sum_bytes, use
+from fxscope.analysis.compare.uses import sum_bytes, use, without_memsets
 from fxscope.analysis.findings import AlignedBy, Comparison, KernelMatch, KernelUse, MatchKind, TimeComparison
 from fxscope.analysis.select import Unit
 from fxscope.analysis.stats import compare_recorded, compare_wall, is_on_cpu
@@ -47,29 +48,25 @@ def build(
     sides: tuple[Recording, Recording], group_a: list[Unit], group_b: list[Unit], how: AlignedBy | None
 ) -> KernelMatch:
     """One match with its times and bytes."""
-    uses_a, uses_b = (
-        tuple(use(side, unit) for unit in group) for side, group in zip(sides, (group_a, group_b), strict=True)
-    )
+    a, b = (tuple(use(side, unit) for unit in group) for side, group in zip(sides, (group_a, group_b), strict=True))
+    kind = kind_of(a, b, how)
     time, samples = None, (together(group_a), together(group_b))
-    if group_a and group_b and any(samples):
-        on_cpu = any(unit.category == "cpu_kernel" for unit in (*group_a, *group_b))
-        alike = len({unit.call is None for unit in (*group_a, *group_b)}) == 1
-        time = compare_recorded(*samples, on_cpu=on_cpu)
-        time = like_with_like(time, work(group_a), work(group_b), how, comparable=alike)
-    bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
-    kind = "moved" if how == "shapes" else kind_of(group_a, group_b, whole=how == "nodes")
-    comparable = group_a and group_b and (kind != "replaced" or len(group_a) == len(group_b))
-    saved = bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None
+    if a and b and any(samples):
+        time = compare_recorded(*samples, on_cpu=any(item.category == "cpu_kernel" for item in (*a, *b)))
+        if how != "nodes":
+            time = of_equal_work(time, work(group_a), work(group_b), by_place=how == "order")
+    bytes_a, bytes_b = sum_bytes(a), sum_bytes(b)
+    comparable = a and b and (kind != "regrouped" or len(a) == len(b))
     planned = not any(side.launches for side in sides)
-    not_predicted = tuple(item.kernel for item in (*uses_a, *uses_b) if planned and item.time_us is None)
+    not_predicted = tuple(item.kernel for item in (*a, *b) if planned and item.time_us is None)
     return KernelMatch(
         kind=kind,
-        a=uses_a,
-        b=uses_b,
+        a=a,
+        b=b,
         aligned_by=how,
         time=time,
-        saved_bytes=saved,
-        predicted_us=None if not_predicted or not planned else _total_us(uses_b) - _total_us(uses_a),
+        saved_bytes=bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None,
+        predicted_us=None if not_predicted or not planned else _total_us(b) - _total_us(a),
         not_predicted=not_predicted,
     )
 
@@ -78,41 +75,31 @@ def _total_us(uses: Sequence[KernelUse]) -> float:
     return sum((item.time_us or 0.0) * item.runs for item in uses)
 
 
-def other_work(a: set[str], b: set[str]) -> bool:
-    """Return whether two sets of ops differ, and all are torch's: what a program's own op does is not known."""
-    return bool(a and b) and a != b and are_torchs(a | b)
-
-
-def are_torchs(ops: set[str]) -> bool:
-    return set(map(op_names.out_of_place, ops)) <= op_names.table().keys()
-
-
-def like_with_like(
-    time: TimeComparison, a: set[str], b: set[str], how: AlignedBy | None = None, *, comparable: bool = False
-) -> TimeComparison:
-    """Withhold a verdict that only says that one side does more work, or other work in the same place.
+def of_equal_work(time: TimeComparison, a: set[str], b: set[str], *, by_place: bool) -> TimeComparison:
+    """Withhold a verdict on kernels one of which does more work, or of which only their place says that they are one.
 
     Args:
         time: the verdict.
         a: the ops that A runs, empty where they are not known.
         b: the same of B.
-        how: what paired the two.
-        comparable: ops are called the same on both sides; those of an eager run and of its compiled form may not be,
-            nor those of a program's own kernel.
+        by_place: nothing but their place between the same kernels ties the two.
     """
-    if how == "nodes":
-        return time
-    if how == "order" and other_work(a, b) and time.ratio is not None:
-        reason = f"{time.reason}; only their place between the same kernels ties the two"
-        return replace(time, verdict="not the same work", reason=reason)
     more, less = (b - a, a - b) if time.verdict == "slower" else (a - b, b - a)
-    if time.verdict not in ("slower", "faster") or not (more and a and b):
+    if not (a and b and (more or less)) or time.ratio is None or (less and not are_torchs(a | b)):
         return time
-    if less and not (comparable and are_torchs(a | b)):
+    if by_place and are_torchs(a | b):
+        reason = "only their place between the same kernels ties the two"
+    elif more and time.verdict in ("slower", "faster"):
+        side = "second" if time.verdict == "slower" else "first"
+        reason = f"only the {side} recording's kernel also runs {listed(sorted(more))}"
+    else:
         return time
-    side = "second" if time.verdict == "slower" else "first"
-    reason = f"{time.reason}; only the {side} recording's kernel also runs {listed(sorted(more))}"
-    return replace(time, verdict="not the same work", reason=reason)
+    return replace(time, verdict="not the same work", reason=f"{time.reason}; {reason}")
+
+
+def are_torchs(ops: set[str]) -> bool:
+    """Return whether all ops are torch's: what a program's own does is not known."""
+    return {*map(op_names.out_of_place, ops)} <= op_names.table().keys()
 
 
 def together(group: Sequence[Unit]) -> list[float]:
@@ -123,16 +110,41 @@ def together(group: Sequence[Unit]) -> list[float]:
     return [sum(column) for column in zip(*rows, strict=True)]
 
 
-def kind_of(a: Sequence[Unit], b: Sequence[Unit], *, whole: bool = False) -> MatchKind:
-    """Return what happened between two groups; `whole`: they run the same nodes."""
+def kind_of(a: Sequence[KernelUse], b: Sequence[KernelUse], how: AlignedBy | None = None) -> MatchKind:
+    """Return what became of kernels; "fused" only if one kernel is known to do the work of all."""
     if not a or not b:
         return "gone" if a else "new"
-    if len(a) == len(b) == 1:
-        return "same" if names_of(a) == names_of(b) else "replaced"
-    if names_of(a) == names_of(b):
-        return "same"
-    ran_a, ran_b = work(a), work(b)
-    # What one side runs besides is elsewhere in the other recording.
-    if not whole and ((ran_a & ran_b and ran_a != ran_b) or other_work(ran_a, ran_b)):
+    main_a, main_b = map(without_memsets, (a, b))
+    if [_named(item) for item in a] == [_named(item) for item in b]:
+        return "moved" if how == "shapes" else "same"
+    if len(a) > len(b) == 1 and does_all(b[0], a, how):
+        return "fused"
+    if len(main_a) == len(main_b) == 1:
         return "replaced"
-    return "collapsed" if len(a) > len(b) else "split" if len(a) < len(b) else "replaced"
+    ran_a, ran_b = work(a), work(b)
+    is_other = ran_a and ran_b and ran_a != ran_b and (ran_a & ran_b or are_torchs(ran_a | ran_b))
+    if len(a) == len(b) or (is_other and how != "nodes"):
+        return "regrouped"
+    return "merged" if len(a) > len(b) else "split"
+
+
+def _named(item: KernelUse) -> tuple[str, tuple[str, ...]]:
+    """A kernel's name; of a generated one without the number that says which of its graph it is, but with its ops."""
+    if item.kernel.startswith(("triton_", "cpp_")) or "_cpp_fused_" in item.kernel:
+        return op_names.without_number(name_of(item)), item.ops
+    return name_of(item), ()
+
+
+def does_all(kernel: KernelUse, others: Sequence[KernelUse], how: AlignedBy | None) -> bool:
+    """Return whether a kernel runs all ops of others, each of which runs some: what a library's call launches besides a
+    kernel (a memset, a reduction of its partial results) shares its ops, and is not fused.
+    """
+    if not all(item.ops for item in others):
+        return False
+    if how == "nodes":
+        calls = [item.call for item in others]
+        return None not in calls and len(set(calls)) == len(calls)
+    ran, wanted = (
+        Counter(op_names.out_of_place(op) for item in side for op in item.ops) for side in ([kernel], others)
+    )
+    return wanted <= ran

@@ -4,6 +4,7 @@ An item is a kernel, or an op of a kernel, with its modules and lines. An item i
 has a counterpart. A kernel belongs to the one with which it shares most items.
 """
 
+import re
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -12,13 +13,14 @@ from typing import Any, NamedTuple
 from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.analysis.compare.order import common, equally_often
-from fxscope.analysis.findings import AlignedBy
+from fxscope.analysis.findings import AlignedBy, KernelUse
 from fxscope.analysis.select import Unit
 from fxscope.index import grouped, index_of
 from fxscope.model import Node, Recording
 
 # One op under several names: which one a graph has depends on how it was made.
 COPIES = {"clone", "copy_", "contiguous", "_to_copy", "to", "copy"}
+LIBRARY = re.compile("^(cudnn|miopen|mkldnn|native)_")  # of `cudnn_convolution`
 TRUST: tuple[AlignedBy, ...] = ("nodes", "name", "source", "module", "shapes", "op", "order")
 COPIED = ("gpu_memcpy", "gpu_memset")  # which their kind names in full
 FEW = 16  # kernels that one may stand against; more say that nothing is known
@@ -306,8 +308,8 @@ def _ops_of(recording: Recording, unit: Unit) -> Iterator[tuple[str, str | None,
 
 
 def canonical(op: str) -> str:
-    """One name for an op, in place or not, and for every kind of copy."""
-    return "copy" if op in COPIES else op_names.out_of_place(op)
+    """One name for an op, in place or not, of whichever library, and for every kind of copy."""
+    return "copy" if op in COPIES else LIBRARY.sub("", op_names.out_of_place(op))
 
 
 def same_graphs(a: Recording, b: Recording) -> set[str]:
@@ -324,7 +326,7 @@ def _what(node: Node) -> tuple[object, ...]:
     return node.name, node.target, node.inputs, [(output.shape, output.dtype) for output in node.outputs]
 
 
-def name_of(unit: Unit) -> str:
+def name_of(unit: Unit | KernelUse) -> str:
     """Return what a kernel is called, whichever graph of its process it is in."""
     return op_names.without_graph_number(unit.kernel)
 
@@ -333,7 +335,7 @@ def names_of(units: Sequence[Unit]) -> list[str]:
     return list(map(name_of, units))
 
 
-def work(units: Sequence[Unit]) -> set[str]:
+def work(units: Sequence[Unit | KernelUse]) -> set[str]:
     """The ops that kernels run, empty where one does not say."""
     ops = [{op for op in unit.ops if not op_names.is_generated(op)} for unit in units]
     return set().union(*ops) if all(ops) else set()

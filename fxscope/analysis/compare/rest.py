@@ -139,31 +139,16 @@ def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[
     if not a.ops or not b.ops:
         return (), ()
     counts_a, counts_b = op_counts(a), op_counts(b)
-    us_a, us_b = self_us(a), self_us(b)
     gone: list[OpChange] = []
     added: list[OpChange] = []
     for name in dict.fromkeys((*counts_a, *counts_b)):
         left, right = counts_a.get(name, 0.0), counts_b.get(name, 0.0)
-        change = OpChange(name=name, a=left, b=right, a_cpu_us=us_a.get(name), b_cpu_us=us_b.get(name))
+        change = OpChange(name=name, a=left, b=right)
         if left > right:
             gone.append(change)
         elif right > left:
             added.append(change)
     return tuple(gone), tuple(added)
-
-
-def self_us(recording: Recording) -> dict[str, float]:
-    """Op → self CPU time per step."""
-    fields = ("id", "parent", "name", "duration_ns", "step")
-    ids, parents, names, durations, steps = (column(recording.ops, field) for field in fields)
-    inner: Counter[int] = Counter()
-    for parent, duration_ns in zip(parents, durations, strict=True):
-        if parent is not None:
-            inner[parent] += duration_ns
-    found: Counter[tuple[str, int]] = Counter()
-    for number, name, duration_ns, step in zip(ids, names, durations, steps, strict=True):
-        found[name, step] += max(0, duration_ns - inner[number])
-    return {name: time / 1e3 for name, time in of_a_step(recording, found).items()}
 
 
 def notes(a: Recording, b: Recording) -> tuple[str, ...]:

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fxscope.analysis.compare.uses import without_memsets
 from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
 from fxscope.analysis.groups import label_of, numberless, pattern
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.index import grouped
 from fxscope.kernel_names import decode
-from fxscope.op_names import is_generated, out_of_place
+from fxscope.op_names import is_generated
 from fxscope.text import kernel_name
 
 
@@ -95,38 +96,7 @@ def _total_us(uses: Sequence[KernelUse]) -> float | None:
 
 def word_of(match: KernelMatch) -> str:
     """Return what became of the kernels, in one word."""
-    word = change_word(match)
-    return match.time.verdict if word in ("kept", "moved") and match.time is not None else word
-
-
-def change_word(match: KernelMatch) -> str:
-    """Return the change of A's kernels, "fused" only if one kernel is known to do all their work."""
-    if match.kind in ("collapsed", "replaced") and len(match.a) > 1 and one_does_all(match):
-        return "fused"
-    if match.kind == "replaced" and max(len(match.a), len(match.b)) > 1:
-        return "regrouped"
-    a, b = ([use.kernel for use in without_memsets(side)] for side in (match.a, match.b))
-    if match.kind in ("collapsed", "split") and len(a) == len(b) == 1 and a != b:
-        return "replaced"
-    return {"same": "kept", "collapsed": "merged"}.get(match.kind, match.kind)
-
-
-def without_memsets(uses: Sequence[KernelUse]) -> Sequence[KernelUse]:
-    """The kernels that do the work; the memsets where there is nothing else."""
-    return [use for use in uses if use.category != "gpu_memset"] or uses
-
-
-def one_does_all(match: KernelMatch) -> bool:
-    """Return whether the one kernel of B runs all ops of A's, each of which runs some: what a library's call launches besides a
-    kernel (a memset, a reduction of its partial results) shares its ops, and is not fused.
-    """
-    if len(match.b) != 1 or not all(use.ops for use in match.a):
-        return False
-    if match.aligned_by == "nodes":
-        calls = [use.call for use in match.a]
-        return None not in calls and len(set(calls)) == len(calls)
-    a, b = (Counter(out_of_place(op) for use in side for op in use.ops) for side in (match.a, match.b))
-    return a <= b
+    return match.time.verdict if match.kind in ("same", "moved") and match.time is not None else match.kind
 
 
 def ops_of(uses: Sequence[KernelUse]) -> str:

@@ -71,6 +71,11 @@ def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
     return round(total)
 
 
+def without_memsets(uses: Sequence[KernelUse]) -> Sequence[KernelUse]:
+    """The kernels that do the work; the memsets where there is nothing else."""
+    return [use for use in uses if use.category != "gpu_memset"] or uses
+
+
 def settings_of(unit: Unit) -> tuple[str | None, int | None, int | None]:
     """(Launch configuration in words, warps per block, pipeline stages), as the trace or the name says."""
     launch, traced = unit.launch, None

@@ -9,7 +9,7 @@ from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
 from fxscope.analysis.report import Report, others, report
 from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
-from fxscope.render.findings import change_words_of, decision_title, match_line, number, op_change_words
+from fxscope.render.diff import decision_title, kind_words, match_line, number, often
 from fxscope.text import sentence
 
 MAX_ROWS = 8
@@ -118,14 +118,14 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
                 "b": [use(u, 1) for u in m.b],
                 "time": time(m.time) if m.time and m.time.ratio is not None else None,
                 "saved": m.saved_bytes,
-                "change": change_words_of(m),
+                "change": kind_words(m),
                 "words": match_line(m),
             }
             for m in item.kernels
         ],
         "totals": [[c.subject, number(c.a, c.unit), number(c.b, c.unit)] for c in item.totals],
-        "gone": [[c.name, *op_change_words(c)] for c in item.ops_gone],
-        "added": [[c.name, *op_change_words(c)] for c in item.ops_added],
+        "gone": [[c.name, often(c)] for c in item.ops_gone],
+        "added": [[c.name, often(c)] for c in item.ops_added],
         "decisions": [[decision_title(d), d.a_verdict, d.b_verdict, d.a_reason, d.b_reason] for d in item.decisions],
         "notes": item.notes,
     }

@@ -4,7 +4,9 @@ const CHANGE = {
   same: '=',
   moved: '↕',
   replaced: '↔',
-  collapsed: '⇥',
+  regrouped: '↔',
+  fused: '⇥',
+  merged: '⇥',
   split: '⇤',
   new: '+',
   gone: '−',
@@ -278,7 +280,7 @@ class Compare {
         { class: 'notes' },
         rows
           .slice(0, 24)
-          .map(([sign, name, often, cost]) =>
+          .map(([sign, name, often]) =>
             el(
               'li',
               {},
@@ -286,7 +288,6 @@ class Compare {
               ' ',
               el('code', {}, name),
               ` ${often}`,
-              cost ? el('span', { class: 'muted' }, ` · ${cost}`) : null,
             ),
           ),
         rows.length > 24 ? el('li', { class: 'muted' }, `and ${rows.length - 24} more`) : null,
