@@ -13,26 +13,18 @@ from fxscope.render.legible import status
 
 if TYPE_CHECKING:
     from fxscope.fleet.model import Digest, Fleet
-    from fxscope.fleet.sources import Source
 
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".svg": "svg", ".png": "png"}
-MAX_LISTED = 6  # folders
 FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout
 
-EPILOG = """One trace per rank, as torch.profiler exports them (rank0.json.gz, …; two steps or more). By default
-processes of this machine read the traces, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray."""
+EPILOG = "One trace per rank, as torch.profiler exports them (rank0.json.gz, …; two steps or more)."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    import argparse
-
     parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    places = "a folder with one trace per rank, an address (s3://, gs://, hf://, …), or traces"
-    add("traces", nargs="+", metavar="FOLDER-OR-URL", help=places)
+    add("traces", nargs="+", metavar="FOLDER", help="a folder with a trace or a compile log per rank; or the traces")
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
-    add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
     add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default 2G)")
     outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable"
@@ -46,18 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Digest, compare, show."""
-    from fxscope.fleet import findings
+    from fxscope.fleet import findings, sources
     from fxscope.fleet import run as running
 
     found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
     outputs: list[tuple[Path | None, str]] = [*found] or [(None, arguments.format or "terminal")]
     if logs := logs_alone(arguments):
         return run_logs(logs, outputs, arguments)
-    if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
-        raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    digests = running.digests(
-        traces_of(arguments), jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, progress=progress
-    )
+    traces = sources.listed(arguments.traces, pattern=arguments.pattern)
+    digests = running.digests(traces, jobs=arguments.jobs, memory_bytes=arguments.memory, progress=progress)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
@@ -71,7 +60,7 @@ def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
     """Rank → its compile logs, of folders that hold no trace."""
     from fxscope.fleet import logs, sources
 
-    if any(sources.is_remote(place) or not Path(place).is_dir() for place in arguments.traces):
+    if not all(Path(place).is_dir() for place in arguments.traces):
         return {}
     found = logs.find(arguments.traces)
     return {} if found and any(sources.local(Path(place)) for place in arguments.traces) else found
@@ -79,10 +68,10 @@ def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
 
 def logs_beside(arguments: argparse.Namespace, width: int) -> str:
     """Return what the compile logs beside the traces say: in which aspects ranks differ; all of it with `--all`."""
-    from fxscope.fleet import logs, sources
+    from fxscope.fleet import logs
     from fxscope.render import fleet_logs
 
-    found = logs.find([place for place in arguments.traces if not sources.is_remote(place)])
+    found = logs.find(arguments.traces)
     if len(found) < 2:
         return ""
     try:
@@ -110,23 +99,7 @@ def run_logs(
 
 
 def title(arguments: argparse.Namespace) -> str:
-    place = arguments.traces[0].rstrip("/")
-    return Path(place).name or place
-
-
-def traces_of(arguments: argparse.Namespace) -> list[Source]:
-    """The job's traces, and say what was left out."""
-    from fxscope.fleet import sources
-    from fxscope.text import listed
-
-    found, folders = sources.latest(sources.listed(arguments.traces, pattern=arguments.pattern))
-    if folders:
-        others = listed(folders[1:], MAX_LISTED)
-        print(
-            f"compared is {folders[0]}, the last whole one; --pattern {folders[1]}/ takes another: {others}",
-            file=sys.stderr,
-        )
-    return found
+    return Path(arguments.traces[0]).name or arguments.traces[0]
 
 
 def progress(done: int, of: int, name: str) -> None:

@@ -26,8 +26,8 @@ DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 PARENTS = {
     "layout": "from fxscope.render import svg\nsvg.layout('digraph { a }')",  # `dot` below shoots it
     "png": "from fxscope import children\nchildren.run(['dot'], input=b'')",
-    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(1 << 30, '/tmp')\n"
-    "worker.ask(sources.Source(name='t.json', address='t.json', size=1))  # it has begun\n"
+    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(1 << 30)\n"
+    "worker.ask(sources.Source(name='t.json', path='t.json', size=1))  # it has begun\n"
     f"os.kill(worker._process.pid, signal.SIGSTOP)\n{DIE}",
     "target": "from fxscope._torch.target import child\nchild.record('factory.py:make', target='h200', progress=print)",
     "forked target": "import torch\nfrom fxscope._torch.target import child\n"
@@ -76,7 +76,7 @@ REAPERS = {
 }
 SERVED = {
     "layout": "from fxscope.render import svg\nprint('<svg' in svg.layout('digraph { a }'))",
-    "fleet": f"from fxscope.fleet import run, sources\nmade = run.digests(sources.latest(sources.listed([{str(JOB)!r}]))[0])\n"
+    "fleet": f"from fxscope.fleet import run, sources\nmade = run.digests(sources.listed([{str(JOB)!r}]))\n"
     "print(len(made) > 1 and all(item.num_events for item in made))",
     "target": "from fxscope._torch.target import child\n"
     "print(bool(child.record('factory.py:make', target='h200').calls))",
