@@ -205,18 +205,25 @@ def test_a_packed_recording_is_read_by_every_verb(tmp_path: Path, capsys: pytest
     assert "damaged or truncated gzip" in capsys.readouterr().err
 
 
-def test_a_folder_is_no_trace_and_its_traces_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_an_input_or_its_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["view", str(tmp_path)]) == 2
-    assert "holds no trace: a folder needs trace.json.gz" in capsys.readouterr().err
-    (tmp_path / "output_code.py").touch()
-    assert cli.main(["view", str(tmp_path)]) == 2
-    assert f"use `fxscope view TRACE --debug-dir {tmp_path}`" in capsys.readouterr().err
-    for name in ("rank1.json.gz", "rank0.json", "notes.txt"):
-        (tmp_path / name).touch()
-    for command in (["view", str(tmp_path)], ["view", str(tmp_path), "--tables"], ["why", str(tmp_path)]):
-        assert cli.main(command) == 2
+    assert "holds no trace, recording, compile log or debug folder" in capsys.readouterr().err
+    ranks = str(ROOT / "tests" / "data" / "fleet" / "ddp_slow_gpu")
+    assert cli.main(["view", ranks]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:5]] == [f"rank{i}" for i in range(4)]
+    for verb in ("why", "code"):
+        assert cli.main([verb, ranks]) == 2
         said = capsys.readouterr().err
-        assert "holds 2 traces (rank0.json and rank1.json.gz)" in said and f"fxscope fleet {tmp_path}" in said
+        assert "holds 4 files (rank0.json.gz, rank1.json.gz, rank2.json.gz and rank3.json.gz)" in said
+
+
+@pytest.mark.parametrize("below", ["", "inductor", "inductor/model__0_inference_0.0"])
+def test_a_debug_folder_is_an_input(below: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ROOT / "tests" / "data" / "h200" / "mlp_compiled" / below
+    assert cli.main(["view", str(folder)]) == 0
+    assert "mm → gelu·mul" in capsys.readouterr().out
+    assert cli.main(["why", str(folder), "mm", "gelu"]) == 0
+    assert "mm → gelu·mul" in capsys.readouterr().out
 
 
 def test_a_dash_is_no_file(tmp_path, monkeypatch, capsys):

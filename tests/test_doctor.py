@@ -91,7 +91,7 @@ def test_the_verdict_is_about_the_main_job() -> None:
     browser = doctor.Check("browser", False, "none", "pages")
     compiler = doctor.Check(doctor.COMPILER, False, "none", "torch.compile")
     assert doctor.verdict([fine, browser]) == "Programs can be recorded here."
-    assert doctor.verdict([fine, browser, compiler]).endswith("but none that is compiled for the CPU.")
+    assert doctor.verdict([fine, browser, compiler]).endswith("but not compiled for the CPU.")
     assert doctor.verdict([fine._replace(ok=False), compiler]) == "Nothing can be recorded here: torch."
 
 

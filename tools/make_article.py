@@ -19,6 +19,7 @@ from fxscope.analysis import check, select  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
+from fxscope.commands import sweep as sweep_verb  # noqa: E402
 from fxscope.render import reports, sweeps, tables  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
 from fxscope.render.markdown import fenced, text  # noqa: E402
@@ -54,7 +55,7 @@ def pages() -> dict[Path, str]:
     recordings = common.named(inputs())
     data = check.parse(CLAIMS.read_text(encoding="utf-8"), CLAIMS.name)
     report = check.check(recordings, data, where=CLAIMS.name)
-    sweep = common.read_sweep(DATA / "sweep" / "sweep.json")
+    sweep = sweep_verb.read_sweep(DATA / "sweep" / "sweep.json")
     parts = [
         "<!-- Written by tools/make_article.py. Change that, the claims or the captures, and run it again. -->",
         "",

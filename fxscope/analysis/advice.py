@@ -10,8 +10,8 @@ from fxscope import gpus
 from fxscope.analysis.traced_regions import is_compiled
 from fxscope.index import index_of
 from fxscope.model import Gap, Item, Recording, replace
-from fxscope.op_names import is_gemm
-from fxscope.text import counted, kernel_name, microseconds, num_bytes, of_roof, percent
+from fxscope.op_names import is_gemm, is_pointwise
+from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent
 
 if TYPE_CHECKING:
     from fxscope.analysis.report import Report, StepRow
@@ -20,9 +20,11 @@ BETWEEN_REPLAYS = "Look at what the CPU does between replays"
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
+MIN_ATTENTION = 0.1  # of the device time, in attention that is written out
 MAX_NAMES = 50  # characters of the names in a command
 MIN_LONG_IDLE = 0.2  # of a step: time in long gaps that is worth a look where the CPU is not the limit
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
+_SIZE = re.compile(r"tensor '(.+?)' size mismatch at index (\d+)")  # a guard in Dynamo's words
 _CONVERTS = re.compile(r"nchwToNhwc|nhwcToNchw")  # cuDNN's kernels that convert layouts
 _MOST_SLOWED = 2.0  # times a step without a profiler: the gaps of slower profiled steps are not those of the others
 LARGE_SHARE, LOW_ROOF = 0.5, 0.5  # of the device time, and of the roof: a kernel to look at first
@@ -45,7 +47,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     failed, is_eager = _failure_advice(made), bool(recording.launches) and not is_compiled(recording)
     first = (failed or _eager_advice(made, idle)) if is_eager else []
     found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
-    found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
+    found += [*_precision_advice(recording, made), *_layout_advice(recording, made), *_attention_advice(made)]
     library = next(
         (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN)), None
     )
@@ -148,13 +150,29 @@ def _eager_advice(made: Report, idle: list[Advice]) -> list[Advice]:
     """`torch.compile`, for what it can fuse or replay; everything else comes after it."""
     if idle:
         return idle
-    rows = [row for row in made.missed if row.hint_code in BY_COMPILING]
-    if not rows:
+    rows = [row for row in made.groups if row.phase != "optimizer" and row.ops and all(map(is_pointwise, row.ops))]
+    time_us = sum(row.time_us or 0.0 for row in rows)
+    share = time_us / made.step.device_us if made.step.device_us else 0.0
+    if share < MIN_SHARE:
         return []
-    traffic = sum(row.bytes or 0.0 for row in rows)
-    why = f"{counted(sum(row.count for row in rows), 'pair')} of ops that it can fuse"
-    why += f", {num_bytes(traffic)} of memory traffic" if traffic else ""
-    return [Advice(text="torch.compile", why=why, gain_us=sum(row.time_us or 0.0 for row in rows) or None)]
+    names = listed(list(dict.fromkeys(row.label for row in rows)), 3)
+    what = "kernels' time" if made.step.on_cpu else "device time"
+    why = f"{percent(share)} of the {what} is in pointwise ops that it can fuse ({names})"
+    saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
+    return [Advice(text="torch.compile", why=why, gain_us=saved or time_us)]
+
+
+def _attention_advice(made: Report) -> list[Advice]:
+    """One attention kernel in place of bmm, softmax and bmm, where these run eagerly and take much of the time."""
+    rows = {row.label: row for row in made.kernels if row.phase in (None, "forward") and not row.calls}
+    softmax, bmm = rows.get("softmax"), rows.get("bmm")
+    if softmax is None or bmm is None or bmm.count < 2 * softmax.count:
+        return []
+    share, time_us = (softmax.share or 0.0) + (bmm.share or 0.0), softmax.time_us or 0.0
+    if share < MIN_ATTENTION:
+        return []
+    why = f"{percent(share)} of the time is in softmax and bmm; if that is attention, one kernel computes it"
+    return [Advice(text="F.scaled_dot_product_attention", why=why, gain_us=time_us)]
 
 
 def _optimizer_advice(made: Report) -> list[Advice]:
@@ -184,7 +202,9 @@ def _compile_advice(made: Report) -> list[Advice]:
     failed = {row.where for row in made.failures[:1]}
     for row in [row for row in made.recompiles if row.where not in failed][:1]:
         cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
-        found.append(Advice(text=f"Stop the recompiles of {row.where}", why=f"{row.reason}; ×{row.count}{cost}"))
+        size = _SIZE.search(row.reason)
+        how = f" by torch._dynamo.mark_dynamic({size[1]}, {size[2]})" if size else ""
+        found.append(Advice(text=f"Stop the recompiles of {row.where}{how}", why=f"{row.reason}; ×{row.count}{cost}"))
     return found
 
 

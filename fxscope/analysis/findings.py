@@ -162,14 +162,10 @@ class SweepPoint(msgspec.Struct, kw_only=True):
     problem: str | None = None
     wall_us: tuple[float, ...] | None = None  # one sample per repeat, µs per call
     device_us: tuple[float, ...] | None = None  # one per profiled step
-    launch_cpu_us: tuple[float, ...] | None = None
     num_kernels: float | None = None  # per step
-    num_launches: float | None = None
     share_of_roof: float | None = None  # time-weighted over the kernel calls that have a roof
     peak_bytes: int | None = None
-    start_bytes: int | None = None
     first_call_s: float | None = None
-    kernels: dict[str, Any] = {}
 
 
 class Sweep(msgspec.Struct, kw_only=True):
@@ -179,8 +175,6 @@ class Sweep(msgspec.Struct, kw_only=True):
     title: str | None = None
     vary: str
     environment: dict[str, Any] = {}
-    parameters: dict[str, Any] = {}
-    notes: list[str] = []
     points: list[SweepPoint] = []
     experiments: dict[str, Any] = {}
     triton_configs: list[dict[str, Any]] = []

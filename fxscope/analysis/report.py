@@ -32,7 +32,7 @@ CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
 PART = "the observed part of the run: no steps were recorded"
 NO_PLACE = "place not recorded"
-_VERSION = re.compile(r"^\d+/\d+: (.*)$", re.MULTILINE)  # a guard of one compiled version, in Dynamo's words
+_VERSION = re.compile(r"(?:^|; )\d+/\d+: (.*?)(?=; \d+/\d+: |$)", re.MULTILINE)  # a guard of one compiled version
 
 
 class StepRow(Item, frozen=True, kw_only=True):
@@ -309,7 +309,7 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
     """The groups by op and phase, most device time first."""
     rows: list[KernelRow] = []
     for (label, phase), same in grouped(found, lambda group: (group.label, group.phase)).items():
-        time_us = total_us(same)
+        time_us, launches = total_us(same), sum(group.launches for group in same)
         roofs = [(group.roof, group.time_us) for group in same if group.roof is not None and group.time_us]
         modules = [module for group in same for module in group.modules]
         rows.append(
@@ -318,8 +318,8 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
                 label=label,
                 phase=phase,
                 module=pattern(modules),
-                count=sum(group.count for group in same),
-                launches=sum(group.launches for group in same),
+                count=min(sum(group.count for group in same), max(1, round(launches))),  # some run in few steps
+                launches=launches,
                 time_us=time_us,
                 share=time_us / device_us if time_us is not None and device_us else None,
                 roof=sum(roof * time for roof, time in roofs) / sum(time for _, time in roofs)

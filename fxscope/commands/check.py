@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kinds", action="store_true", help="list the kinds of expectations")
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
     common.add_trace_options(parser)
-    common.add_text_options(parser, "write to FILE: .txt .md .json .xml .sarif", (*SUFFIXES.values(), "github"))
+    common.add_output_options(parser, "write to FILE: .txt .md .json .xml .sarif", (*SUFFIXES.values(), "github"))
 
 
 def run(arguments: argparse.Namespace) -> int:

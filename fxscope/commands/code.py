@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="only the call of this kernel, op, variable or node")
     parser.add_argument("--full", action="store_true", help="print the whole file, also lines that belong to no call")
     parser.add_argument("--graph", metavar="ID", help="print only this graph's code, such as 0/0:inference")
-    common.add_text_options(parser, "write to FILE: .txt, .md or .json")
+    common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from fxscope.errors import FxscopeError, one_line
 
 if TYPE_CHECKING:
-    from fxscope.analysis.findings import Sweep
     from fxscope.analysis.select import Place
     from fxscope.model import Recording
 
 TRACES = ("trace.json.gz", "trace.json")
 TEXT_SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 TEXT_FORMATS = tuple(TEXT_SUFFIXES.values())
-PACKED = (".json", ".json.gz", ".json.zst")
 LOGS = ("torch_trace.log.gz", "torch_trace.log")
 
 
@@ -244,37 +242,44 @@ def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Re
     return out
 
 
-def read_folder(path: Path, given: Mapping[str, Any] | None = None) -> Recording:
-    """The recording of a folder with a trace, and next to it a debug folder or a compile log; or of a folder of logs alone."""
+def several_in(path: Path) -> list[str]:
+    """The recordings, or the traces, of a folder without a `trace.json`; none of a folder that is one input itself."""
+    if not path.is_dir() or any((path / name).is_file() for name in (*TRACES, "output_code.py")):
+        return []
+    kinds = (
+        (".json.gz", ".json.zst"),
+        (".json",),
+        (".fxscope",),
+    )  # a `.json` beside packed traces says something of them
+    files = sorted(file for file in path.iterdir() if file.is_file())
+    return next(filter(None, ([str(file) for file in files if file.name.endswith(kind)] for kind in kinds)), [])
+
+
+def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
+    """The recording of a folder: with a trace and its compile's files, with one recording, of logs, or a debug folder."""
+    from fxscope import passes
+    from fxscope.readers.compile_log import read_debug_dir
     from fxscope.readers.join import is_log
+    from fxscope.text import listed
 
-    trace = next((path / name for name in TRACES if (path / name).is_file()), None)
-    if trace is None:
-        found = sorted(file.name for file in path.iterdir() if file.name.endswith(PACKED))
-        if len(found) == 1:
-            trace = path / found[0]
-        elif found:
-            from fxscope.text import listed
-
-            raise FxscopeError(
-                f"{path} holds {len(found)} traces ({listed(found, 3)}): name one, or use `fxscope fleet {path}`."
-            )
-    if trace is None:
-        if is_log(path):
-            return read_file(path, given or {})
-        if next(path.rglob("output_code.py"), None):
-            raise FxscopeError(
-                f"{path} is a TORCH_COMPILE_DEBUG folder without a trace: use `fxscope view TRACE --debug-dir {path}`."
-            )
-        recordings = sorted(path.glob("*.fxscope"))
-        if len(recordings) == 1:
-            return read(str(recordings[0]))
-        if recordings:
-            raise FxscopeError(f"{path} holds {len(recordings)} recordings: name one.")
-        raise FxscopeError(f"{path} holds no trace: a folder needs {TRACES[0]} or {TRACES[1]}.")
+    found = [str(path / name) for name in TRACES if (path / name).is_file()][:1] or several_in(path)
+    if not found and is_log(path):
+        return read_file(path, given)
+    if (path / "output_code.py").is_file() or (not found and next(path.rglob("output_code.py"), None)):
+        return passes.run(read_debug_dir(path))
+    if len(found) > 1:
+        names = listed([Path(name).name for name in found], 3)
+        raise FxscopeError(
+            f"{path} holds {len(found)} files ({names}): name one; `fxscope fleet` reads ranks of a job."
+        )
+    if not found:
+        raise FxscopeError(f"{path} holds no trace, recording, compile log or debug folder.")
+    trace = Path(found[0])
+    if trace.suffix == ".fxscope":
+        return read(found[0])
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return with_memory(read_file(trace, {"debug_dir": debug, "compile_log": log, **(given or {})}), path / "meta.json")
+    return with_memory(read_file(trace, {"debug_dir": debug, "compile_log": log, **given}), path / "meta.json")
 
 
 def with_memory(recording: Recording, path: Path) -> Recording:
@@ -324,24 +329,6 @@ def named(files: list[str], arguments: argparse.Namespace | None = None) -> dict
     return recordings
 
 
-def read_sweep(path: Path) -> Sweep:
-    """Read what `fxscope sweep` wrote. Raises FxscopeError."""
-    import msgspec
-
-    from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
-    from fxscope.store import NOT_JSON, contents
-
-    try:
-        sweep = msgspec.json.decode(contents(path, what="a sweep"), type=Sweep)
-    except NOT_JSON as error:
-        raise FxscopeError(
-            f"{path} is not a sweep: {error}. One is made with `fxscope sweep … -o sweep.json`."
-        ) from None
-    if sweep.schema != SWEEP_SCHEMA:
-        raise FxscopeError(f"{path} has schema {sweep.schema!r}, this fxscope reads {SWEEP_SCHEMA!r}.")
-    return sweep
-
-
 def size(text: str) -> int:
     """Parse "16G", "500M" or a number of bytes."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -353,12 +340,6 @@ def size(text: str) -> int:
     if value <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size: write a number, or one with K, M, G or T")
     return value
-
-
-def check_measure(option: str, value: float | None, what: str) -> None:
-    """Raise FxscopeError of a number that measures nothing: none, endless, or not more than 0."""
-    if value is not None and not 0 < value < float("inf"):
-        raise FxscopeError(f"{option} takes {what}.")
 
 
 def read_text(name: str) -> str:
@@ -378,31 +359,27 @@ def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
             raise FxscopeError(f"{option} means nothing here: {why}.")
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """`-o` and its like, for a recording."""
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        default=None,
-        help="write FILE; its suffix is the format: .fxscope .json .svg .dot .md .html .txt; repeatable",
-    )
-    group.add_argument("--format", metavar="NAME", help="use this format, whatever the suffix; to stdout without -o")
-    group.add_argument("--json", action="store_const", const="report", dest="format", help="the report as JSON")
-    add_budget_option(group)
-    group.add_argument("--force", action="store_true", help="overwrite files that exist")
-    group.add_argument("--all", action="store_true", help="print all rows, not one screen")
-    group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
+def add_output_options(parser: argparse.ArgumentParser, output: str = "", formats: Sequence[str] | None = None) -> None:
+    """`-o` and its like.
 
-
-def add_text_options(parser: argparse.ArgumentParser, output: str, formats: Sequence[str] = TEXT_FORMATS) -> None:
-    """`-o` and its like, for what is text: a comparison, an answer. `output` is the help of `-o`."""
+    Args:
+        parser: of the verb.
+        output: help of `-o`.
+        formats: of a text, written to one file; `None` for a recording, written to any number of them.
+    """
     group = parser.add_argument_group("output")
-    group.add_argument("-o", "--output", metavar="FILE", help=output)
-    group.add_argument("--format", choices=formats, help="format, whatever the suffix")
-    group.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    if formats is None:
+        output = "write FILE; its suffix is the format: .fxscope .json .svg .dot .md .html .txt; repeatable"
+        group.add_argument("-o", "--output", metavar="FILE", action="append", help=output)
+        group.add_argument(
+            "--format", metavar="NAME", help="use this format, whatever the suffix; to stdout without -o"
+        )
+        group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
+    else:
+        group.add_argument("-o", "--output", metavar="FILE", help=output or "write to FILE: .txt, .md or .json")
+        group.add_argument("--format", choices=formats, help="format, whatever the suffix")
+    as_json = "report" if formats is None else "json"
+    group.add_argument("--json", action="store_const", const=as_json, dest="format", help="the answer as JSON")
     add_budget_option(group)
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
     group.add_argument("--all", action="store_true", help="print all rows, not one screen")
@@ -557,11 +534,11 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
         taken = {key: value for key, value in options.items() if key not in without}
         try:
             save(recording, arguments.folder / name, format=arguments.format, force=arguments.force, **taken)
-        except FxscopeError as error:
-            failed.append(f"{name} was not written: {error}")
         except Exception as error:  # a fault of fxscope's own costs the user one file, not all of them
-            unforeseen = error
-            failed.append(f"{name} was not written: {one_line(error)} (a fault of fxscope's)")
+            is_ours = not isinstance(error, FxscopeError)
+            unforeseen = error if is_ours else unforeseen
+            said = f"{one_line(error)} (a fault of fxscope's)" if is_ours else str(error)
+            failed.append(f"{name} was not written: {said}")
         else:
             is_saved = is_saved or format in ("fxscope", "json")
             print(f"wrote {name}", file=sys.stderr)

@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help="a recording, a trace, or a folder with a trace and its compile's files")
     parser.add_argument("b", metavar="B", help="the recording to compare A with")
     common.add_trace_options(parser)
-    common.add_text_options(parser, "write to FILE: .txt, .md or .json")
+    common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
 
 def run(arguments: argparse.Namespace) -> int:

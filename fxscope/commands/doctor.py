@@ -61,13 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def verdict(checks: list[Check]) -> str:
     """The sentence that the exit code goes with."""
-    missing = {check.name: check for check in checks if check.ok is False}
-    required = [name for name, check in missing.items() if check.required]
-    if required:
-        return f"Nothing can be recorded here: {required[0]}."
-    if COMPILER in missing:
-        return "Programs can be recorded here, but none that is compiled for the CPU."
-    return "Programs can be recorded here."
+    missing = [check for check in checks if check.ok is False]
+    if required := next((check.name for check in missing if check.required), None):
+        return f"Nothing can be recorded here: {required}."
+    compiled = ", but not compiled for the CPU" if any(check.name == COMPILER for check in missing) else ""
+    return f"Programs can be recorded here{compiled}."
 
 
 def shown(check: Check) -> str:
@@ -86,12 +84,7 @@ def shown(check: Check) -> str:
 def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
-    usable = torch[0].ok is True
-    checks = [versions(), *torch, *(inductor() if usable else ())]
-    return [*checks, layout_engine(), scanner()]
-
-
-# ---------------------------------------------------------------------- the main job
+    return [versions(), *torch, *(inductor() if torch[0].ok else ()), layout_engine(), scanner()]
 
 
 def versions() -> Check:
@@ -119,9 +112,7 @@ def torch_and_recording() -> list[Check]:
     checks = [Check("torch", True, f"{built}; {here.device}", purpose, required=True)]
     rows = environment.probe()
     lost = [f"{name}: no {wanted}" for name, found, wanted in rows if not found]
-    found = f"{len(rows) - len(lost)} of {len(rows)} are in this torch"
-    if lost:
-        found += f"; without {'; '.join(lost)}"
+    found = f"{len(rows) - len(lost)} of {len(rows)} are in this torch{'; without ' if lost else ''}{'; '.join(lost)}"
     checks.append(Check("hooks", not lost, found, "whole recordings"))
     try:
         recording = record(environment.tiny_program, steps=1, warmup=0)
@@ -132,9 +123,6 @@ def torch_and_recording() -> list[Check]:
         seen, said = False, one_line(error)
     checks.append(Check("recording", seen, said, "everything else", required=True))
     return checks
-
-
-# ---------------------------------------------------------------------- Inductor
 
 
 def inductor() -> list[Check]:
@@ -192,9 +180,6 @@ def triton(pin: tuple[str | None, str | None]) -> Check:
     if wanted and not re.match(rf"{re.escape(wanted)}(\.|$)", installed):
         return Check("triton", False, f"{installed}, but this torch was released with {wanted}", purpose, remedy)
     return Check("triton", True, installed + ("" if wanted else " (which one this torch wants is not known)"), purpose)
-
-
-# ---------------------------------------------------------------------- the rest
 
 
 def layout_engine() -> Check:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
+    import argparse
+
     from fxscope.analysis.findings import Outcome
     from fxscope.model import Recording
 
@@ -21,37 +21,16 @@ class Question(NamedTuple):
     text: str
     kind: str
     about: str  # "eager" or "compiled"
-    read: Callable[[str], Any]
-
-
-def number(answer: str) -> str:
-    """Check that an answer is a number (or "<= 5"). Raises FxscopeError."""
-    from fxscope.analysis.check.quantity import parse
-
-    parse(answer)
-    return answer
-
-
-def names_of(answer: str) -> list[str]:
-    """A list of names separated by commas or "+"."""
-    return [part.strip() for part in answer.replace("+", ",").split(",") if part.strip()]
-
-
-def at_least_two(answer: str) -> list[str]:
-    """Two or more names. Raises FxscopeError."""
-    found = names_of(answer)
-    if len(found) < 2:
-        raise FxscopeError(f"{answer!r} is one op: say at least two, separated by commas, or nothing.")
-    return found
+    is_list: bool = False
 
 
 QUESTIONS = (
-    Question("How many kernels does a call run in eager mode?", "kernels", "eager", number),
-    Question("Which ops launch nothing (such as aten::t, aten::view)?", "launches_none", "eager", names_of),
-    Question("How many kernels when compiled?", "kernels", "compiled", number),
-    Question("How many of those are GEMMs?", "gemms", "compiled", number),
-    Question("Which ops end up in one kernel together (such as gelu, mul)?", "fused", "compiled", at_least_two),
-    Question("How many graph breaks?", "graph_breaks", "compiled", number),
+    Question("How many kernels does a call run in eager mode?", "kernels", "eager"),
+    Question("Which ops launch nothing (such as aten::t, aten::view)?", "launches_none", "eager", is_list=True),
+    Question("How many kernels when compiled?", "kernels", "compiled"),
+    Question("How many of those are GEMMs?", "gemms", "compiled"),
+    Question("Which ops end up in one kernel together (such as gelu, mul)?", "fused", "compiled", is_list=True),
+    Question("How many graph breaks?", "graph_breaks", "compiled"),
 )
 
 
@@ -64,77 +43,50 @@ def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, compare. A wrong guess is not an error."""
     from fxscope.analysis.findings import CheckReport
     from fxscope.assertions import plan
+    from fxscope.capture import record
     from fxscope.factories import load_factory
     from fxscope.render.reports import check_text
 
     model, inputs, kwargs = load_factory(arguments.factory)
-    questions = [q for q in QUESTIONS if q.about == "compiled" or not arguments.target]
-    guesses = ask(questions)
+    guesses = ask([question for question in QUESTIONS if question.about == "compiled" or not arguments.target])
     if not guesses:
         raise FxscopeError("no guess was made. Answer at least one question; an empty line leaves one out.")
-    recordings = record_both(model, inputs, kwargs, arguments, {question.about for question, _ in guesses})
-    outcomes = [confront(question, answer, recordings) for question, answer in guesses]
-    report = CheckReport(title=f"Your guess about {arguments.factory}", outcomes=tuple(outcomes))
+    options: dict[str, dict[str, Any]] = {"eager": {}, "compiled": {"compile": True, "target": arguments.target}}
+    recordings = {
+        name: record(model, *inputs, kwargs=kwargs, title=name, **options[name])
+        for name in sorted({question.about for question, _ in guesses}, reverse=True)
+    }
+    outcomes = tuple(confront(question, answer, recordings) for question, answer in guesses)
+    report = CheckReport(title=f"Your guess about {arguments.factory}", outcomes=outcomes)
     sys.stdout.write(check_text(report, width=common.width()))
     for name, recording in recordings.items():
         print(f"\n{name}:", *plan(recording).splitlines(), sep="\n  ")
     return 0
 
 
-def ask(questions: list[Question]) -> list[tuple[Question, Any]]:
-    """Ask on stderr, read stdin, a line each; an empty line is no guess.
-
-    After a line that is no answer the question comes again at a terminal; in a pipe it is left out.
-    """
-    found: list[tuple[Question, Any]] = []
-    interactive, waiting = sys.stdin.isatty(), list(questions)
-    while waiting:
-        question = waiting[0]
-        print(f"{question.text} ", end="" if interactive else "\n", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
-        if not line:
-            break
-        try:
-            if line.strip():
-                found.append((question, question.read(line.strip())))
-        except FxscopeError as error:
-            print(f"  {error}" + ("" if interactive else " Left out."), file=sys.stderr)
-            if interactive:
-                continue
-        waiting.pop(0)
+def ask(questions: list[Question]) -> list[tuple[Question, str]]:
+    """Ask on stderr, read stdin, a line each; an empty line is no guess."""
+    found: list[tuple[Question, str]] = []
+    for question in questions:
+        print(question.text, end=" " if sys.stdin.isatty() else "\n", file=sys.stderr, flush=True)
+        if line := sys.stdin.readline().strip():
+            found.append((question, line))
     return found
 
 
-def record_both(
-    model: Any, inputs: Any, kwargs: Any, arguments: argparse.Namespace, wanted: set[str]
-) -> dict[str, Recording]:
-    from fxscope.capture import record
-
-    options: dict[str, dict[str, Any]] = {"eager": {}, "compiled": {"compile": True, "target": arguments.target}}
-    return {
-        name: record(model, *inputs, kwargs=kwargs, title=name, **more)
-        for name, more in options.items()
-        if name in wanted
-    }
-
-
-def confront(question: Question, answer: Any, recordings: dict[str, Recording]) -> Outcome:
-    """Hold one guess against its recording; an op that does not occur is a wrong guess, and the nearest is named."""
-    from fxscope.analysis.check import check, words
+def confront(question: Question, answer: str, recordings: dict[str, Recording]) -> Outcome:
+    """Compare one guess with its recording. An answer that cannot be checked is wrong, and the reason is given."""
+    from fxscope.analysis.check import check
     from fxscope.analysis.findings import Outcome
     from fxscope.errors import PassError
     from fxscope.model import replace
 
-    item = {"claim": question.text, "in": question.about, question.kind: answer}
+    names = [part.strip() for part in answer.replace("+", ",").split(",") if part.strip()]
+    item = {"claim": question.text, "in": question.about, question.kind: names if question.is_list else answer}
     try:
         outcome = check(recordings, {"expect": [item]}).outcomes[0]
     except PassError as error:
-        return Outcome(
-            claim=question.text,
-            kind=question.kind,
-            subject=question.about,
-            status="not_met",
-            expected=words(answer),
-            found=str(error).split(f"{question.kind}: ", 1)[-1],
-        )
+        reason = str(error).split(f"{question.kind}: ", 1)[-1]
+        where = {"claim": question.text, "kind": question.kind, "subject": question.about}
+        return Outcome(**where, status="not_met", expected=answer, found=reason)
     return replace(outcome, found=f"right: {outcome.found}") if outcome.status == "met" else outcome

@@ -41,7 +41,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the annotated trace, or serve the trace until it was fetched once."""
     path = Path(arguments.trace)
-    common.check_measure("--timeout", arguments.timeout, "seconds, more than 0")
     if not arguments.annotated:
         common.refuse(arguments, "it needs --annotated", "debug_dir", "compile_log", "output")
     if arguments.output is not None:
@@ -59,10 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def opened(path: Path) -> BinaryIO:
-    """The file. Raises FxscopeError where there is none, or it has no size, as a pipe."""
+    """The file. Raises FxscopeError where there is none, or it is no trace."""
     try:
-        if path.exists() and not path.is_file():
-            raise FxscopeError(f"{path} is not a file: give a trace, .json or .json.gz.")
+        if path.exists() and (not path.is_file() or ".json" not in path.suffixes or common.has_schema(path)):
+            raise FxscopeError(
+                f"{path} is not a trace: Perfetto opens what `profiler.export_chrome_trace` writes (.json)."
+            )
         return path.open("rb")
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror or error}.") from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
-from fxscope.errors import CaptureError, RenderError
+from fxscope.errors import CaptureError, FxscopeError, RenderError
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         store.check_free(path, force=arguments.force)
     if arguments.source:
         common.refuse(arguments, "--from shows what was measured", "factory", "vary", "setup", "repeats", "backward")
-        sweep = common.read_sweep(Path(arguments.source))
+        sweep = read_sweep(Path(arguments.source))
     else:
         if not arguments.factory or not arguments.vary:
             raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
@@ -67,6 +67,24 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return 3 if failed else 0
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Read what `fxscope sweep` wrote. Raises FxscopeError."""
+    import msgspec
+
+    from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
+    from fxscope.store import NOT_JSON, contents
+
+    try:
+        sweep = msgspec.json.decode(contents(path, what="a sweep"), type=Sweep)
+    except NOT_JSON as error:
+        raise FxscopeError(
+            f"{path} is not a sweep: {error}. One is made with `fxscope sweep … -o sweep.json`."
+        ) from None
+    if sweep.schema != SWEEP_SCHEMA:
+        raise FxscopeError(f"{path} has schema {sweep.schema!r}, this fxscope reads {SWEEP_SCHEMA!r}.")
+    return sweep
 
 
 def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
@@ -126,7 +144,6 @@ def fill(
     from fxscope._torch import running
     from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
-    from fxscope.errors import FxscopeError
     from fxscope.factories import load_factory
 
     model, inputs, kwargs = load_factory(program, **{name: value})
@@ -145,9 +162,8 @@ def fill(
     if recording.launches:
         point.device_us = index_of(recording).step_us
     point.num_kernels = per_step(recording, *KERNELS)
-    point.num_launches = per_step(recording)
     if recording.memory is not None:
-        point.peak_bytes, point.start_bytes = recording.memory.peak_bytes, recording.memory.start_bytes
+        point.peak_bytes = recording.memory.peak_bytes
     shares = [(call.roof.share, call.timing.total_us) for call in recording.calls if call.roof and call.timing]
     known = [(share, time) for share, time in shares if share is not None]
     if total := sum(time for _, time in known):

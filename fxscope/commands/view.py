@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
@@ -23,7 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     common.check_outputs(arguments)
-    names = arguments.recordings
+    folders = {name: found for name in arguments.recordings if len(found := common.several_in(Path(name))) > 1}
+    names = [item for name in arguments.recordings for item in folders.get(name, [name])]
     if arguments.tables:
         common.refuse(arguments, "--tables is for the terminal", "output", "format", "stage")
         for name in names:

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what a pattern of the compiler replaced, else the closest candidate and the first check that failed: "
         "_sfdp_pattern_14, addmm, …; a NAME restricts it to that node's graph",
     )
-    common.add_text_options(parser, "write to FILE: .txt, .md or .json")
+    common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
 
 def run(arguments: argparse.Namespace) -> int:

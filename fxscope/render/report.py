@@ -17,7 +17,10 @@ from fxscope.text import UNKNOWN, aligned, counted, faster_than_limit, listed, m
 MAX_LINES = 40
 UNSAVED = "x.fxscope"  # where a recording can be saved that is in no file
 MAX_KERNELS, MAX_MISSED, MAX_COMPILES, MAX_ADVICE = 10, 4, 2, 3
+ADVICE_LINES = 3
+MANY = 100  # launches from which halves are not shown
 WIDE = 72  # columns from which the roof is shown
+LEAST_SHARE = 0.01  # of the device time, for a line about a purpose
 MIN_LABEL = 22  # columns of an op that its module leaves
 
 
@@ -71,10 +74,8 @@ def lines(made: Report, *, width: int = 80, everything: bool = False, name: str 
         return _lines(made, width, (0, 0, 0), everything=True, name=name)
     found: list[str] = []
     for taken in range(MAX_KERNELS - 2):  # the tables give way to what is above and below them
-        shown, is_short = made, taken > 4
-        if is_short:
-            extra = tuple(row for row in made.purposes if row.purpose in english.EXTRA)
-            shown = replace(made, advice=made.advice[:2], purposes=extra[:2])
+        is_short = taken > 4
+        shown = replace(made, advice=made.advice[: 2 if is_short else MAX_ADVICE])
         limits = (MAX_KERNELS - taken, max(1, MAX_MISSED - taken), 1 if is_short else MAX_COMPILES)
         found = _lines(shown, width, limits, everything=False, name=name)
         if len(found) <= MAX_LINES:
@@ -87,8 +88,9 @@ def _lines(made: Report, width: int, limits: tuple[int, int, int], *, everything
     parts = [
         head(made, width),
         step(made, width),
-        advice(made.advice[: None if everything else MAX_ADVICE], width, name=name),
-        kernels(made, width, max_kernels, everything=everything) + purposes(made.purposes, width),
+        advice(made.advice, width, name=name),
+        kernels(made, width, max_kernels, everything=everything)
+        + purposes(made.purposes, width, everything=everything),
         serving(made.serving, width, everything=everything) if made.serving else [],
         missed(made, width, everything=everything, limit=max_missed),
         numerics(made.numerics, width, everything=everything) if made.numerics else [],
@@ -162,8 +164,7 @@ def step(made: Report, width: int) -> list[str]:
     state = graphs.state + (f": {graphs.reason}" if graphs.reason else "")
     state += f" ({percent(graphs.share)} of the device events)" if graphs.share is not None else ""
     peak = [f"memory peak {num_bytes(made.memory_peak_bytes)}"] if made.memory_peak_bytes else []
-    shown = [] if row.on_cpu and not made.num_compiles else [f"CUDA graphs {state}"]
-    out.append([*shown, *peak])
+    out.append([*([] if row.on_cpu or graphs.state == "unknown" else [f"CUDA graphs {state}"]), *peak])
     return [cut(line, width) for parts in out for line in joined([part for part in parts if part], width)]
 
 
@@ -180,13 +181,14 @@ def compile_words(made: Report) -> str:
 
 
 def advice(items: Sequence[Advice], width: int, *, name: str | None = None) -> list[str]:
-    """Return what to try first, one line or two each."""
+    """Return what to try first."""
     if not items:
         return []
     out = ["Try first"]
     for number, item in enumerate(items, 1):
-        found = grid.folded(f"  {number}. {in_command(item.text, name)}: {item.why}", width, rest="     ")
-        out += found if len(found) < 3 else [found[0], cut(f"{found[1]} …", width)]
+        out += grid.folded(
+            f"  {number}. {in_command(item.text, name)}: {item.why}", width, rest="     ", most=ADVICE_LINES
+        )
     return out
 
 
@@ -240,14 +242,15 @@ def serving(found: Serving, width: int, *, everything: bool) -> list[str]:
     return out + [cut(f"  {line}", width) for line in aligned(rows, left={0, 3, 4, 5})]
 
 
-def purposes(rows: Sequence[PurposeRow], width: int) -> list[str]:
-    """The kernels that exist for something else than computing: "Layout copies: 6 kernels, 41 µs (8 %)"."""
+def purposes(rows: Sequence[PurposeRow], width: int, *, everything: bool) -> list[str]:
+    """The kernels that exist for something else than computing, "Layout copies: 6 kernels, 41 µs (8 %)", where they count."""
     parts: list[str] = []
     for row in rows:
-        if row.purpose in english.EXTRA:
+        if row.purpose in english.EXTRA and (everything or row.share is None or row.share >= LEAST_SHARE):
             time = f", {microseconds(row.time_us)} ({percent(row.share)})" if row.time_us else ""
             parts.append(f"{english.EXTRA[row.purpose]}: {counted(round(row.kernels), 'kernel')}{time}")
-    return [cut(f"  {line}", width) for line in joined(parts, width - 2, " · ", "")]
+    out = [cut(f"  {line}", width) for line in joined(parts, width - 2, " · ", "")]
+    return out if everything else out[:2]
 
 
 def _label(row: KernelRow | KernelGroup) -> str:
@@ -269,14 +272,13 @@ def _place(row: KernelRow | KernelGroup) -> str:
 
 def place_within(text: str, width: int) -> str:
     """Cut a place in the middle of its module; its count stays."""
-    module, _, count = text.rpartition(" ")
-    return (
-        text if len(text) <= width else f"{shorten(module, max(1, width - len(count) - 1))} {count}" if module else text
-    )
+    module, space, count = text.partition(" ")
+    return text if len(text) <= width else shorten(module, max(1, width - len(space + count))) + space + count
 
 
 def _numbers(row: KernelRow | KernelGroup) -> list[str]:
-    launches = f"{row.launches:,.0f}" if row.launches == round(row.launches) else f"{row.launches:,.1f}"
+    is_whole = row.launches == round(row.launches) or row.launches >= MANY
+    launches = f"{row.launches:,.{0 if is_whole else 1}f}"
     roof = "> 100 %" if faster_than_limit(row.roof) else percent(row.roof) if row.roof is not None else ""
     return [launches, microseconds(row.time_us), percent(row.share), roof]
 
@@ -304,7 +306,7 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
             if row.time_us is None
             else f"{'≥' if row.is_least else '~'} {microseconds(row.time_us)}"
         )
-        rows.append([_mark(numbers, place), f"{a} → {shorten(row.consumer, b)}", f"×{row.count}", saving])
+        rows.append([_mark(numbers, place), f"{a} → {shorten(row.consumer, b)}", f"×{row.count:,}", saving])
     for line, row in zip(aligned(rows, left={0, 1}, gap=" "), shown, strict=True):
         out.append(cut(f"  {line}", width))
         hint = f"; {row.hint}" if row.hint else ""
@@ -393,12 +395,10 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
     """Return what is not known, problems, and the commands that go on."""
     out: list[str] = []
     if made.unknown:
-        found = grid.folded(f"Not known: {'; '.join(made.unknown)}", width, rest="  ")
-        out += found if everything or len(found) < 3 else [*found[:1], cut(f"{found[1]} …", width)]
+        out += grid.folded(f"Not known: {'; '.join(made.unknown)}", width, rest="  ", most=None if everything else 2)
     if made.problems and not everything:
         first, *rest = made.problems
-        more = f" ({len(rest)} more)" if rest else ""
-        out.append(cut(f"Problem{more}: {first}", width))
+        out += grid.folded(f"Problem{f' ({len(rest)} more)' if rest else ''}: {first}", width, rest="  ", most=2)
     following = [command for command in made.next if not (everything and command.endswith("--all"))]
     commands = [in_command(command, name) for command in following]
     if name and max(map(len, commands)) > width - 6:  # a shell's variable: each still works

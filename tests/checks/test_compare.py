@@ -756,4 +756,4 @@ def test_a_folder_of_one_recording_is_that_recording(tmp_path: Path, capsys: pyt
     assert main(["diff", str(tmp_path), str(file)]) == 0
     build.gelu_mul_compiled().save(tmp_path / "b.fxscope")
     assert main(["diff", str(tmp_path), str(file)]) == 2
-    assert "holds 2 recordings: name one" in capsys.readouterr().err
+    assert "holds 2 files (" in capsys.readouterr().err
