@@ -9,7 +9,7 @@ import pytest
 
 from fxscope.analysis import advice
 from fxscope.analysis.groups import KernelGroup
-from fxscope.analysis.report import KernelRow, compile_rows, report, step_basis
+from fxscope.analysis.report import KernelRow, Report, compile_rows, report, step_basis
 from fxscope.model import (
     Compile,
     Environment,
@@ -305,6 +305,37 @@ def test_layouts_that_cudnn_converts_are_advised_against() -> None:
     assert advice._layout_advice(Recording(), made) == []
 
 
+def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:
+    """A recording, and a report of it with a kernel row and a group for each (op, count, µs) in a step of 1 ms."""
+    recording = Recording(launches=(Launch(id=0, name="k", category="kernel", step=0, start_ns=0, duration_ns=1),))
+    made = report(recording)
+    groups = tuple(KernelGroup(id=op, label=op, ops=(op,), time_us=us, count=count) for op, count, us in rows)
+    kernels = tuple(KernelRow(id=op, label=op, time_us=us, count=count, share=us / 1e3) for op, count, us in rows)
+    step = replace(made.step, bound="gpu", wall_us=1_000.0, device_us=1_000.0)
+    return recording, replace(made, kernels=kernels, groups=groups, step=step)
+
+
+@pytest.mark.parametrize(
+    ("rows", "texts"),
+    [
+        ([("mm", 8, 700.0), ("mul", 8, 250.0), ("gelu", 4, 50.0)], ["torch.compile"]),
+        ([("mm", 8, 990.0), ("mul", 8, 10.0)], ["Nothing stands out"]),
+        ([("bmm", 8, 400.0), ("softmax", 4, 300.0), ("mm", 8, 300.0)], ["F.scaled_dot_product_attention"]),
+        ([("bmm", 4, 400.0), ("softmax", 4, 300.0), ("mm", 8, 300.0)], ["Nothing stands out"]),  # one product each
+        ([("bmm", 8, 50.0), ("softmax", 4, 40.0), ("mm", 8, 910.0)], ["Nothing stands out"]),
+    ],
+)
+def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, int, float]], texts: list[str]) -> None:
+    assert [item.text for item in advice.advise(*eager_rows(*rows))] == texts
+
+
+@pytest.mark.parametrize(("name", "how"), [("x", " by torch._dynamo.mark_dynamic(x, 1)"), ("L['self'].y", "")])
+def test_a_size_that_recompiles_is_to_be_marked_as_dynamic(name: str, how: str) -> None:
+    reason = f"0/0: tensor '{name}' size mismatch at index 1. expected 4, actual 5"
+    made = report(Recording(compiles=(Compile(compile_id="0/1", recompile_reason=reason),)))
+    assert made.advice[0].text == f"Stop the recompiles of place not recorded{how}"
+
+
 RECOMPILES = {
     "most values": (
         [
@@ -329,6 +360,14 @@ RECOMPILES = {
             "0/1: n == 2.5\n0/0: tensor 'x' size mismatch at index 0. expected 4, actual 6",
         ],
         {"tensor 'x' size mismatch at index 0. expected 4, actual 5": 1, "n == 2.5": 1},
+    ),
+    "in one line": (
+        [
+            "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5; 0/0: tensor 'x' size mismatch at index 0. "
+            "expected 3, actual 5",
+            "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 4",
+        ],
+        {"tensor 'x' size mismatch at index 0. expected 4, actual 5": 2},
     ),
     "global state": (
         [

@@ -276,6 +276,17 @@ def test_a_screen_full_of_breaks_and_recompiles_fits(twelve: Report) -> None:
     )  # a line for one is that one's
 
 
+@pytest.mark.parametrize("module", ["Model_0." * 20 + "Conv2d_0", "layers.[0..11]." + "Long" * 20])
+@pytest.mark.parametrize(("count", "launches"), [(1, 1.0), (1175, 1026.5)])
+def test_a_module_of_any_length_leaves_the_columns_where_they_are(
+    twelve: Report, module: str, count: int, launches: float
+) -> None:
+    row = replace(twelve.kernels[0], module=module, count=count, launches=launches)
+    head, first, *_ = text.kernels(replace(twelve, kernels=(row, *twelve.kernels)), 80, 10, everything=False)
+    assert len(first) <= 80 and first.index("%") == head.index("share") + 4
+    assert f"  {launches:,.0f} " in first
+
+
 def test_the_commands_after_a_run_that_saved_nothing_begin_with_saving_it() -> None:
     following = text.lines(report(layers(2)), name="")[-2:]
     assert following[0].startswith("Next: add -o x.fxscope · ") and "RECORDING" not in "".join(following)

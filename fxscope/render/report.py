@@ -209,9 +209,9 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     named = {2, *(place for place in (3, 4) if any(row[place] != UNKNOWN for row in rows))}
     named |= {5} if width >= WIDE and any(row[5] for row in rows) else set()
     numbers = aligned([[row[place] for place in sorted(named)] for row in [heads, *rows]], left=())
-    room = width - len(numbers[0]) - 4
-    places = max(0, min(max(len(row[1]) for row in rows), room - min(MIN_LABEL, max(len(row[0]) for row in rows)) - 2))
-    labels = room - places - 2
+    room = width - len(numbers[0])  # an indent of two columns, a label, two columns, a place
+    places = max(0, min(max(len(row[1]) for row in rows), room - min(MIN_LABEL, max(len(row[0]) for row in rows)) - 6))
+    labels = room - places - 4
     total = f"{microseconds(made.step.device_us)} of " if made.step.device_us is not None else ""
     total = "" if made.step.is_lower_bound else total
     what = "CPU time" if made.step.on_cpu else "device time"
@@ -220,7 +220,7 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     title = f"Kernels, {total}{how}{what}{per_step}"
     if 3 not in named:
         title = "Kernels, times not known"
-    out = [f"{cut(title, room + 4):<{room + 4}}{numbers[0]}"]
+    out = [f"{cut(title, room):<{room}}{numbers[0]}"]
     for row, figures in zip(rows, numbers[1:], strict=True):
         label = "  " * (row[0][:1] == " ") + shorten(row[0].strip(), labels - 2 * (row[0][:1] == " "))
         out.append(f"  {label:<{labels}}  {place_within(row[1], places):<{places}}{figures}")
