@@ -19,7 +19,7 @@ NPM := npm --silent --prefix tests/js
 setup: $(TEST_STAMP)
 
 $(STAMP): pyproject.toml tools/setup_environment.py
-	$(SETUP) "$(TORCH)" --extras svg
+	$(SETUP) "$(TORCH)"
 	@touch $@
 
 $(TEST_STAMP): $(STAMP)

@@ -1,6 +1,6 @@
 """Processes that fxscope starts: none outlives the one that started it, and none imports from the current folder.
 
-    children.run(["dot", "-Tsvg"], input=text, timeout=60)
+    children.run(["g++", "-E", "-"], input=text, timeout=60)
     children.start("fxscope.fleet.worker", stdin=subprocess.PIPE)
 
 On Linux the kernel kills a child with the thread that started it, whatever ended that; the child asks for it itself, because
@@ -33,7 +33,6 @@ with open(sys.argv.pop(1)) as file:
 end_with(int(sys.argv.pop(1)))
 """
 _PROGRAM = f"{_BEGIN}os.execv(sys.argv[1], sys.argv[1:])\n"
-_DEAF = _PROGRAM.replace("os.execv", "import _signal\n_signal.pthread_sigmask(_signal.SIG_BLOCK, [2])\nos.execv")
 _MODULE = f"""{_BEGIN}import runpy, signal
 if hasattr(signal, "SIGCHLD"):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -47,12 +46,8 @@ def run(
     input: bytes | None = None,
     timeout: float | None = None,
     environment: Mapping[str, str] | None = None,
-    deaf: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end and return what it wrote; without input it reads nothing.
-
-    With `deaf` SIGINT does not reach it, for a program that may hang in its own handler of it, as `dot` does; ctrl-C
-    ends it still, by this process.
 
     Raises:
         OSError: there is no such program.
@@ -63,8 +58,7 @@ def run(
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     command = [path, *command[1:]]
     if sys.executable and sys.platform == "linux":
-        begin = _DEAF if deaf else _PROGRAM
-        command = [sys.executable, "-I", "-S", "-c", begin, _begin.__file__, str(getpid()), *command]
+        command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _begin.__file__, str(getpid()), *command]
     nothing = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
     variables = None if environment is None else {**os.environ, **environment}
     return subprocess.run(command, capture_output=True, timeout=timeout, check=False, env=variables, **nothing)  # type: ignore[call-overload]

@@ -48,7 +48,7 @@ def test_without_torch_nothing_can_be_recorded_and_the_exit_code_says_so(tmp_pat
     (tmp_path / "torch.py").write_text("raise ImportError('libtorch.so: cannot open shared object file')\n")
     checks = examined(rc=1, PYTHONPATH=str(tmp_path))
     assert checks["torch"].ok is False and "libtorch.so" in checks["torch"].found
-    assert checks["layout engine"].ok is not None  # what can be looked at without torch is
+    assert checks["trace scanner"].ok is not None  # what can be looked at without torch is
 
 
 def test_caches_that_cannot_be_written(tmp_path: Path) -> None:

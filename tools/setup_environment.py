@@ -27,9 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
     parser.add_argument("--torch", required=True, help="the requirement to install where there is no torch")
-    parser.add_argument(
-        "--extras", default="svg", help="fxscope's extras to install, with commas (default: %(default)s)"
-    )
+    parser.add_argument("--extras", default="", help="fxscope's extras to install, with commas")
     parser.add_argument("--isolated", action="store_true", help="install a torch even where the base Python has one")
     arguments = parser.parse_args()
     if sys.version_info < (3, 10):  # noqa: UP036 - this file is what an older Python meets first
@@ -45,14 +43,15 @@ def main() -> None:
         say(f"installing {arguments.torch}: no torch is here yet")
         pip(python, arguments.torch)
         torch = version_of(python, "torch")
-    say(f"installing fxscope[{arguments.extras}] beside torch {torch}")
+    extras = f"[{arguments.extras}]" if arguments.extras else ""
+    say(f"installing fxscope{extras} beside torch {torch}")
     # The exact installed versions are constraints, so that no dependency can move them.
     constraint = arguments.venv / "constraints.txt"
     triton = version_of(python, "triton")
     if triton is None and release(torch) in TRITON:
         triton = f"{TRITON[release(torch)]}.*"
     constraint.write_text(f"torch=={torch}\n" + (f"triton=={triton}\n" if triton else ""))
-    wanted = ["--editable", f"{ROOT}[{arguments.extras}]"]
+    wanted = ["--editable", f"{ROOT}{extras}"]
     if sys.platform == "linux":
         wanted.append("triton")  # for plans of a GPU that is not here
     pip(python, "--constraint", str(constraint), *wanted)

