@@ -1,7 +1,7 @@
 # /// script
 # dependencies = ["fxscope", "playwright", "pillow"]
 # ///
-"""Write the pictures of `docs/images/`: the first screens of ten pages, in headless Chromium, and README's graph.
+"""Write the pictures of `docs/images/`: the first screens of ten pages, in headless Chromium, and README's strip.
 
     python tools/make_pictures.py [--chromium PATH] [--into FOLDER] [--from NAME=FILE …] [--only NAME …]
 
@@ -159,7 +159,7 @@ def main() -> int:
     from playwright.sync_api import sync_playwright
 
     from fxscope import store
-    from fxscope.render import svg
+    from fxscope.render import strip
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     found = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -192,7 +192,7 @@ def main() -> int:
             print(f"{target}  {target.stat().st_size / 1e3:.0f} kB")
         browser.close()
     target = arguments.into / "geglu_h200.svg"
-    target.write_text(svg.render(store.load(H200 / "mlp_compiled.fxscope")), encoding="utf-8")
+    target.write_text(strip.render(store.load(H200 / "mlp_compiled.fxscope")), encoding="utf-8")
     print(f"{target}  {target.stat().st_size / 1e3:.0f} kB")
     return 0
 

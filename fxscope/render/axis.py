@@ -9,9 +9,10 @@ from typing import NamedTuple
 from fxscope.analysis.groups import KernelGroup, numberless, span
 from fxscope.analysis.missed import MissedRow
 from fxscope.analysis.report import Report, report
-from fxscope.index import index_of
+from fxscope.columns import rows_of
+from fxscope.index import Key, index_of
 from fxscope.model import Kind, Recording
-from fxscope.op_names import is_generated
+from fxscope.op_names import is_generated, op_name
 from fxscope.text import microseconds, num_bytes
 
 LEFT, RIGHT = 124, 1256  # of the axis, in px
@@ -42,6 +43,7 @@ class ModuleBlock:
     def __init__(self, title: str = "") -> None:
         self.title = title
         self.numbers: set[int] = set()
+        self.times = 1  # equal modules; Linear, GELU, Linear of one Sequential are none
         self.groups: list[KernelGroup] = []
         self.children: dict[str, ModuleBlock] = {}
 
@@ -57,8 +59,7 @@ class ModuleBlock:
         """ "layers.[0..11] ×12"."""
         if not self.numbers:
             return self.title
-        times = f" ×{len(self.numbers)}" if len(self.numbers) > 1 else ""
-        return self.title.replace("#", span(sorted(self.numbers))) + times
+        return self.title.replace("#", span(sorted(self.numbers))) + (f" ×{self.times}" if self.times > 1 else "")
 
     def parts(self) -> list[ModuleBlock | KernelGroup]:
         """Return what is directly in it, in the order of the step."""
@@ -88,7 +89,9 @@ def tree_of(groups: Sequence[KernelGroup]) -> ModuleBlock:
             if others:
                 break
             here = here.child(title)
-            here.numbers |= {int(found[0]) for part in column if (found := re.search(r"\d+$", part)) and "#" in title}
+            numbers = {int(found[0]) for part in column if (found := re.search(r"\d+$", part)) and "#" in title}
+            here.numbers |= numbers
+            here.times = max(here.times, len(numbers))
         here.groups.append(group)
     return root.joined()
 
@@ -149,7 +152,7 @@ class Strip:
         by_call = {call: group.id for group in self.report.groups for call in group.calls}
         by_node = {node: group.id for group in self.report.groups for node in group.nodes}
         found: list[Cut] = []
-        for row in self.report.missed:
+        for row in possible(self.report):
             pairs: dict[tuple[str, str], None] = {}
             for position in row.decisions:
                 a, b = (
@@ -161,6 +164,21 @@ class Strip:
                     pairs[a, b] = None
             if pairs:
                 found.append(Cut(row, tuple(pairs)))
+        return found
+
+    def views(self) -> dict[str, list[tuple[str, Key]]]:
+        """The views (op, node), each with the group of the first kernel after it."""
+        by_node = {node: group.id for group in self.report.groups for node in group.nodes}
+        found: dict[str, list[tuple[str, Key]]] = {}
+        for graph in self.recording.graphs:
+            waiting: list[tuple[str, Key]] = []
+            for name, target, nature in rows_of(graph.nodes, "name", "target", "nature"):
+                key = (graph.id, name)
+                if nature == "view":
+                    waiting.append((op_name(target), key))
+                if key in by_node and waiting:
+                    found.setdefault(by_node[key], []).extend(waiting)
+                    waiting = []
         return found
 
     def numbered(self) -> list[tuple[int, list[Cut]]]:
@@ -199,6 +217,11 @@ class Strip:
         if any(calls[call].is_generated for call in group.calls if call in calls):
             return "fused"
         return "fused" if not group.calls and names and all(map(is_generated, names)) else "kernel"
+
+
+def possible(made: Report) -> list[MissedRow]:
+    """The missed fusions that can be had; the terminal's rows, too."""
+    return [row for row in made.missed if row.is_possible]
 
 
 def saving(made: Report, row: MissedRow) -> str:

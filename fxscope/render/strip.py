@@ -5,20 +5,22 @@ wide as all of them together, so that every row's widths sum to the device time.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 from zlib import crc32
 
 from fxscope.analysis.findings import Comparison
 from fxscope.analysis.groups import KernelGroup
-from fxscope.analysis.report import Report, report
+from fxscope.analysis.report import Report
 from fxscope.errors import RenderError
 from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
-from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, saving
+from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
 
 # Colours are variables there, which a page sets.
@@ -28,9 +30,10 @@ SIZE = 19.5  # of the smallest text: 9 points where the picture is 800 pixels wi
 FONT = f"Liberation Sans,{theme.FONT}"  # the first is where the two others are not: on Linux
 NARROW, WIDE = set(" .,:;·il|()[]'"), set("mMwW%→…")
 MAX_STRIPS = 3
-COLUMNS = (24, 640, 960)  # of the figures
-ROW = {"step": 38, "zoom": 20, "module": 30, "lines": 26, "ops": 34, "kernels": 60, "launches": 26}
-DENSE = {"step": 30, "zoom": 12, "ops": 30, "kernels": 34, "launches": 24}  # of three recordings: no kernel names
+ROW = {"step": 38, "zoom": 20, "module": 30, "lines": 28, "ops": 38, "kernels": 60, "launches": 26}
+DENSE = {"step": 30, "zoom": 12, "ops": 34, "kernels": 34, "launches": 24}  # of three recordings: no kernel names
+DOT, DOTS = 7, 8  # px between two views, and above the ops
+EDGE = 24  # px left and right of the picture
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
 LANE = 28  # between the brackets of two missed fusions, one below the other
@@ -50,7 +53,7 @@ def render(
     Args:
         recording: drawn first.
         others: drawn below it, at its scale.
-        comparison: accepted as the page takes it; every number is in the reports.
+        comparison: not used; the page takes it.
         is_light: in light colours alone; else they follow the viewer.
         head: with the title and the figures; one recording without them is as high as its rows.
         in_page: without colours, which the page has, and with what a click chooses.
@@ -64,7 +67,7 @@ def render(
         raise RenderError(f"a picture holds {MAX_STRIPS} recordings, these are {len(shown)}: use -o report.html.")
     strips = [Strip(item) for item in shown]
     if not any(strip.total for strip in strips):
-        raise RenderError("no kernel is recorded: write .html, or the graph with --format graph.")
+        raise RenderError("no kernel is recorded: write .html, or the graph as .dot.")
     title = " · ".join(strip.report.title for strip in strips)
     height: float = HEIGHT
     if len(strips) > 1:
@@ -80,27 +83,16 @@ def render(
 def frame(parts: Sequence[str], title: str, height: float, *, is_light: bool = False, in_page: bool = False) -> str:
     """Return the drawing as one SVG of a height; a page has the colours itself."""
     body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}"/>' + "\n".join(parts)
+    left = EDGE if in_page else 0
     look = css() + ("" if is_light else f"@media (prefers-color-scheme:dark){{{css(dark=True)}}}")
     drawn = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} 0 {WIDTH - 2 * left} {height:g}" '
+        f'width="{WIDTH - 2 * left}" height="{height:g}" '
         f'font-family="{FONT}" font-size="{SIZE}" role="img" aria-label="{escape(title)}" class="fx-strip">\n'
         f"{HATCH}{'' if in_page else f'<style>{look}</style>'}\n{body}\n</svg>\n"
     )
     # A page holds several: a pattern of a hidden one is not drawn.
     return drawn.replace("IDLE", f"idle-{crc32(body.encode()):x}")
-
-
-def picture(recording: Recording, *, stage: str | None = None, **options: Any) -> str:
-    """The strip; of a stage, and where no kernel is recorded, the drawing of the graph.
-
-    Raises:
-        RenderError: nothing to draw, or no layout engine is here for a graph.
-    """
-    if stage is not None or not (options.get("others") or report(recording).groups):
-        from fxscope.render import svg
-
-        return svg.render(recording, stage=stage)
-    return render(recording, **options)
 
 
 def png(recording: Recording, **options: Any) -> bytes:
@@ -224,9 +216,12 @@ def figures(made: Report) -> list[tuple[str, str]]:
 
 def headline(title: str, subtitle: str, numbers: Sequence[tuple[str, str]]) -> list[str]:
     """The title and at most three figures."""
-    out = [text(24, 42, shorten(title, 60), size=30, weight=700), text(24, 70, shorten(subtitle, 108), look="muted")]
-    for x, (value, what) in zip(COLUMNS, numbers, strict=False):
+    title, subtitle = shorten(title, 60), shorten(subtitle, 108)
+    out = [text(EDGE, 42, title, size=30, weight=700), text(EDGE, 70, subtitle, look="muted")]
+    x = float(EDGE)
+    for value, what in numbers:
         out += [text(x, 112, value, size=30, weight=700), text(x, 136, shorten(what, 52), look="muted")]
+        x += max(250.0, length(what) + 40)
     return out
 
 
@@ -241,9 +236,10 @@ def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
         return drawn.out, drawn.y
     drawn.y += 30
     drawn.list_cuts()
+    drawn.list_advice()
     made = strip.report
-    subtitle = " · ".join(part for part in (made.device, made.torch and f"torch {made.torch}", made.contents) if part)
-    return [*headline(made.title, subtitle, figures(made)), *drawn.out], HEIGHT
+    parts = (made.device, made.torch and f"torch {made.torch}", made.contents, made.step.verdict)
+    return [*headline(made.title, " · ".join(filter(None, parts)), figures(made)), *drawn.out], HEIGHT
 
 
 def beside(strips: Sequence[Strip]) -> list[str]:
@@ -255,7 +251,7 @@ def beside(strips: Sequence[Strip]) -> list[str]:
     for strip in strips:
         strip.lay_out(scale)
         numbers = " · ".join(f"{value} {what.partition(' (')[0]}" for value, what in figures(strip.report))
-        out.append(text(24, top + 26, shorten(strip.report.title, 40), size=24, weight=700))
+        out.append(text(EDGE, top + 26, shorten(strip.report.title, 40), size=24, weight=700))
         out.append(text(RIGHT, top + 26, shorten(numbers, 80), anchor="end"))
         drawn = Drawing(strip, top + 38, SPAN / wall if wall else None, marks=1)
         if len(strips) > 2:
@@ -287,6 +283,7 @@ class Drawing:
     def grow(self, room: float) -> None:
         """Stretch the rows to what is left of `room` px."""
         fixed = len(self.marks) * (LINE + REASON) + (56 + LANE if self.marks else 0)
+        fixed += LINE * (1 + len(self.strip.report.advice[:2])) if self.strip.report.advice else 0
         levels = sum(1 for level in self.strip.modules if level)
         rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"]
         rows_px -= 0 if self.lines else ROW["lines"]
@@ -296,11 +293,12 @@ class Drawing:
     def rows(self, *, most: int) -> None:
         """Draw every row, of modules the `most` outermost levels; source lines where there is room for modules."""
         heights = self.heights
-        self.name("step", heights["step"] - 2)
-        self.step(heights["step"] - 2)
-        self.y += heights["step"]
-        self.zoom(heights["zoom"])
-        self.y += heights["zoom"]
+        if self.strip.timed:
+            self.name("step", heights["step"] - 2)
+            self.step(heights["step"] - 2)
+            self.y += heights["step"]
+            self.zoom(heights["zoom"])
+            self.y += heights["zoom"]
         for number, level in enumerate([level for level in self.strip.modules[:most] if level]):
             self.name("" if number else "modules", heights["module"])
             for block, place in level:
@@ -327,40 +325,37 @@ class Drawing:
 
     def name(self, words: str, height: float) -> None:
         if words:
-            self.out.append(text(LEFT - 10, self.y + height / 2 + SIZE * 0.34, words, look="muted", anchor="end"))
+            self.out.append(text(EDGE, self.y + height / 2 + SIZE * 0.34, words, look="muted"))
 
     def step(self, height: float) -> None:
-        """Busy and idle of the step, to scale; the device time alone where no wall time is known."""
-        strip, row, y = self.strip, self.strip.report.step, self.y
-        wall = row.wall_us if strip.timed else None
-        busy = row.busy_us if row.busy_us is not None else row.device_us
-        about = row.about
-        if wall is None or busy is None:
-            time = f"{about}{microseconds(row.device_us)} of device time"
-            known = time if strip.timed else "not to scale: no time is known"
-            place = Extent(LEFT, min(strip.total * (self.step_scale or SPAN / strip.total), SPAN))
-            self.out.append(box(place, y, height, "host", fitted(known, place.width), known, "step"))
+        """Busy and idle of the step, to scale; one box where the busy share of the step is not known."""
+        row, y, about = self.strip.report.step, self.y, self.strip.report.step.about
+        if not row.wall_us or row.busy_us is None:
+            what = "CPU kernels while recording" if row.on_cpu else "device time"
+            words = f"{about}{microseconds(row.device_us)} of {what}"
+            width = (row.wall_us or self.strip.total) * self.step_scale if self.step_scale else SPAN
+            place = Extent(LEFT, min(width, SPAN))
+            self.out.append(box(place, y, height, "host", fitted(words, place.width), words, "step"))
             return
-        scale = self.step_scale or SPAN / wall
-        what, rest = ("CPU kernels", "between kernels") if row.on_cpu else ("busy", "idle")
-        share = f"({percent(busy / wall)})" if busy <= wall else "while recording"
-        words = f"{what} {about}{microseconds(busy)} {share}"
-        busy = min(busy, wall)
-        idle = f"{rest} {about}{microseconds(wall - busy)} ({percent(1 - busy / wall)})"
-        place, gap = Extent(LEFT, busy * scale), Extent(LEFT + busy * scale, (wall - busy) * scale)
+        scale = self.step_scale or SPAN / row.wall_us
+        words = f"busy {about}{microseconds(row.busy_us)} ({percent(row.busy_share)})"
+        idle = f"idle {about}{microseconds(row.idle_us)} ({percent(1 - row.busy_us / row.wall_us)})"
+        place = Extent(LEFT, row.busy_us * scale)
+        gap = Extent(place.right, max(row.wall_us - row.busy_us, 0.0) * scale)
         inside = fits(words, place.width)
         self.out.append(box(place, y, height, "host", words if inside else "", words, "step"))
-        said = idle if inside else f"{words}, {idle}"
-        self.out += gap_of(gap, y, height, said if fits(said, gap.width - 12) else "", idle)
+        choices = (idle if inside else f"{words}, {idle}", microseconds(row.idle_us), "")
+        said = next(words for words in choices if fits(words, gap.width - 12) or not words)
+        self.out += gap_of(gap, y, height, said, idle)
 
     def zoom(self, height: float) -> None:
         """Return what joins the busy part of the step with the rows below it."""
         strip, row = self.strip, self.strip.report.step
-        if not (row.wall_us and strip.timed):
+        if not row.wall_us:
             return
         placed = [*strip.places.values(), *([strip.rest_place] if strip.rest_place else [])]
         end = max((place.right for place in placed), default=float(RIGHT))
-        busy = LEFT + (row.busy_us or row.device_us or 0.0) * (self.step_scale or SPAN / row.wall_us)
+        busy = LEFT + (row.busy_us or row.wall_us) * (self.step_scale or SPAN / row.wall_us)
         y, foot = self.y, self.y + height - 2
         self.out.append(
             f'<path class="fx-zoom" d="M{LEFT} {y}L{min(busy, RIGHT):.1f} {y}L{end:.1f} {foot}L{LEFT} {foot}Z"/>'
@@ -374,15 +369,28 @@ class Drawing:
             self.out.append(box(self.strip.rest_place, y, height, "view", words, tip, "rest"))
 
     def ops(self, height: float) -> None:
-        """The ops of each group."""
+        """The ops of each group, and above them as dots the views between them, which launch nothing."""
+        self.views()
         for group in self.strip.order:
             place = self.strip.places[group.id]
             times = f" ×{group.count}" if group.count > 1 else ""
             tip = f"{' · '.join(group.ops) or group.label}{times}"
             words = fitted(group.label + times if fits(group.label + times, place.width) else group.label, place.width)
             kind = self.strip.kind_of(group)
-            self.out.append(box(place, self.y + 4, height - 6, kind, words, tip, "op", ref=ref_of(group)))
-        self.rest(self.y + 4, height - 6, says=False)
+            self.out.append(box(place, self.y + DOTS, height - DOTS - 2, kind, words, tip, "op", ref=ref_of(group)))
+        self.rest(self.y + DOTS, height - DOTS - 2, says=False)
+
+    def views(self) -> None:
+        for group, views in self.strip.views().items():
+            place = self.strip.places[group]
+            names = Counter(name for name, _ in views)
+            said = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in names.items())
+            shown = min(len(names), int(place.width / DOT))
+            dots = "".join(f"M{px(place.x + DOT / 2 + DOT * k)} {px(self.y + 3)}h0" for k in range(shown))
+            if dots:
+                tip = f"<title>views, 0 µs: {escape(said)}</title>"
+                ref = escape("node:" + "/".join(views[0][1]))
+                self.out.append(f'<path class="fx-view" d="{dots}" data-row="view" data-ref="{ref}">{tip}</path>')
 
     def kernels(self, height: float) -> None:
         """The kernels of each group with their time, all of its launches together."""
@@ -450,27 +458,38 @@ class Drawing:
             )
         self.y = max(feet) + 14
 
+    def list_advice(self) -> None:
+        """What to try first, where there is room."""
+        lines = [line for item in self.strip.report.advice[:2] for line in wrap(f"{item.text}: {item.why}", 104)]
+        room = int((HEIGHT - 56 - self.y) / LINE)
+        if lines and room > 0:
+            self.out.append(text(EDGE, self.y + 4, "Try first", weight=700))
+        for line in lines[:room]:
+            self.y += LINE
+            self.out.append(text(EDGE, self.y + 4, line, look="muted"))
+
     def list_cuts(self) -> None:
         """The numbered missed fusions in words: pair and saving of all, then the reasons for which there is room."""
         made, said = self.strip.report, ""
-        room = HEIGHT - 36 - self.y - LINE * len(self.marks)
+        room = HEIGHT - 36 - self.y - LINE * (len(self.marks) + bool(made.advice) + len(made.advice[:2]))
         for number, same in self.marks:
             row = same[0].row
             times = f" ×{row.count}" if row.count > 1 else ""
-            either = sum(item.bracket == row.bracket for item in made.missed) - 1 if row.bracket is not None else 0
+            either = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
             more = f" (or {counted(either, 'other')}: a kernel joins one)" if either else ""
             pair = shorten(f"{row.producer} → {row.consumer}", 60)
             words = f"{number} {pair}{times}: {saving(made, row)} per step{more}"
-            self.out.append(text(24, self.y, words, weight=700, look="cost"))
+            self.out.append(text(EDGE, self.y, words, weight=700, look="cost"))
             self.y += LINE
             if room >= REASON and row.reason != said:
                 said = row.reason
                 self.out.append(text(48, self.y, shorten(sentence(said), 106), look="muted"))
                 self.y += REASON
                 room -= REASON
-        if not self.strip.cuts and made.missed:
-            words = f"{counted(len(made.missed), 'missed fusion')} of ops whose kernels are not in this step."
-            self.out.append(text(24, self.y, words, look="muted"))
+        if not self.strip.cuts and (missed := possible(made)):
+            words = f"{counted(len(missed), 'missed fusion')} of ops whose kernels are not in this step."
+            self.out.append(text(EDGE, self.y, words, look="muted"))
+            self.y += LINE
 
 
 def lanes(pairs: Sequence[tuple[Extent, Extent]]) -> list[tuple[float, float, int]]:
@@ -503,15 +522,18 @@ def legend(strips: Sequence[Strip], height: float) -> list[str]:
     }
     timed = all(strip.timed for strip in strips)
     scale = "widths: device time; equal layers once (×N)" if timed else "not to scale: one width per call"
-    return key({kind: words for kind, words in names.items() if kind in kinds}, scale, height)
+    used: dict[Kind, str] = {kind: words for kind, words in names.items() if kind in kinds}
+    return key(used | ({"view": "• view, 0 µs"} if any(strip.views() for strip in strips) else {}), scale, height)
 
 
 def key(names: Mapping[Kind, str], scale: str, height: float) -> list[str]:
     """The colours and what they say, and what the widths say, at the foot of a picture."""
-    x, y = 24.0, height - 16
+    x, y = float(EDGE), height - 16
     out: list[str] = []
     for kind, words in names.items():
-        out.append(bar(Extent(x, 17), y - 15, 17, f"k-{kind}"))
-        out.append(text(x + 24, y, words, look="muted"))
-        x += 50 + length(words)
+        if not words.startswith("•"):  # which is its own picture
+            out.append(bar(Extent(x, 17), y - 15, 17, f"k-{kind}"))
+            x += 24
+        out.append(text(x, y, words, look="muted"))
+        x += 26 + length(words)
     return [*out, text(RIGHT, y, scale, look="muted", anchor="end")]

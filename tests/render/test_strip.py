@@ -147,6 +147,30 @@ def test_the_picture_is_16_to_9_and_no_text_is_below_9_points_at_800_px() -> Non
         assert min(sizes) * 800 / width * 72 / 96 >= 9
 
 
+def test_pairs_that_nothing_fuses_are_not_marked() -> None:
+    read = common.read(str(H200 / "mlp_compiled"))
+    missed = report(read).missed
+    assert any(row.is_possible for row in missed) and not all(row.is_possible for row in missed)
+    tips = {"".join(item.itertext()) for item in ElementTree.fromstring(strip.render(read)).iter(f"{SVG}title")}
+    marked = {tip.removeprefix("not fused: ") for tip in tips if tip.startswith("not fused")}
+    assert marked == {f"{row.producer} → {row.consumer}" for row in missed if row.is_possible}
+
+
+def test_views_are_dots_above_the_ops_and_only_equal_modules_are_counted() -> None:
+    drawn = strip.render(common.read(str(H200 / "mlp_compiled")))
+    tips = {"".join(item.itertext()) for item in ElementTree.fromstring(drawn).iter(f"{SVG}title")}
+    assert any(tip.startswith("views, 0 µs: ") and "permute" in tip for tip in tips)
+    assert "• view, 0 µs" in texts(drawn)
+    parts = [replace(item, source=Source(module=f"mlp.{item.id}")) for item in layers(1).ops]
+    assert "mlp.[0..2]" in texts(strip.render(replace(layers(1), ops=tuple(parts))))
+
+
+def test_the_share_of_kernels_that_were_timed_while_recording_is_not_known() -> None:
+    made = layers(2)
+    slow = replace(made, launches=tuple(replace(item, category="cpu_kernel") for item in made.launches))
+    assert report(slow).step.busy_share is None and not widths(strip.render(slow), "idle")
+
+
 def test_a_png_is_drawn_in_this_process() -> None:
     made = strip.png(recording("mlp_compiled"))
     assert made.startswith(b"\x89PNG") and struct.unpack(">II", made[16:24]) == (1600, 900)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from fxscope import store
 from fxscope.analysis import products
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
-from fxscope.model import Decision, Recording, replace
+from fxscope.model import Decision, Recording, Step, replace
 from fxscope.render import axis, diff, labels, tables, terminal, theme
 from fxscope.render.page import html, payload
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
+from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -230,6 +232,65 @@ def test_a_missed_fusion_of_the_strip_opens_its_decision_and_a_line_its_code(ope
     page.page.click("#tab-overview")
     page.page.click(".strip-host [data-row=line] >> nth=0")
     assert page.text(".panel-title").endswith("model.py:17")
+
+
+def test_what_to_try_first_and_the_verdict_are_the_reports(open_page):
+    page, made = open_page("geglu"), report(recording("mlp_compiled"))
+    assert page.page.locator(".advice li").all_inner_texts() == [f"{item.text}: {item.why}" for item in made.advice]
+    assert made.step.verdict in page.text(".hero .what")
+    shown = page.page.locator("#view-overview .missed .pair").all_inner_texts()
+    rows = [row for row in made.missed if row.is_possible]
+    for row, words in zip(rows, shown, strict=True):
+        times = f" ×{row.count}" if row.count > 1 else ""
+        assert words.partition(":")[0] == f"{row.producer} → {row.consumer}{times}"
+
+
+def test_lanes_cover_as_many_pixels_as_the_device_is_busy(browser, folder):
+    """Kernels that are narrower than a pixel: 3 of every 10 µs on one stream, all of the time on another."""
+    launches = [
+        build.launch(2 * i + k, "k", time, start_ns=10_000 * i, stream=7 + k, step=0)
+        for i in range(2000)
+        for k, time in enumerate((3000, 10_000))
+    ]
+    step = Step(index=0, name="ProfilerStep#0", start_ns=0, duration_ns=20_000_000)
+    made = Recording(title="thin", steps=(step,), launches=tuple(launches))
+    (folder / "thin.html").write_text(html.render(made), encoding="utf-8")
+    page = Page(browser, folder, "thin", "#view=timeline")
+    page.page.wait_for_timeout(300)
+    paint = """() => {
+      const { width, height } = document.querySelector('.timeline-canvas'), sums = new Array(height).fill(0);
+      const { data } = document.querySelector('.timeline-canvas').getContext('2d').getImageData(0, 0, width, height);
+      for (let i = 3; i < data.length; i += 4) sums[Math.floor(i / 4 / width)] += data[i]; // opacity
+      return sums.slice(30);
+    }"""
+    rows = page.page.evaluate(paint)
+    empty, full = min(rows), max(rows)
+    shares = [(row - empty) / (full - empty) for row in rows]
+    thin = statistics.mode(round(share, 3) for share in shares if 0.05 < share < 0.95)  # the height of a lane
+    assert thin == pytest.approx(0.3, abs=0.02)
+    page.close()
+
+
+NARROW = """() => [...document.querySelectorAll('#app *')].filter((e) => {
+  const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+  const text = [...e.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+  const cut = /hidden|clip/.test(style.overflowX) && style.textOverflow !== 'ellipsis' && e.scrollWidth > e.clientWidth + 1;
+  return text && !e.closest('svg, .offscreen, .skip') && style.display !== 'inline' && box.height > 0
+    && (box.width < 4 || cut);
+}).map((e) => `${e.tagName}.${e.className}: ${e.textContent}`)"""
+
+
+@pytest.mark.parametrize("width", [1600, 800, 390])
+def test_no_text_is_cut_and_no_page_is_wider_than_the_window(open_page, width):
+    page = open_page("three", viewport={"width": width, "height": 900})
+    for view in ("overview", "graph", "timeline", "code", "tables", "compare"):
+        page.page.locator(f"#tab-{view}").scroll_into_view_if_needed()
+        page.page.click(f"#tab-{view}")
+        if view == "graph":
+            page.page.evaluate("location.hash = '#recording=1&decision=0&view=graph'")
+            page.wait(".kind-word", "Decision")
+        assert page.page.evaluate(NARROW) == [], view
+        assert page.page.evaluate("document.documentElement.scrollWidth") <= width, view
 
 
 def test_every_pane_writes_the_numbers_of_the_report(open_page):

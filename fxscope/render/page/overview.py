@@ -10,12 +10,13 @@ from fxscope.analysis.report import Report, others, report
 from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.diff import decision_title, kind_words, match_line, number, often
+from fxscope.render.report import MAX_ADVICE, MAX_MISSED
 from fxscope.text import sentence
 
 MAX_ROWS = 8
 MAX_GAPS = 5
 KERNEL = ("label", "phase", "module", "count", "launches", "time_us", "share", "roof")
-MISSED = ("producer", "consumer", "decisions", "reason", "hint", "bracket")
+MISSED = ("producer", "consumer", "count", "decisions", "reason", "hint", "bracket")
 COMPILE = ("compile_id", "cache", "dynamic", "cudagraphs", "duration_us")
 
 
@@ -24,7 +25,6 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for recording in recordings:
         made = report(recording)
-        rows = missed(made)
         gaps = recording.summary.gaps if recording.summary else ()
         out.append(
             {
@@ -34,8 +34,9 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "figures": strip.figures(made),
                 "strip": strip.render(recording, head=False, in_page=True) if made.groups else None,
                 "kernels": kernels(recording, made),
-                "missed": rows[:8],
-                "num_missed": len(rows),
+                "advice": [[item.text, item.why] for item in made.advice[:MAX_ADVICE]],
+                "missed": missed(made)[:MAX_MISSED],
+                "bound": made.step.bound,
                 "coverage": labels.coverage_line(recording),
                 "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
@@ -75,10 +76,10 @@ def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
 
 
 def missed(made: Report) -> list[dict[str, Any]]:
-    """The report's missed fusions; of those that exclude each other, the first has the saving of all."""
+    """The missed fusions that can be had; of those that exclude each other, the first has the saving of all."""
     seen: set[int | None] = set()
     out: list[dict[str, Any]] = []
-    for row in made.missed:
+    for row in axis.possible(made):
         price = None if row.bracket is not None and row.bracket in seen else axis.saving(made, row)
         seen.add(row.bracket)
         out.append({field: getattr(row, field) for field in MISSED} | {"price": price})
@@ -89,7 +90,9 @@ def what(recording: Recording, made: Report) -> str:
     """In one line what the page shows: a plan, or what ran, and where."""
     if target := recording.environment.target:
         return f"A plan for {target}: what Inductor would write for it. Nothing was run."
-    ran = [made.contents, made.device] if recording.launches or recording.ops else ["nothing was run"]
+    ran = (
+        [made.contents, made.device, made.step.verdict] if recording.launches or recording.ops else ["nothing was run"]
+    )
     return sentence(" · ".join(part for part in ran if part) or "a trace alone: kernels and times, no graph")
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from fxscope import english
 from fxscope.analysis.findings import Comparison
+from fxscope.analysis.groups import collective_label
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
@@ -257,7 +258,9 @@ class Encoder:
             stream=read("stream"),
             device=read("device"),
             op=[self.op_index.get(op, -1) for op in read("op_id")],
-            opname=self.listed(read("op")),
+            opname=self.listed(
+                [op and (collective_label(c, (op,)) or op) for op, c in zip(read("op"), read("chain"), strict=True)]
+            ),
             launched=[None if at is None else at - self.base for at in read("launched_ns")],
             call=[self.calls.get(call or "", -1) for call in read("call")],
             graph=[self.graphs.get(graph or "", -1) for graph in read("graph")],

@@ -47,7 +47,7 @@ function missedList(items) {
     if (PAGE.view === 'overview') show('graph');
   };
   const entry = (item) => {
-    const times = item.decisions.length > 1 ? ` ×${item.decisions.length}` : '';
+    const times = item.count > 1 ? ` ×${item.count}` : '';
     return el(
       'li',
       {},
@@ -112,7 +112,7 @@ class Overview {
           this.list('Assumptions', o.assumptions),
           this.list('Predicted choices', o.choices),
           this.compiles(o),
-          this.gaps(o),
+          o.bound === 'cpu' ? null : this.gaps(o),
         ),
         el(
           'p',
@@ -124,27 +124,29 @@ class Overview {
     );
   }
 
-  /** The most expensive pairs kept apart, each with the reason and the switch to try. */
+  /** What to try first, what the CPU did in a CPU-bound step, and the most expensive pairs kept apart. */
   next(r, o) {
-    if (!o.missed.length)
-      return el(
-        'section',
-        { class: 'next' },
-        el('h2', {}, 'Missed fusions'),
-        el(
-          'p',
-          { class: 'muted' },
-          o.unknown.includes('what was not fused') || !r.decisions.n
-            ? 'Which pairs were not fused is not known.'
-            : 'No pair that shares data was left apart at a cost.',
-        ),
-      );
+    const known_ = r.decisions.n && !o.unknown.includes('what was not fused');
+    const nothing = known_
+      ? 'No pair that could be fused was left apart at a cost.'
+      : 'Which pairs were not fused is not known.';
     return el(
       'section',
       { class: 'next' },
-      el('h2', {}, o.missed[0].price ? 'Missed fusions, most expensive first' : 'Missed fusions'),
-      missedList(o.missed.slice(0, 3)),
-      o.num_missed > 3
+      o.advice.length
+        ? [
+            el('h2', {}, 'Try first'),
+            el(
+              'ol',
+              { class: 'advice' },
+              o.advice.map(([what, why]) => el('li', {}, el('b', {}, what), `: ${why}`)),
+            ),
+          ]
+        : null,
+      o.bound === 'cpu' ? this.gaps(o) : null,
+      el('h2', {}, o.missed.some((item) => item.price) ? 'Missed fusions, most expensive first' : 'Missed fusions'),
+      o.missed.length ? missedList(o.missed) : el('p', { class: 'muted' }, nothing),
+      r.decisions.n
         ? el(
             'button',
             {
@@ -156,7 +158,7 @@ class Overview {
                 show('tables');
               },
             },
-            `${o.num_missed - 3} more in the table of decisions`,
+            'All fusion decisions',
           )
         : null,
     );
@@ -167,7 +169,6 @@ class Overview {
     const heads = ['Kernel', 'Launches', o.times, 'Share'];
     if (roofs) heads.push('Of the roof');
     const ops = (item) => (item.phase ? `${item.label} (${item.phase})` : item.label);
-    const where = (item) => [item.module, item.count > 1 ? `×${item.count}` : null].filter(Boolean).join(' ');
     const row = (item) =>
       el(
         'tr',
@@ -182,8 +183,8 @@ class Overview {
               title: item.kernel,
               onclick: item.ref ? () => openRef(item.ref) : null,
             },
-            el('b', {}, shorten(ops(item), 44)),
-            where(item) ? el('span', { class: 'mono' }, shorten(where(item), 44)) : null,
+            el('span', {}, el('b', {}, shorten(ops(item), 44)), item.count > 1 ? ` ×${item.count}` : null),
+            item.module ? el('span', { class: 'mono' }, shorten(item.module, 44)) : null,
           ),
         ),
         el('td', {}, words(item.launches, 'int')),

@@ -414,7 +414,7 @@ class Panel {
       { class: `decision ${verdict || 'unknown'}${costly ? ' costly' : ''}` },
       el(
         'button',
-        { type: 'button', class: 'ref block', onclick: () => choose('decision', i, { from: 'panel' }) },
+        { type: 'button', class: 'ref bare', onclick: () => choose('decision', i, { from: 'panel' }) },
         el('b', { 'aria-hidden': 'true' }, PAGE.theme.verdicts[String(verdict)] || '?'),
         ' ',
         at(d, 'title', i),

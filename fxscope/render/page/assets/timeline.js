@@ -503,41 +503,27 @@ class Timeline {
     context.textAlign = 'left';
     context.textBaseline = 'middle';
     context.font = row.type === 'launch' ? mono(11, 600) : mono(11);
-    let edge = -1e9; // nothing finer than half a pixel is drawn twice
-    const run = { colour: null, start: 0, end: -1e9 }; // thin bars of one colour without a gap that could be seen
-    const flush = () => {
-      if (run.colour) {
-        context.fillStyle = run.colour;
-        context.fillRect(run.start, y, run.end - run.start, h);
-      }
-      Object.assign(run, { colour: null, end: -1e9 });
+    const covered = new Map(); // colour → share of each pixel that bars cover which are too thin to be drawn
+    const cover = (colour, x0, x1) => {
+      if (!covered.has(colour)) covered.set(colour, new Float32Array(Math.ceil(width) + 10));
+      const shares = covered.get(colour);
+      for (let px = Math.floor(x0); px < x1; px += 1) shares[px + 4] += Math.min(x1, px + 1) - Math.max(x0, px);
     };
     while (k < items.length && start[k] < to) {
       const i = items[k],
         x0 = Math.max(-4, left + (start[k] - this.from) * perNs),
         x1 = Math.min(width + 4, left + (end[k] - this.from) * perNs);
-      const w = Math.max(x1 - x0, 0.8);
+      const w = x1 - x0;
       if (chosenSet && chosenSet.has(i)) marks.push([x0, w]);
-      if (x1 < edge + 0.5 && !(chosenSet && chosenSet.has(i))) {
-        k = Math.max(k + 1, lowerBound(end, this.T(edge + 0.5)));
-        continue;
-      }
-      edge = Math.max(edge, x1);
       const [fill, stroke, thin] = looks[row.looks[k]];
-      if (w < 3) {
-        const colour = row.type === 'launch' ? stroke : thin;
-        if (colour !== run.colour || x0 > run.end + 1) {
-          flush();
-          Object.assign(run, { colour, start: x0 });
-        }
-        run.end = Math.max(run.end, x0 + w);
-      } else {
-        flush();
+      if (w < 3) cover(row.type === 'launch' ? stroke : thin, x0, x1);
+      else {
         context.fillStyle = fill;
-        context.fillRect(x0, y, w - 0.5, h);
+        context.fillRect(x0, y, w, h);
         if (row.type === 'launch') {
           context.fillStyle = stroke;
-          context.fillRect(x0, y, w - 0.5, 3);
+          context.fillRect(x0, y, w, 3);
+          context.fillRect(x0, y, 0.6, h);
         } else {
           context.strokeStyle = stroke;
           context.lineWidth = 0.8;
@@ -555,7 +541,16 @@ class Timeline {
       }
       k += 1;
     }
-    flush();
+    for (const [colour, shares] of covered) {
+      context.fillStyle = colour;
+      for (let px = 0, next = 0; px < shares.length; px = next) {
+        const share = Math.ceil(shares[px] * 50) / 50; // neighbours that are as busy in one rectangle
+        for (next = px + 1; next < shares.length && Math.ceil(shares[next] * 50) / 50 === share;) next += 1;
+        context.globalAlpha = Math.min(1, share);
+        if (share) context.fillRect(px - 4, y, next - px, h);
+      }
+      context.globalAlpha = 1;
+    }
     context.strokeStyle = c.text;
     context.lineWidth = 2;
     for (const [x, w] of marks.slice(0, 400)) {
