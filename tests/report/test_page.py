@@ -773,7 +773,7 @@ def test_side_by_side(open_page):
     assert "vectorized_elementwise_kernel<gelu>" in cells[0] and "vectorized_elementwise_kernel<mul>" in cells[0]
     assert "_geglu_tanh_forward_kernel" in cells[2]
     kept = page.page.locator(".versus-row", has_text="nvjet_sm90_tst_192x128")
-    assert "kept" in kept.first.inner_text()
+    assert "same" in kept.first.inner_text()
     row.locator(".use", has_text="triton").click()
     assert page.page.input_value("#recording-pick") == "1"
     assert "recording=1" in page.hash() and "mul_6" in page.text("#panel")
