@@ -41,7 +41,7 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "not_fused": ("compiled", ["mm", "aten::gelu"], ["mul_6", "gelu"]),
     "between": (
         "compiled",
-        {"pair": ["gelu", "mul"], "verdict": "fused", "how": "inlined", "saved_bytes": ">= 500 B"},
+        {"pair": ["gelu", "mul"], "verdict": "fused", "how": "inlined", "reason": "*"},
         {"pair": ["mm", "mul"], "verdict": "fused"},
     ),
     "same_kernel": ("", ["eager:aten::mm", "compiled:aten::mm"], ["eager", "compiled"]),
@@ -63,7 +63,6 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "time_us": ("eager", {"gelu": "30..31"}, {"gelu": "< 20"}),
     "device_us": ("eager", {"aten::t": 0, "aten::gelu": "30..31"}, {"aten::gelu": 0}),
     "faster": ("", ["compiled:triton*", "eager:gelu + eager:mul"], ["eager:mul", "eager:gelu"]),
-    "no_slower": ("", ["eager:mm", "compiled:mm"], ["eager:mul", "eager:gelu"]),
     "ratio": (
         "",
         {"of": "eager:mul", "to": "eager:gelu", "is": "1.1..1.25"},
@@ -253,7 +252,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["check", *files, "-o", str(tmp_path / "check.xml")]) == 1
     assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "3"
     capsys.readouterr()
-    for text in ("kernels = " + "9" * 5000, 'ratio = { of = "x", to = "y", is = ' + "9" * 5000 + " }"):
+    shapes = 'shapes = { "aten::mm" = [[0x%s]] }'
+    for text in ("kernels = " + "9" * 5000, f"ratio = {{ is = {'9' * 5000} }}", shapes % ("f" * 5000)):
         expectations.write_text(text)
         assert main(["check", *files]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1

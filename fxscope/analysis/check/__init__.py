@@ -1,5 +1,6 @@
 """Hold recordings against a file of expectations. A typo is an error that names the nearest known, never a pass."""
 
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -12,6 +13,7 @@ from fxscope.analysis.check.kinds import ACROSS, KINDS, help_of_kinds
 from fxscope.analysis.findings import CheckReport, Outcome, Status
 from fxscope.errors import FOREIGN, PassError
 from fxscope.model import Recording, replace
+from fxscope.text import shorten
 
 __all__ = ["KINDS", "check", "entries", "help_of_kinds", "parse", "words"]
 _SAID = ("claim", "in", "note")
@@ -25,11 +27,13 @@ def parse(text: str, where: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
+        json.dumps(data, default=str)  # Python does not print an integer of more than 4,300 digits, such as 0xf…
     except RecursionError:
         raise PassError(f"{where} is not valid TOML: it is nested too deeply.") from None
-    except ValueError as error:  # besides syntax: Python refuses integers of more than 4,300 digits
+    except ValueError as error:
         raise PassError(f"{where} is not valid TOML: {str(error).split(';')[0]}.") from None
+    return data
 
 
 def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -38,25 +42,22 @@ def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     Raises:
         PassError: an unknown key, or nothing is expected.
     """
-    found: list[dict[str, Any]] = []
-    expect: Any = data.get("expect", [])
-    tables: list[dict[str, Any]] = expect if isinstance(expect, list) else []  # pyright: ignore[reportUnknownVariableType]
-    rows: list[Any] = [*tables]
-    if not isinstance(expect, list) or not all(isinstance(item, dict) for item in rows):
+    tables: list[Any] = data.get("expect", [])
+    if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
         raise PassError(f"{where}: write [[expect]] with two brackets for each expectation.")
     top = {key: value for key, value in data.items() if key not in _TOP}
-    for number, item in enumerate([top, *tables] if top else tables):
-        label = "at the top" if top and number == 0 else f"in expectation {number if top else number + 1}"
+    found = [top, *tables] if top else tables
+    for number, item in enumerate(found, start=1):
         for key in item:
             if key not in KINDS and key not in _SAID:
-                choices = (*KINDS, *_SAID, *(_TOP if label == "at the top" else ()))
-                raise PassError(f"{where}: unknown key {key!r} {label}. {select.nearest(key, choices)}")
+                nearest = select.nearest(key, (*KINDS, *_SAID, *_TOP))
+                raise PassError(f"{where}: unknown key {key!r} in expectation {number}. {nearest}")
         for key in ("claim", "note"):
             if not isinstance(item.get(key, ""), str):
-                raise PassError(f"{where}: {key} {label} is not a text.")
-        if not any(key in KINDS for key in item):
-            raise PassError(f"{where}: nothing is expected {label}{claim_of(item)}. Add a kind such as kernels = 4.")
-        found.append(dict(item))
+                raise PassError(f"{where}: {key} of expectation {number} is not a text.")
+        if not KINDS.keys() & item:
+            said = f"nothing is expected in expectation {number}{claim_of(item)}"
+            raise PassError(f"{where}: {said}. Add a kind such as kernels = 4.")
     if not found:
         raise PassError(f"{where}: the file expects nothing. Add kernels = 4, or [[expect]] tables.")
     return found
@@ -76,19 +77,18 @@ def check(
     """
     outcomes: list[Outcome] = []
     for number, item in enumerate(entries(data, where), start=1):
-        chosen = chosen_recordings(item, recordings, where)
         for name in [key for key in item if key in KINDS]:
-            for here in chosen[:1] if name in ACROSS else chosen:
-                try:
+            try:
+                chosen = chosen_recordings(item, recordings)
+                for here in chosen[:1] if name in ACROSS else chosen:
                     outcome = hold(name, Context(recordings, here), item[name])
-                except (PassError, *FOREIGN) as error:
-                    why = (
-                        error if isinstance(error, PassError) else f"{item[name]!r:.80} is not a valid value ({error})."
-                    )
-                    raise PassError(f"{where}: expectation {number}{claim_of(item)}, {name}: {why}") from None
-                subject = here if name not in ACROSS or "in" in item else "all"
-                claim = item.get("claim") or outcome.claim
-                outcomes.append(replace(outcome, subject=subject, claim=claim, note=item.get("note")))
+                    subject = here if name not in ACROSS or "in" in item else "all"
+                    claim = item.get("claim") or outcome.claim
+                    outcomes.append(replace(outcome, subject=subject, claim=claim, note=item.get("note")))
+            except (PassError, *FOREIGN) as error:
+                wrong = f"{item[name]!r:.80} is not a valid value ({error})."
+                why = error if isinstance(error, PassError) else wrong
+                raise PassError(f"{where}: expectation {number}{claim_of(item)}, {name}: {why}") from None
     return CheckReport(title=data.get("title"), outcomes=tuple(outcomes))
 
 
@@ -141,21 +141,14 @@ def rows_of(name: str, context: Context, value: object) -> Iterator[Row]:
 def words(value: object) -> str:
     """An expected value as a file has it: "gelu, mul", "aten::mm 3"."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {item}" for key, item in cast("dict[str, Any]", value).items())
-    return ", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value)
+        value = [f"{key} {item}" for key, item in cast("dict[str, Any]", value).items()]
+    return shorten(", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value), 400)
 
 
-def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording], where: str) -> list[str]:
-    """The recordings that one expectation is about: those it names, else all."""
-    wanted: Any = item.get("in")
-    if wanted is None:
-        return list(recordings) or [""]
-    listed = [wanted] if isinstance(wanted, str) else cast("list[Any]", wanted) if isinstance(wanted, list) else []
-    if not listed or not all(isinstance(name, str) for name in listed):
-        raise PassError(f"{where}: in{claim_of(item)} takes the name of a recording, or a list of names.")
+def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording]) -> list[str]:
+    """The recordings that one expectation is about: those it names, else all. Raises PassError."""
+    listed = a_list(item["in"], "in") if "in" in item else list(recordings)
     for name in listed:
         if name not in recordings:
-            raise PassError(
-                f"{where}: there is no recording {name!r}{claim_of(item)}. {select.nearest(name, recordings)}"
-            )
-    return listed
+            raise PassError(f"there is no recording {name!r}. {select.nearest(name, recordings)}")
+    return listed or [""]

@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import combinations
-from math import inf
 from typing import Any, get_args
 
 from fxscope.analysis import select
-from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, keys_of
 from fxscope.analysis.why import why
 from fxscope.columns import column
@@ -97,50 +95,27 @@ def why_not(recording: Recording, wanted: list[str]) -> str | None:
 
 
 def between(context: Context, value: object) -> Iterator[Row]:
-    """Hold the verdict on two ops, and what is said with it, of some decision about them."""
+    """Hold the verdict on two ops, how they were fused, and the reason, of some decision about them."""
     table = a_table(value, "between", '{ pair = ["mm", "gelu"], verdict = "never_considered" }')
-    keys_of(table, "between", ["pair"], ["verdict", "how", "saved_bytes", "saved_us", "reason"])
+    keys_of(table, "between", ["pair"], ["verdict", "how", "reason"])
     pair = a_list(table["pair"], "pair", least=2)
     if len(pair) != 2:
         raise PassError("between: pair takes two names.")
     select.require(context.recording, *pair)
-    wanted: dict[str, Any] = {key: item for key, item in table.items() if key != "pair"}
+    wanted = {key: item for key, item in table.items() if key != "pair"}
     for key, choices in (("verdict", get_args(Verdict)), ("how", get_args(How))):
         if key in wanted and wanted[key] not in choices:
             raise PassError(f"between: {key} {wanted[key]!r} is not known. {select.nearest(str(wanted[key]), choices)}")
-    wanted |= {key: quantity.parse(wanted[key]) for key in ("saved_bytes", "saved_us") if key in wanted}
-    words = [f"{key} {item.text if isinstance(item, quantity.Quantity) else item}" for key, item in wanted.items()]
     found = decisions_between(context.recording, *pair)
     if not found:
         raise NotRecorded(f"the recording has no decision between {pair[0]} and {pair[1]}")
-    answers = {holds(decision, wanted): decision for decision in reversed(found)}  # of each answer the first
-    if True not in answers and None in answers:
-        raise NotRecorded(f"only a lower bound of the bytes is known: {told(answers[None])}")
-    shown = answers.get(True, found[0])
-    yield Row(True in answers, ", ".join(words) or "decided on", told(shown), shown.reason)
+    as_wanted = [item for item in found if holds(item, wanted)]
+    shown = (as_wanted or found)[0]
+    expected = ", ".join(f"{key} {item}" for key, item in wanted.items()) or "decided on"
+    yield Row(bool(as_wanted), expected, ", ".join(filter(None, (shown.verdict, shown.how))), shown.reason)
 
 
-def holds(decision: Decision, wanted: dict[str, Any]) -> bool | None:
-    """Return whether a decision is as expected; None where only a lower bound of its bytes is known."""
+def holds(decision: Decision, wanted: dict[str, Any]) -> bool:
     texts = (decision.reason_code, decision.reason, decision.raw_reason or "")
-    if "reason" in wanted and not any(fnmatchcase(text, f"*{wanted['reason']}*") for text in texts):
-        return False
-    if any(getattr(decision, key) != wanted[key] for key in ("verdict", "how") if key in wanted):
-        return False
-    saved = [(wanted[key], getattr(decision, key), key) for key in ("saved_us", "saved_bytes") if key in wanted]
-    for size, amount, key in saved:
-        if amount is None:
-            return False
-        if key == "saved_bytes" and decision.saved_bytes_least:
-            if not (size.holds(amount) and size.holds(inf) and not size.negated):
-                return None if size.overlaps(amount, inf) else False
-        elif not size.holds(amount):
-            return False
-    return True
-
-
-def told(decision: Decision) -> str:
-    parts = [decision.verdict or "not known", decision.how or ""]
-    least = "at least " if decision.saved_bytes_least else ""
-    parts += [f"saves {least}{decision.saved_bytes} B"] if decision.saved_bytes is not None else []
-    return ", ".join(part for part in parts if part)
+    said = any(fnmatchcase(text, f"*{wanted.get('reason', '')}*") for text in texts)
+    return said and all(getattr(decision, key) == wanted[key] for key in ("verdict", "how") if key in wanted)

@@ -163,25 +163,18 @@ def same_kernel(context: Context, value: object, *, wanted: bool = True) -> Iter
     if empty := [place for place, found in rows.items() if not found]:
         raise NotRecorded(f"no kernel is known at {empty[0]}")
     distinct = len(set(map(tuple, rows.values())))
-    shown = "; ".join(f"{place}: {listed(found)}" for place, found in rows.items())
-    yield Row(
-        distinct == (1 if wanted else len(rows)),
-        f"{'the same kernels' if wanted else 'different kernels'} at {', '.join(places)}",
-        listed(rows[places[0]]) if distinct == 1 else shown,
-    )
+    expected = f"{'the same' if wanted else 'different'} kernels at {', '.join(places)}"
+    several = "; ".join(f"{place}: {listed(found)}" for place, found in rows.items())
+    yield Row(distinct == (1 if wanted else len(rows)), expected, listed(rows[places[0]]) if distinct == 1 else several)
 
 
 def same_launch(context: Context, value: object) -> Iterator[Row]:
     places = a_list(value, "same_launch", least=2)
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for place in places:
-        units = context.units(place)
-        launches = [unit.launch for unit in units if unit.launch]
-        if not units or len(launches) < len(units):
-            raise NotRecorded(f"nothing ran at {place}")
-        rows[place] = [(item.name, item.grid, item.block, item.registers, item.shared_bytes) for item in launches]
-    if any(grid is None for row in rows.values() for _, grid, *_ in row):
-        raise NotRecorded("the trace has no grids")
-    words = [f"{place}: {', '.join(f'grid {row[1]} block {row[2]}' for row in found)}" for place, found in rows.items()]
-    same = len(set(map(tuple, rows.values()))) == 1
+    units = {place: context.units(place) for place in places}
+    if not all(unit.launch and unit.launch.grid is not None for row in units.values() for unit in row):
+        raise NotRecorded("nothing ran there, or the trace has no grids")
+    rows = {place: [unit.launch for unit in row if unit.launch] for place, row in units.items()}
+    fields = ("name", "grid", "block", "registers", "shared_bytes")
+    same = len({tuple(getattr(item, name) for item in row for name in fields) for row in rows.values()}) == 1
+    words = [f"{place}: {', '.join(f'grid {x.grid} block {x.block}' for x in row)}" for place, row in rows.items()]
     yield Row(same, f"equal launches at {', '.join(places)}", words[0] if same else "; ".join(words))

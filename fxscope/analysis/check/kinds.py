@@ -81,7 +81,6 @@ KINDS: dict[str, Kind] = {
     "time_us": Kind("table", kernels.time_us, "Median time of each kernel", '{ "triton_poi*" = "50..60" }'),
     "device_us": Kind("table", kernels.device_us, "Device time per step under an op", '{ "aten::t" = 0 }'),
     "faster": Kind("own", times.faster, "The first place takes less device time than the second", _TWO),
-    "no_slower": Kind("own", partial(times.faster, or_equal=True), "The first place is not shown to take more", _TWO),
     "ratio": Kind("own", times.ratio, "Device time of one place over another's", _RATIO),
     "share_of_roof": Kind(
         "number or table", kernels.share_of_roof, "Share of the nearer roof", '{ "nvjet*" = ">= 60 %" }'
@@ -90,7 +89,7 @@ KINDS: dict[str, Kind] = {
     "peak_memory": Kind("number", kernels.peak_memory, "Peak device memory of the recorded run", '"273 MB..276 MB"'),
 }
 # Kinds that name their own recordings, so that they are held once and not against each recording.
-ACROSS = frozenset({"same_kernel", "different_kernel", "same_launch", "faster", "no_slower", "ratio"})
+ACROSS = frozenset({"same_kernel", "different_kernel", "same_launch", "faster", "ratio"})
 
 
 def help_of_kinds() -> str:

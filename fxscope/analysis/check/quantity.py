@@ -2,21 +2,32 @@
 
 import re
 from math import inf, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fxscope.errors import PassError
 from fxscope.text import shorten
 
-_BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
-_TIMES = {"ns": 1e-3, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
-_RATES = {"flop": 1.0, "gflop": 1e9, "tflop": 1e12, "gb/s": 1e9, "tb/s": 1e12}
-_UNITS = {"": 1.0, "%": 0.01} | _BYTES | _TIMES | _RATES
-_NUMBER = r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_UNIT = r"[a-zA-Zµ%/]*"
-_ONE = re.compile(rf"(?P<sign><=|>=|==|!=|<|>|=|~)?\s*(?P<number>{_NUMBER})\s*(?P<unit>{_UNIT})")
-_RANGE = re.compile(
-    rf"(?P<low>{_NUMBER})\s*(?P<low_unit>{_UNIT}?)\s*(?:\.\.|\bto\b)\s*(?P<high>{_NUMBER})\s*(?P<unit>{_UNIT})"
-)
+_UNITS = {
+    "": 1.0,
+    "%": 0.01,
+    "ns": 1e-3,
+    "us": 1.0,
+    "µs": 1.0,
+    "ms": 1e3,
+    "s": 1e6,
+    "b": 1.0,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+    "tb": 1e12,
+    "flop": 1.0,
+    "gflop": 1e9,
+    "tflop": 1e12,
+    "gb/s": 1e9,
+    "tb/s": 1e12,
+}
+_AMOUNT = re.compile(r"\s*([-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([a-zA-Zµ%/]*)\s*")
+_SIGN = re.compile("<=|>=|==|!=|<|>|=|~")
 ABOUT = 0.02  # what "~" allows either way
 
 
@@ -26,53 +37,57 @@ class Quantity(NamedTuple):
     text: str
     low: float
     high: float
-    low_open: bool = False
-    high_open: bool = False
-    negated: bool = False  # "!= 3"
+    is_open: bool = False
+    is_negated: bool = False  # "!= 3"
 
     def holds(self, value: float) -> bool:
-        above = value > self.low if self.low_open else value >= self.low
-        below = value < self.high if self.high_open else value <= self.high
-        return (above and below) != self.negated
+        inside = self.low < value < self.high if self.is_open else self.low <= value <= self.high
+        return inside != self.is_negated
 
     def overlaps(self, low: float, high: float) -> bool:
         """Return whether some number between the two would be as expected."""
-        return self.negated or (high >= self.low and low <= self.high)
+        return self.is_negated or (high >= self.low and low <= self.high)
 
 
-def parse(value: object) -> Quantity:
+def parse(value: Any) -> Quantity:
     """Parse an expected number. Raises PassError saying what can be written."""
     if isinstance(value, bool):
         raise PassError(f"{value} is not a number.")
     if isinstance(value, (int, float)):
-        amount = number(value)
-        return Quantity(f"{value:g}" if abs(amount) < 1e6 else f"{value}", amount, amount)
-    if isinstance(value, (list, tuple)):
-        pair = [number(item) for item in value if isinstance(item, (int, float))]  # pyright: ignore[reportUnknownVariableType]
-        if len(pair) == len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
-            return between(f"{pair[0]:g} to {pair[1]:g}", *pair)
-    if isinstance(value, str) and len(value) > 200:
-        raise PassError(f"{value[:40]!r}… is not a number: it has {len(value):,} characters.")
-    text = value.strip() if isinstance(value, str) else ""
-    if found := _RANGE.fullmatch(text):
-        unit = unit_of(found["unit"], text)
-        low = number(found["low"], unit_of(found["low_unit"], text) if found["low_unit"] else unit)
-        return between(text, low, number(found["high"], unit))
-    if found := _ONE.fullmatch(text):
-        return signed(text, found["sign"] or "=", number(found["number"], unit_of(found["unit"], text)))
-    raise PassError(
-        f'{value!r} is not an expected number. Write 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (±{ABOUT:.0%}) '
-        'or ">= 50 MB".'
-    )
-
-
-def signed(text: str, sign: str, amount: float) -> Quantity:
-    """The interval of a sign and a number."""
+        size = number(value)
+        return Quantity(f"{value:g}" if abs(size) < 1e6 else shorten(str(value), 60), size, size)
+    if isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(x, (int, float)) for x in value):
+        low, high = map(number, value)
+        return between(f"{low:g} to {high:g}", low, high)
+    text = value.strip() if isinstance(value, str) else repr(value)
+    low_text, dots, high_text = text.partition("..")
+    if dots:
+        high, unit = amount(high_text, text)
+        return between(text, amount(low_text, text, unit)[0], high)
+    found = _SIGN.match(text)
+    sign = found[0] if found else ""
+    size, _ = amount(text[len(sign) :], text)
+    text = shorten(text, 60)
     if sign == "~":
-        return between(text, *sorted((amount * (1 - ABOUT), amount * (1 + ABOUT))))
-    low = -inf if sign in ("<", "<=") else amount
-    high = inf if sign in (">", ">=") else amount
-    return Quantity(text, low, high, low_open=sign == ">", high_open=sign == "<", negated=sign == "!=")
+        return between(text, *sorted((size * (1 - ABOUT), size * (1 + ABOUT))))
+    low, high = -inf if "<" in sign else size, inf if ">" in sign else size
+    return Quantity(text, low, high, is_open=sign in ("<", ">"), is_negated=sign == "!=")
+
+
+def amount(part: str, text: str, unit: str = "") -> tuple[float, str]:
+    """(A number in bytes, microseconds, operations or bytes per second; its unit); `text` is all that was written."""
+    found = _AMOUNT.fullmatch(part)
+    if not found:
+        raise PassError(
+            f"{shorten(text, 60)!r} is not an expected number. "
+            f'Write 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (±{ABOUT:.0%}) or ">= 50 MB".'
+        )
+    unit = found[2] or unit
+    if unit.lower() not in _UNITS:
+        raise PassError(
+            f"{shorten(text, 60)!r}: the unit {unit!r} is not known. Known are B kB MB GB, ns us ms s, %, GFLOP, TB/s."
+        )
+    return number(found[1], _UNITS[unit.lower()]), unit
 
 
 def between(text: str, low: float, high: float) -> Quantity:
@@ -91,10 +106,3 @@ def number(value: float | str, unit: float = 1.0) -> float:
     if not isfinite(found):
         raise PassError(f"{shorten(str(value), 60)} is not a number that anything can be.")
     return found
-
-
-def unit_of(unit: str, text: str) -> float:
-    """Return what a unit stands for: bytes, microseconds, operations, or bytes per second."""
-    if unit.lower() not in _UNITS:
-        raise PassError(f"{text!r}: the unit {unit!r} is not known. Known are B kB MB GB, ns us ms s, %, GFLOP, TB/s.")
-    return _UNITS[unit.lower()]

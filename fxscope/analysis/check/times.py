@@ -8,22 +8,18 @@ from fxscope.errors import PassError
 from fxscope.text import microseconds
 
 
-def faster(context: Context, value: object, *, or_equal: bool = False) -> Iterator[Row]:
-    """Hold that the first place takes less device time than the second; `or_equal`: that it is not shown to take more."""
-    kind = "no_slower" if or_equal else "faster"
-    places = a_list(value, kind, least=2)
+def faster(context: Context, value: object) -> Iterator[Row]:
+    """Hold that the first place takes less device time than the second."""
+    places = a_list(value, "faster", least=2)
     if len(places) != 2:
-        raise PassError(f'{kind} takes two places, such as ["compiled:triton*", "eager:gelu + eager:mul"].')
+        raise PassError('faster takes two places, such as ["compiled:triton*", "eager:gelu + eager:mul"].')
     first, second = places
     time = context.compared(second, first)
-    expected = f"{first} {kind.replace('_', ' ')} than {second}"
+    expected = f"{first} faster than {second}"
     found = f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
-    if time.verdict == "not measured":
-        raise NotRecorded(time.reason)
-    if time.verdict == "cannot tell":
+    if time.verdict in ("not measured", "cannot tell"):
         raise NotRecorded(time.reason, expected, found)
-    holds = time.verdict == "faster" or (or_equal and time.verdict == "no difference shown")
-    yield Row(holds, expected, found, f"{time.verdict}: {time.reason}")
+    yield Row(time.verdict == "faster", expected, found, f"{time.verdict}: {time.reason}")
 
 
 def ratio(context: Context, value: object) -> Iterator[Row]:
