@@ -12,10 +12,10 @@ from typing import Any, cast
 
 DEFAULT_BYTES = 4096
 _ESCAPED = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u03ff\u2010-\u2027\u2190-\u22ff\u2500-\u257f]")
-_FEW = 5  # rows below which a whole part goes instead
 _INNER_ROWS = 3  # of a list inside a row: ids, evidence
 _LONGEST = 240  # characters of a text, where not everything fits
 _SHAPES = [(rows, _LONGEST) for rows in (100, 64, 40, 30, 24, 20, 16, 13, 10, 8, 6, 5, 4, 3, 2, 1)] + [(2, 80), (1, 60)]
+_LONG_SHAPES = [shape for shape in _SHAPES if shape[0] >= 5]  # with fewer rows a whole part goes instead
 
 
 def fit(answer: Any, limit: int, *, more: str) -> str:
@@ -26,27 +26,17 @@ def fit(answer: Any, limit: int, *, more: str) -> str:
     whole = _clean(answer if isinstance(answer, dict) else {"rows": answer})
     if limit <= 0 or _size(whole) <= limit:
         return _text(whole)
-    dropped: dict[str, int] = {}
-    while True:  # the last parts go before the first rows of the others
-        parts = [key for key in whole if isinstance(whole[key], (list, dict))]
-        for rows, longest in _SHAPES:
-            if rows < _FEW and len(parts) > 1:
-                break
-            left_out: dict[str, int] = {}
-            shown = {key: _cut(value, key, rows, longest, left_out) for key, value in whole.items()}
-            shown |= {"left_out": left_out | dropped, "more": more}
+    parts = [key for key, value in whole.items() if isinstance(value, (list, dict))]
+    for kept in range(len(parts), -1, -1):  # the last parts go before the first rows of the others
+        left_out = {key: len(whole[key]) for key in parts[kept:]}
+        here = {key: value for key, value in whole.items() if key not in left_out}
+        for rows, longest in _SHAPES if kept < 2 else _LONG_SHAPES:
+            cut: dict[str, int] = {}
+            shown = {key: _cut(value, key, rows, longest, cut) for key, value in here.items()}
+            shown |= {"left_out": cut | left_out, "more": more}
             if _size(shown) <= limit:
                 return _text(shown)
-        if len(parts) < 2:
-            break
-        dropped[parts[-1]] = len(whole.pop(parts[-1]))
-    shown = {key: _cut(value, key, 1, 60, {}) for key, value in whole.items()}
-    left_out = dropped  # whole parts go now: their names say enough
-    while shown and _size({**shown, "left_out": left_out, "more": more}) > limit:
-        largest = max(shown, key=lambda key: _size(shown[key]))
-        left_out[largest] = len(whole[largest]) if isinstance(whole[largest], (list, dict)) else 1
-        del shown[largest]
-    return _text({**shown, "left_out": left_out, "more": more})
+    return _text({"left_out": len(whole), "more": more})
 
 
 def _text(value: Any) -> str:

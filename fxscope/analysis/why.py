@@ -46,6 +46,9 @@ def why(recording: Recording, *names: str) -> WhyAnswer:
     Raises:
         PassError: a name is nowhere in the recording, or there are more than two.
     """
+    if len(names) == 1:  # a row's id: break/model.py:7, gelu→mul/never_considered
+        name = re.sub("^(break|recompile)/", "", names[0])
+        names = tuple(name.partition("/")[0].split("→")) if "→" in name else (name,)
     if len(names) > 2:
         raise PassError("give no name, one or two: why gelu mul.")
     if not names:
@@ -133,7 +136,8 @@ def labelled(recording: Recording, text: str) -> list[KernelGroup]:
     begins_a_word = re.compile(rf"(?<![A-Za-z0-9])(?:{wanted.pattern})", re.IGNORECASE)
 
     def is_called(group: KernelGroup) -> bool:
-        names = (group.label, f"{group.label} ({group.phase})", group.module or "")
+        phase, label = group.phase, group.label
+        names = (label, f"{label} ({phase})", f"{phase}/{label}", group.id, group.module or "")
         return any(map(wanted.fullmatch, names)) or (
             not group.attributed and any(map(begins_a_word.search, group.kernels))
         )

@@ -7,6 +7,7 @@ write files only in the given folders. `record` runs programs of these folders, 
 import argparse
 import functools
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
@@ -84,6 +85,8 @@ class Tools:
         FACTORY() returns (module, inputs).
         """
         file, _, name = factory.rpartition(":")
+        if not file:
+            raise FxscopeError(f"{factory} names no factory: write FILE.py:FACTORY.")
         kept = self._target(output)
         words = ["run", "-o", kept, "--force", "--target", _plain(target), f"{self._path(file)}:{_plain(name)}"]
         return self._made(words, kept)
@@ -106,10 +109,7 @@ class Tools:
 
     def why(self, recording: str, a: str, b: str = "") -> str:
         """Return why two ops were fused or not, or all about one; names as in an overview (gelu, op:mul#2, buf3)."""
-        words = ("why", self._path(recording), *map(_plain, filter(None, (a, b))))
-        return self._fit(
-            {"text": self._output(*words).splitlines()}, words
-        )  # with source lines, which the JSON has not
+        return self._asked("why", self._path(recording), *map(_plain, filter(None, (a, b))))
 
     def code(self, recording: str, name: str) -> str:
         """The generated code of the kernel that runs a node, op or kernel, each line with its node and source line."""
@@ -117,8 +117,7 @@ class Tools:
 
     def diff(self, a: str, b: str) -> str:
         """Return what changed from recording A to B: times with their noise, kernels, fusions, recompiles."""
-        words = ("diff", self._path(a), self._path(b))
-        return self._fit(self._json(*words), words)
+        return self._asked("diff", self._path(a), self._path(b))
 
     def check(self, recordings: list[str], expectations: str) -> str:
         """Hold recordings against a .toml file of expectations."""
@@ -128,31 +127,25 @@ class Tools:
         """Make a recording, and return its overview. The exit code is the program's own."""
         Path(target).unlink(missing_ok=True)
         done = self._run(words)
-        said = done.stderr.decode(errors="replace").strip()
         if not Path(target).exists():
-            raise FxscopeError(said[-1000:] or children.died(done.returncode))
-        return self._asked("view", target, recording=target, exit_code=done.returncode or None, stderr=said[-400:])
+            raise FxscopeError(_error(done))
+        said = done.stderr.decode(errors="replace").strip()[-400:]
+        return self._asked("view", target, recording=target, exit_code=done.returncode or None, stderr=said)
 
     def _asked(self, *words: str, keys: tuple[str, ...] = (), **first: Any) -> str:
-        """Return the answer of a verb within the budget; with `keys`, these parts of it. `first` comes before it."""
-        answer = self._json(*words)
-        return self._fit({**first, **{key: answer.get(key) for key in keys or answer}}, words)
+        """Return the answer of a verb within the budget; with `keys`, these parts of it. `first` comes before it.
 
-    def _json(self, *words: str) -> dict[str, Any]:
-        answer = json.loads(self._output(*words, "--json", "--budget", "0"))
-        return answer if isinstance(answer, dict) else {"rows": answer}
-
-    def _output(self, *words: str) -> str:
-        """Return a verb's standard output. Raises FxscopeError with its message if it fails (1: `check` found something)."""
-        done = self._run(words)
-        if done.returncode > 1 or not done.stdout:
-            said = done.stderr.decode(errors="replace").strip()
-            raise FxscopeError(said[-1000:] or children.died(done.returncode))
-        return done.stdout.decode(errors="replace")
-
-    def _fit(self, answer: dict[str, Any], words: Sequence[str]) -> str:
+        Raises:
+            FxscopeError: it fails; 1 is the exit code of a `check` that found something.
+        """
         from fxscope.analysis.budget import fit
 
+        done = self._run([*words, "--json", "--budget", "0"])
+        if done.returncode > 1 or not done.stdout:
+            raise FxscopeError(_error(done))
+        answer = json.loads(done.stdout)
+        answer = answer if isinstance(answer, dict) else {"rows": answer}
+        answer = {**first, **{key: answer.get(key) for key in keys or answer}}
         return fit(answer, self.budget, more=f"fxscope {shlex.join(words)} --json --budget 0")
 
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
@@ -167,18 +160,26 @@ class Tools:
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
     def _path(self, name: str) -> str:
-        """The path of a file in one of the folders. Raises FxscopeError where it is in none."""
+        """The path of a file or folder, all of which is in the given folders. Raises FxscopeError where it is not."""
+        if "\0" in name:
+            raise FxscopeError(f"{name!r} is not the name of a file.")
         path = (self.folders[0] / name).resolve()
-        if not any(path.is_relative_to(folder) for folder in self.folders):
-            raise FxscopeError(
-                f"{name} is outside of the folders given at start ({', '.join(map(str, self.folders))})."
-            )
+        inside = (Path(folder, item) for folder, *rows in os.walk(path) for row in rows for item in row)
+        for item in (path, *(link for link in inside if link.is_symlink())):
+            if not any(item.resolve().is_relative_to(folder) for folder in self.folders):
+                what = name if item == path else f"{item} in {name}"
+                given = ", ".join(map(str, self.folders))
+                raise FxscopeError(f"{what:.200} is outside of the folders given at start ({given}).")
         return str(path)
 
     def _target(self, name: str) -> str:
         if not name.endswith(".fxscope"):
             raise FxscopeError(f"{name}: an output's name ends in .fxscope.")
         return self._path(name)
+
+
+def _error(done: subprocess.CompletedProcess[bytes]) -> str:
+    return done.stderr.decode(errors="replace").strip()[-1000:] or children.died(done.returncode)
 
 
 def _plain(word: str) -> str:

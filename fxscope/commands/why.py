@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         from fxscope.model import encoded
 
         found = missed(recording) if not arguments.names else decided(answer)
+        if arguments.names:
+            found = {"text": words(recording, answer, width=100).splitlines(), **found}
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0
     text = words(recording, answer, width=common.width(), everything=arguments.all)
@@ -73,4 +75,4 @@ def decided(answer: WhyAnswer) -> dict[str, Any]:
 
     ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or item.saved_us or 0.0))
     found = [{**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint} for item in ordered]
-    return {"decisions": found, "notes": [item.note for item in answer.same if item.note]}
+    return {"decisions": found}

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from fxscope import cli
 from fxscope.analysis.budget import fit
+from fxscope.analysis.report import report
+from fxscope.analysis.why import why
+from tests import captures
 
 H200 = Path(__file__).parents[2] / "fxscope/data/h200"
 DATA = Path(__file__).parents[1] / "data"
@@ -79,3 +82,11 @@ def test_a_verbs_json_is_small_and_its_command_for_more_gives_all(
     for key, rows in answer.items():
         if key not in ("left_out", "more") and isinstance(rows, list):
             assert len(rows) + answer.get("left_out", {}).get(key, 0) == len(whole[key]), key
+
+
+@pytest.mark.parametrize("name", ["mlp_eager", "mlp_compiled", "mlp_train_compiled", "more/encoder_layer/real"])
+def test_the_id_of_a_row_is_a_name_that_why_takes(name: str) -> None:
+    recording = captures.read(name)
+    rows = report(recording)
+    for row in (*rows.groups, *rows.missed):
+        assert why(recording, row.id).same, row.id

@@ -56,12 +56,17 @@ def test_every_tool_answers_within_its_budget(folder: Path) -> None:
     for (name, (_, expected)), (failed, text) in zip(asked.items(), answers, strict=True):
         assert not failed and len(text.encode()) <= 4096 and expected in text, (name, text)
         assert json.loads(text), name
+    for row in json.loads(answers[2][1])["missed"]:  # a row's id is a name
+        failed, text = ask(folder, ("why", {**compiled, "a": row["id"]}))[0]
+        assert not failed and row["reason"] in text, text
 
 
 def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     secret = tmp_path_factory.mktemp("elsewhere") / "secret.fxscope"
     shutil.copy(H200 / "mlp_eager.fxscope", secret)
     (folder / "link.fxscope").symlink_to(secret)
+    (folder / "linked").mkdir()
+    (folder / "linked/trace.json.gz").symlink_to(secret)
     answers = ask(
         folder,
         ("overview", {"recording": str(secret)}),
@@ -70,8 +75,12 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
         ("read", {"trace": "trace.json.gz", "output": str(secret.with_name("new.fxscope"))}),
         ("read", {"trace": "trace.json.gz", "output": "trace.json.gz"}),
         ("why", {"recording": "mlp_eager.fxscope", "a": "--json"}),
+        ("read", {"trace": "linked"}),
+        ("overview", {"recording": "\0"}),
+        ("plan", {"factory": "model.py"}),
     )
     expected = ["outside of the folders"] * 4 + ["ends in .fxscope", "is an option"]
+    expected += ["in linked is outside of the folders", "not the name of a file", "names no factory"]
     for (failed, text), message in zip(answers, expected, strict=True):
         assert failed and message in text, text
     assert not secret.with_name("new.fxscope").exists()
