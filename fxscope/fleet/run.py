@@ -1,4 +1,4 @@
-"""Make the digests of a job in processes of this machine, under a memory cap.
+"""Make the digests of a job in processes of this machine, under a memory cap, or on a Ray cluster.
 
 A trace that cannot be read, or that takes its process down, costs its own rank only.
 """
@@ -31,6 +31,7 @@ def digests(
     *,
     jobs: int | None = None,
     memory_bytes: int = DEFAULT_MEMORY,
+    on: str = "local",
     progress: Callable[[int, int, str], None] | None = None,
 ) -> list[Digest]:
     """Return the digest of each trace, in the order given.
@@ -39,11 +40,18 @@ def digests(
         found: the traces.
         jobs: processes at once; by default one a core, as many as the memory allows.
         memory_bytes: what all processes together may take. A trace that needs more by itself is a problem of its rank.
+        on: "local", "ray", or "ray://HOST:PORT".
         progress: called after each rank: done, of how many, which.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if on == "local":
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        tasks = _made(found, jobs or cores, memory_bytes)
+    else:
+        from fxscope.fleet import cluster
+
+        tasks = cluster.made(found, None if on == "ray" else on)
     done: dict[Source, Digest] = {}
-    with contextlib.closing(_made(found, jobs or cores, memory_bytes)) as made:
+    with contextlib.closing(tasks) as made:
         for count, (source, data) in enumerate(made, start=1):
             done[source] = msgspec.json.decode(data, type=Digest)
             if progress is not None:

@@ -163,6 +163,7 @@ def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
     ("arguments", "said"),
     [
         (["nowhere"], "does not exist"),
+        ([SLOW, "--on", "mars"], "write local, ray"),
         ([SLOW, "--pattern", "("], "not a regular expression"),
         ([SLOW, "-o", "fleet.pdf"], "names no format"),
     ],
