@@ -18,6 +18,7 @@ RENDERERS: dict[str, str] = {
     "report": "fxscope.render.report:to_json",
     "dot": "fxscope.render.dot:render",
     "svg": "fxscope.render.strip:render",
+    "graph": "fxscope.render.dot:svg",
     "png": "fxscope.render.strip:png",
     "html": "fxscope.render.page.html:render",
     "md": "fxscope.render.markdown:render",
@@ -36,7 +37,7 @@ SUFFIXES = {
     ".json": "json",
     ".fxscope": "fxscope",
 }
-WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "svg", "png", "md"})  # they hold every graph, or none
+WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
 
 
@@ -67,6 +68,8 @@ def render(recording: Recording, format: str, **options: Any) -> str | bytes:
     from fxscope.render.legible import legible
 
     name = format_of(None, format)
+    if name == "svg" and "stage" in options:
+        name = "graph"
     module, function = RENDERERS[name].split(":")
     try:
         made = getattr(importlib.import_module(module), function)(recording, **options)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from hashlib import sha256
@@ -10,6 +11,7 @@ from typing import cast
 
 import graphviz
 
+from fxscope import children
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.errors import RenderError
 from fxscope.index import grouped, index_of
@@ -31,6 +33,26 @@ USUAL = {"fontsize": "12", "height": "0.32", "margin": "0.14,0.06"}
 # Characters of a line in a box, and of what hovering shows: more than 16,384 in quotes `dot` does not read.
 LABEL, TOOLTIP = 300, 2000
 Edge = tuple[str, str]
+TIMEOUT_S = 60
+
+
+def svg(recording: Recording, *, stage: str) -> str:
+    """Return a stage's graph as SVG, laid out by Graphviz's `dot`.
+
+    Raises:
+        RenderError: there is nothing to draw, no `dot` on PATH, or it failed.
+    """
+    source = legible(render(recording, stage=stage)).encode(errors="replace")
+    others = "Write .html, which folds the graph by module, or .dot."
+    try:
+        done = children.run(["dot", "-Tsvg"], input=source, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise RenderError(f"`dot` did not finish in {TIMEOUT_S} s on this graph. {others}") from None
+    except OSError:
+        raise RenderError(f"a graph as .svg needs Graphviz's `dot` on PATH: install graphviz. {others}") from None
+    if done.returncode or not done.stdout:
+        raise RenderError(f"`dot` failed: {done.stderr.decode(errors='replace').strip()[:200]}. {others}")
+    return re.sub(r"<!--.*?-->\s*", "", done.stdout.decode(errors="replace"), flags=re.DOTALL)
 
 
 def render(recording: Recording, *, stage: str | None = None) -> str:
