@@ -187,9 +187,9 @@ def test_a_variable_that_torch_cannot_read_is_one_line(
 
 
 def test_another_import_that_fails_keeps_its_traceback(saved: Path, tmp_path: Path) -> None:
-    (tmp_path / "graphviz.py").write_text("import nothing_of_this_name\n")
+    (tmp_path / "resvg_py.py").write_text("import nothing_of_this_name\n")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    done = fxscope("view", saved, "--format", "dot", cwd=tmp_path, env=environment)
+    done = fxscope("view", saved, "--format", "png", cwd=tmp_path, env=environment)
     assert done.returncode == 1 and done.stderr.endswith(
         "ModuleNotFoundError: No module named 'nothing_of_this_name'\n"
     )

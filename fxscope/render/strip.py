@@ -108,7 +108,9 @@ def rasterised(svg: str, width: int = 1600) -> bytes:
     """SVG → PNG."""
     try:
         import resvg_py  # pyright: ignore[reportMissingImports]
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != "resvg_py":
+            raise
         raise RenderError("a PNG needs resvg: pip install resvg-py, or write .svg.") from None
     fonts = [str(file) for file in sorted((Path(__file__).parents[1] / "data" / "fonts").glob("*.ttf"))]
     drawn = resvg_py.svg_to_bytes(svg_string=svg, width=width, font_files=fonts, sans_serif_family="DejaVu Sans")
