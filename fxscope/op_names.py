@@ -20,7 +20,7 @@ _BARE = frozenset(
     _c10d_functional""".split()
 )
 _PREFIX = re.compile(
-    r"(?:torch\.ops|torch\.Tensor|extern_kernels|(?:torch\.)?nn(?:\.functional)?|functional|F|Tensor|_?operator|math|builtins)\.|aoti_torch_"
+    r"(?:torch\.ops|torch\.Tensor|extern_kernels|(?:torch\.)?nn(?:\.functional)?|functional|F|Tensor|_?operator|math|builtins)\.|aoti_torch_(?:(?:cuda|cpu|xpu|mps)_)?"
 )
 _OP = re.compile(r"(?P<space>\w+)(?:::|\.)(?P<name>\w+)(?:\.(?P<overload>\w+))?")
 
@@ -75,6 +75,8 @@ def parse(text: str) -> OpName:
     if node := _CPP_NODE.fullmatch(text):
         return OpName(None, node[1].strip("> ").rsplit("::", 1)[-1])
     plain = _PREFIX.sub("", text, count=1) if _PREFIX.match(text) else text
+    if text.startswith("aoti_"):
+        plain = plain.removesuffix("_out")
     if plain.startswith("torch.") and re.fullmatch(r"[\w.]+", plain):
         return OpName(None, plain.rsplit(".", 1)[-1])
     found = _OP.fullmatch(plain)

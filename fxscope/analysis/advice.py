@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope import gpus
@@ -48,6 +49,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     first = (failed or _eager_advice(made, idle)) if is_eager else []
     found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made), *_attention_advice(made)]
+    found += _communication_advice(recording)
     library = next(
         (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN)), None
     )
@@ -173,6 +175,21 @@ def _attention_advice(made: Report) -> list[Advice]:
         return []
     why = f"{percent(share)} of the time is in softmax and bmm; if that is attention, one kernel computes it"
     return [Advice(text="F.scaled_dot_product_attention", why=why, gain_us=time_us)]
+
+
+def _communication_advice(recording: Recording) -> list[Advice]:
+    """Exposed communication, where it takes a good part of the steps that count."""
+    steps = [
+        item
+        for item in (recording.summary.steps if recording.summary else ())
+        if item.step in index_of(recording).steps
+    ]
+    exposed = median([item.exposed_communication_us or 0.0 for item in steps]) if steps else 0.0
+    wall = median([item.wall_us for item in steps]) if steps else 0.0
+    if not wall or exposed < MIN_LONG_IDLE * wall:
+        return []
+    why = f"{microseconds(exposed)} ({percent(exposed / wall)}) of each step is exposed communication"
+    return [Advice(text="Overlap communication with other work", why=why, gain_us=exposed)]
 
 
 def _optimizer_advice(made: Report) -> list[Advice]:

@@ -9,7 +9,14 @@ from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import is_library
 
-IMPOSSIBLE = ("fallback", "extern_attention", "extern_convolution", "epilogue_not_pointwise", "prologue_not_pointwise")
+IMPOSSIBLE = (
+    "fallback",
+    "cycle",
+    "extern_attention",
+    "extern_convolution",
+    "epilogue_not_pointwise",
+    "prologue_not_pointwise",
+)
 
 
 class MissedRow(Item, frozen=True, kw_only=True):

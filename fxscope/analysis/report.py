@@ -126,6 +126,7 @@ class Report(Printed, frozen=True, kw_only=True):
     compile_us: float | None = None
     num_compiles: int = 0
     cold: bool | None = None  # nothing came from a cache
+    num_cached: int = 0
     cuda_graphs: CudaGraphs
     memory_peak_bytes: int | None = None
     kernels: tuple[KernelRow, ...] = ()
@@ -167,6 +168,7 @@ def _report(recording: Recording) -> Report:
         compile_us=compile_us(recording),
         num_compiles=sum(item.failure is None for item in recording.compiles),
         cold=is_cold(recording),
+        num_cached=sum(item.cache == "hit" for item in recording.compiles),
         kernels=rows,
         groups=found,
         serving=serving(recording),
@@ -480,7 +482,8 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
     if True in column(recording.ops, "captured"):
         return CudaGraphs(state="off", reason="captured here, not replayed")
     if not traced_regions.is_compiled(recording) and recording.launches:
-        return CudaGraphs(state="off", reason="eager")
+        has_ops = any(graph.stage == "eager" for graph in recording.graphs)
+        return CudaGraphs(state="off", reason="eager" if has_ops else "")
     if asked == {False}:
         return CudaGraphs(state="off", reason="mode does not ask for them")
     return CudaGraphs(
@@ -523,7 +526,9 @@ def unknown(recording: Recording) -> list[str]:
     out: list[str] = []
     covered = recording.coverage
     if covered and covered.unattributed:
-        out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
+        replayed = any(graph is not None for graph in column(recording.launches, "cuda_graph"))
+        how = " (graph replays: --capture)" if replayed else ""
+        out.append(f"the op of {covered.unattributed} of {covered.device_events} device events{how}")
     if recording.launches and not recording.graphs:
         out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:

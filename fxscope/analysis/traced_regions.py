@@ -31,12 +31,12 @@ def is_compiled(recording: Recording) -> bool:
     return any(runs.get(item) != 0 for item in compiled) or bool(regions_of(recording)) or runs_generated(recording)
 
 
-_GENERATED = re.compile(r"triton_(poi|red|per|tem|for|split_scan)_|cpp_fused_")
+_GENERATED = re.compile(r"triton_(poi|red|per|tem|for|split_scan)_|cpp_fused_|## Call CompiledFxGraph")
 
 
 def runs_generated(recording: Recording) -> bool:
-    """Return whether a kernel has a name that Inductor gives: compiled code ran, although no compile was recorded."""
-    return any(map(_GENERATED.match, set(column(recording.launches, "name"))))
+    """Return whether a kernel or an op has a name that Inductor gives: compiled code ran, although no compile was recorded."""
+    return any(map(_GENERATED.match, {*column(recording.launches, "name"), *column(recording.ops, "name")}))
 
 
 def _regions(recording: Recording) -> dict[str, list[str]]:

@@ -185,7 +185,11 @@ def coverage_of(
     recording: Recording, ops: Sequence[str | None], calls: Sequence[str | None], nodes: Sequence[tuple[str, ...]]
 ) -> Coverage:
     """Count what was attributed; calls and nodes are null where there is nothing that they could be attributed to."""
-    to_op = len(ops) - ops.count(None)
+    # What replays a CUDA graph is not the op of its kernels
+    to_op = sum(
+        call is not None or (op is not None and (graph is None or not op.startswith("Torch-Compiled Region")))
+        for op, call, graph in zip(ops, calls, column(recording.launches, "cuda_graph"), strict=True)
+    )
     has_nodes = bool(recording.calls) or any(graph.stage == "eager" for graph in recording.graphs)
     return Coverage(
         device_events=len(ops),

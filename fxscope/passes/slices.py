@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from math import prod
 
 from fxscope.model import EXTERN, BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode, replace
-from fxscope.op_names import USERS_TRITON, expected_nature, is_pointwise, op_name, runs_as
+from fxscope.op_names import USERS_TRITON, expected_nature, is_collective, is_pointwise, op_name, runs_as
 from fxscope.passes.unfused import is_library
 
 # Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
@@ -246,7 +246,11 @@ class _CallWalk:
         self.values: dict[str, set[str]] = {}
         self.parts: dict[str, set[str]] = {}
         self.own = {call.id: own for call in calls if (own := self.own_node(call)) is not None}
-        self.opaque = set(self.own.values())
+        # What loops never compute: nodes of libraries, and collectives, whose inputs a kernel may copy
+        self.opaque = {
+            *self.own.values(),
+            *(name for name, node in self.flow.nodes.items() if is_collective(node.target)),
+        }
 
     def own_node(self, call: KernelCall) -> str | None:
         """The node that a library's or a user's kernel computes."""
@@ -323,7 +327,8 @@ class _CallWalk:
         items = {name for name in self.takers[own] if op_name(self.flow.nodes[name].target) == "getitem"}
         for access in written.writes or ():
             self.values[access.buffer] = {own, *items}
-        if call.type == "user_triton" or self.flow.nodes[own].target.endswith("_"):
+        target = self.flow.nodes[own].target
+        if call.type == "user_triton" or target.endswith("_") or is_collective(target):
             for buffer in reads:
                 self.values[buffer] = {own, *self.values.get(buffer, {buffer} & set(self.flow.nodes))}
 

@@ -7,6 +7,7 @@ handles (`[Provenance debug handles] name:n`) are comments that torch writes at 
 import ast
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from fxscope.dtypes import long_dtype
 from fxscope.errors import NOT_PYTHON
 from fxscope.kernel_names.tables import tables
 from fxscope.model import BufferAccess, CallType, CodeLines, Evidence, KernelCall, replace
-from fxscope.op_names import expected_nature, split_joined, table
+from fxscope.op_names import expected_nature, op_name, split_joined, table
 from fxscope.passes.flops import total
 from fxscope.passes.footprint import strided
 from fxscope.readers.workload import touched, workloads
@@ -193,14 +194,16 @@ def named_calls(
     """The calls with the nodes that torch names for them: by debug handle, else in the comment above the kernel.
 
     Args:
-        handles: debug handle → nodes.
+        handles: debug handle → nodes; of torch before 2.9 kernel → nodes, taken where the kernel is called once.
         order: the graph's nodes by name.
     """
     result: list[KernelCall] = []
     called: set[str] = set()
+    times = Counter(call.kernel for call in code.calls)
     for call in kernel_calls(code, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
         evidence: Evidence = "debug_handle"
-        names = [name for name in handles.get(call.handle, ()) if name in order]
+        said = handles.get(call.handle) or (handles.get(call.kernel, ()) if times[call.kernel] == 1 else ())
+        names = [name for name in said if name in order]
         # torch writes the comment for the first call of a kernel; a later one has nodes of its own.
         if not names and call.kernel in code.kernels and call.kernel not in called:
             names, evidence = [name for name in code.kernels[call.kernel].origins if name in order], "origins"
@@ -522,12 +525,13 @@ class _Walk:
         reads: dict[str, BufferAccess] = {}
         writes: dict[str, BufferAccess] = {name: BufferAccess(buffer=name) for name in results}
         directions = self.kernels[kernel].arguments if kernel in self.kernels else ()
+        is_in_place = kernel.startswith("torch.ops.") and op_name(kernel).endswith("_")
         for position, argument in enumerate(call.args):
             access = self.tensor(argument)
             if access is None:
                 continue
             direction = directions[position] if position < len(directions) else "in_ptr"
-            if direction.startswith(("out_ptr", "in_out")):
+            if direction.startswith(("out_ptr", "in_out")) or (is_in_place and not position):
                 writes.setdefault(access.buffer, replace(access, deps=()))
             if not direction.startswith("out_ptr"):
                 before = self.alias.get(access.buffer) if direction.startswith("in_out") else None

@@ -175,7 +175,8 @@ def in_command(text: str, name: str | None) -> str:
 
 def compile_words(made: Report) -> str:
     """ "11.6 s, once (cold)"."""
-    cache = {True: " (cold)", False: " (from the cache)", None: ""}[made.cold]
+    some = f" ({made.num_cached} from the cache)" if made.num_cached else ""
+    cache = {True: " (cold)", False: " (from the cache)", None: some}[made.cold]
     took = microseconds(made.compile_us) if made.compile_us is not None else "time not recorded"
     return f"{took}, {'once' if made.num_compiles == 1 else f'{made.num_compiles} times'}{cache}"
 

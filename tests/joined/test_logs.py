@@ -18,6 +18,7 @@ from fxscope.model import replace
 from fxscope.readers import compile_log
 from fxscope.readers.compile_log import logs_of_ranks
 from fxscope.render import why as why_text
+from fxscope.render.report import compile_words
 
 LOGS = Path(__file__).parent.parent / "data" / "logs"
 
@@ -32,11 +33,22 @@ def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
         ("aoti_torch_cuda_mm_out:5", ("mm_default",)),
         ("triton_poi_fused_addmm_gelu_2:3", ("mul_3", "mul_1", "add_tensor", "add", "erf", "mul_2")),
     ]
+    assert report(recording).kernels[0].label == "mm"
     answer = why_text.words(recording, recording.why(), width=100)
     assert answer == "missed fusions unknown: the buffers of 2 of 5 kernel calls were not read.\n"
     assert "unknown" in why_text.words(recording, recording.why("mm", "mul"), width=100)
     phases = recording.compiles[0].phases
     assert phases["fx_codegen_and_compile"] < phases["compile_fx_aot"] == 9299765.0
+
+
+def test_a_mapping_by_kernel_names_nodes_but_no_loop_computes_a_collective() -> None:
+    recording = read_trace(LOGS / "collectives.log.gz")
+    copy, reduce_, wait, multiply = (call for call in recording.calls if call.graph.startswith("1/0"))
+    assert (copy.nodes, wait.nodes, multiply.nodes) == ((), ("wait_tensor",), ("mul",))
+    assert [access.buffer for access in reduce_.writes or ()] == ["buf0"]  # in place
+    pair = next(item for item in recording.decisions if (item.a_call, item.b_call) == (copy.id, multiply.id))
+    assert pair.reason_code == "cycle"
+    assert not any(row.is_possible for row in report(recording).missed)
 
 
 def test_export_keeps_its_graph_its_guards_and_the_data_that_it_read() -> None:
@@ -96,7 +108,8 @@ def test_compiles_after_a_reset_of_dynamo_have_ids_of_their_own(tmp_path: Path) 
     recording = read_trace(log)
     ids = {item.compile_id: item.cache for item in recording.compiles}
     assert ids == {"0/0": "miss", "0/1": None, "r2/0/0": "hit", "r2/0/1": None}
-    assert report(recording).cold is None
+    made = report(recording)
+    assert made.cold is None and compile_words(made).endswith("4 times (1 from the cache)")
 
 
 def test_a_kernel_of_unknown_ops_goes_by_its_name() -> None:

@@ -129,6 +129,32 @@ def test_a_collective_has_the_name_of_its_mark(tmp_path: Path) -> None:
     assert row.label == "nccl:all_reduce"
 
 
+def test_exposed_communication_is_the_first_advice_where_it_takes_the_step(tmp_path: Path) -> None:
+    events: list[tuple[str, str, float, float, dict[str, Any]]] = []
+    for step, (name, op) in enumerate(
+        (("gemm", "aten::mm"), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "c10d::x")) * 3
+    ):
+        at, number = 100.0 * step, {"correlation": step + 1}
+        events += [("user_annotation", f"ProfilerStep#{step // 2}", at, 200.0, {})] if step % 2 == 0 else []
+        events += [
+            ("cpu_op", op, at + 1, 9.0, {"External id": step + 1}),
+            ("cuda_runtime", "cudaLaunchKernel", at + 2, 1.0, number),
+        ]
+        events.append(("kernel", name, at + 3, 95.0, number))
+    found = report(written(tmp_path / "t.json", events))
+    assert found.advice[0].text == "Overlap communication with other work" and found.advice[0].gain_us == 95
+
+
+def test_a_graph_in_a_compiled_region_is_not_the_op_of_its_kernels(tmp_path: Path) -> None:
+    events = [
+        ("cpu_op", "Torch-Compiled Region: 0/0", 0.0, 50.0, {"External id": 1}),
+        ("cuda_runtime", "cudaGraphLaunch", 1.0, 5.0, {"correlation": 5}),
+        ("kernel", "gemm", 20.0, 10.0, {"correlation": 5, "graph id": 1, "graph node id": 7}),
+    ]
+    made = report(written(tmp_path / "t.json", events))
+    assert "the op of 1 of 1 device events (graph replays: --capture)" in made.unknown
+
+
 def test_a_long_gap_is_worth_a_look_where_no_side_is_the_limit(tmp_path: Path) -> None:
     events: list[tuple[str, str, float, float, dict[str, Any]]] = []
     for step in range(3):

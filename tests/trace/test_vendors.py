@@ -52,6 +52,16 @@ def test_a_launch_leads_to_its_op_and_a_wait_is_one(
     assert [op.name for op in recording.summary.syncs] == [wait] and recording.summary.steps[0].num_syncs == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "device"), [("aten::record_stream", "GPU"), ("nccl:all_to_all", "GPU"), ("aten::record", "CPU")]
+)
+def test_ops_that_need_a_gpu_show_that_its_events_are_missing(name: str, device: str, tmp_path: Path) -> None:
+    event = {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    (path := tmp_path / "trace.json").write_text(json.dumps({"traceEvents": [event]}))
+    recording = trace.recording(path)
+    assert recording.environment.device == device and len(recording.launches) == (device == "CPU")
+
+
 DATA = Path(__file__).parent.parent / "data" / "vendors"
 
 

@@ -293,6 +293,8 @@ class PairVerdict:
             return "rejected", Reason("better_pair") if could else self.without_words(found, pair), None
         if (fixed := self.fixed(pair)) is not None:
             return "never_considered", fixed, None
+        if not self.complete and self.waits_for_another(pair):
+            return "never_considered", Reason("cycle"), None
         if not self.complete:
             return None, Reason("no_fusion_log", {}, "record_fusion_log"), None
         if len({node.stream for node in (*a.members, *b.members)} - {None}) > 1:

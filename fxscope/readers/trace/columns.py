@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RU
 if TYPE_CHECKING:
     from fxscope.readers.trace.graphs import Capture
 
+_OF_GPUS = re.compile(r"aten::record_stream$|nccl:")  # ops and annotations that need a GPU
 CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs
 
 
@@ -89,14 +91,14 @@ class Trace:
 
     @property
     def unread_device(self) -> str | None:
-        """The device that the program called and no event of which is known; `None` where there is none."""
+        """The device that the program used and no event of which is known; `None` where there is none."""
         kinds = {name.rpartition("_")[0] for name in self.categories if name.endswith(("_runtime", "_driver"))}
-        if self.on_device or not kinds:
+        if self.on_device:
             return None
         if others := kinds - {"cuda", "hip", "xpu"}:
             return " and ".join(sorted(name.upper() for name in others))
-        runtime = np.unique(self.name[self.category == RUNTIME]).tolist()
-        return "GPU" if any(graphs.LAUNCHES.match(self.names[name]) for name in runtime) else None
+        # Without its runtime calls, what a program calls for a GPU alone
+        return "GPU" if any(graphs.LAUNCHES.match(name) or _OF_GPUS.match(name) for name in self.names) else None
 
     @property
     def base_time_ns(self) -> int | None:
