@@ -141,7 +141,7 @@ def test_nothing_that_it_requires_brings_or_moves_torch(wheel: Path) -> None:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         requires = [line[15:] for line in archive.read(name).decode().splitlines() if line.startswith("Requires-Dist:")]
     always = {re.split(r"[^\w-]", line)[0] for line in requires if "extra ==" not in line}
-    assert always == {"msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
+    assert always == {"graphviz", "msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
     assert 'torch; extra == "torch"' in requires  # no bound: an installed one satisfies it
 
 

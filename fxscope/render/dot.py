@@ -2,9 +2,12 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from statistics import median
+from typing import cast
+
+import graphviz
 
 from fxscope import children
 from fxscope.dtypes import short_tensor
@@ -22,6 +25,7 @@ FONT = {"fontname": theme.FONT, "fontsize": "12", "fontcolor": theme.TEXT}
 SMALL = {"fontsize": "10", "height": "0.22", "margin": "0.08,0.03"}
 LABEL = 300  # characters of a line; more than 16,384 in quotes `dot` does not read
 TIMEOUT_S = 60
+Frame = AbstractContextManager[graphviz.Digraph]
 RED = {"color": theme.COST, "fontcolor": theme.COST, "penwidth": "2.4"}
 
 
@@ -60,14 +64,18 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
         where = f"planned for {recording.environment.target}, not measured"
     across = all(graph.stage == "eager" for graph in graphs)
     title = "\n".join(part for part in (recording.title, where) if part)
-    body = [f"graph {attributes(label=title, rankdir='LR' if across else 'TB', **LOOK, **FONT)}"]
-    body += [f"node {attributes(shape='box', **FONT)}", f"edge {attributes(color=theme.EDGE, **FONT | SMALL)}"]
+    out = graphviz.Digraph("fxscope")
+    out.attr(label=lines(title), rankdir="LR" if across else "TB", **LOOK, **FONT)
+    out.attr("node", shape="box", **FONT)
+    out.attr("edge", color=theme.EDGE, **FONT | SMALL)
     for position, graph in enumerate(graphs):
-        body += cluster(f"graph {position}", list(draw(recording, graph)), label=graph.id, style="rounded")
-    return "digraph fxscope {\n" + "\n".join(body) + "\n}\n"
+        with cast("Frame", out.subgraph(name=f"cluster graph {position}")) as inner:
+            inner.attr(label=lines(graph.id), style="rounded", labeljust="l")
+            draw(inner, recording, graph)
+    return str(out.source)
 
 
-def draw(recording: Recording, graph: Graph) -> Iterator[str]:
+def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     scene = Scene(recording, graph)
     framed = {number: group for number, group in enumerate(scene.groups) if group.kind == "call"}
     inside = grouped(
@@ -76,11 +84,14 @@ def draw(recording: Recording, graph: Graph) -> Iterator[str]:
     for number, group in framed.items():
         stroke = theme.KINDS["kernel" if recording.calls[group.ref].is_extern else "fused"].stroke
         label = "\n".join(line for line in (group.title, group.sub, group.meta) if line)
-        nodes = [box(scene, position) for position in inside.get(number, ())]
-        yield from cluster(identifier(graph, str(group.ref)), nodes, label=label, color=stroke, style="rounded")
-    yield from (box(scene, position) for position in inside.get(-1, ()))
+        with cast("Frame", out.subgraph(name=f"cluster {identifier(graph, str(group.ref))}")) as frame:
+            frame.attr(label=lines(label), color=stroke, style="rounded", labeljust="l")
+            for position in inside.get(number, ()):
+                draw_box(frame, scene, position)
+    for position in inside.get(-1, ()):
+        draw_box(out, scene, position)
     apart = {
-        (a, b): {"label": labels.price(item, recording), "tooltip": f"not fused: {item.reason}", **RED}
+        (a, b): {"label": labels.price(item, recording), "tooltip": lines(f"not fused: {item.reason}"), **RED}
         for item in recording.decisions
         if item.verdict != "fused" and item.saved_bytes and item.graph == graph.id and not item.other_graph
         for a in item.a
@@ -91,41 +102,35 @@ def draw(recording: Recording, graph: Graph) -> Iterator[str]:
             source = graph.nodes[given]
             look = {"label": short_tensor(source.outputs[0].shape, source.outputs[0].dtype)} if source.outputs else {}
             look |= apart.get((source.name, node.name), {})
-            yield f"{quoted(identifier(graph, source.name))} -> {quoted(identifier(graph, node.name))} {attributes(**look)}"
+            out.edge(identifier(graph, source.name), identifier(graph, node.name), **look)
         if node.parent in scene.index:
-            ends = (identifier(graph, name) for name in (node.parent, node.name))
-            yield f"{' -> '.join(map(quoted, ends))} {attributes(style='dotted')}"
+            out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted")
 
 
-def box(scene: Scene, position: int) -> str:
-    """One node in its kind's colour; a call that is one node carries its kernel's name and time here."""
+def draw_box(out: graphviz.Digraph, scene: Scene, position: int) -> None:
+    """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
     node, call = scene.graph.nodes[position], scene.alone.get(scene.call_of[position])
     (title, _, cost), style = scene.words(position), theme.KINDS[node.kind]
     look = {"fillcolor": theme.PAPER if node.nature == "composite" else style.fill, "color": style.stroke}
     look |= SMALL if node.kind in SMALL_KINDS or node.nature == "view" else {}
-    lines = [title, call.handle if call else "", cost]
+    words = [title, call.handle if call else "", cost]
     if scene.graph.stage == "eager":  # with the kernels that it launched
         runs = index_of(scene.recording).runs_of_node[scene.graph.id].get(node.name, {})
-        lines[2:] = [
+        words[2:] = [
             f"{kernel_name(kernel, 48)} {microseconds(median(time for _, time in times) / 1e3)}"
             for kernel, times in runs.items()
         ]
-    label = "\n".join(line for line in lines if line)
-    look |= {"label": label, "style": f"filled,rounded,{style.border}", "tooltip": tooltip(node)}
-    return f"{quoted(identifier(scene.graph, node.name))} {attributes(**look)}"
-
-
-def cluster(name: str, inside: list[str], **look: str) -> list[str]:
-    """A frame: Graphviz draws one around a subgraph named "cluster…"."""
-    return [f"subgraph {quoted(f'cluster {name}')} {{", f"graph {attributes(labeljust='l', **look)}", *inside, "}"]
+    label = "\n".join(word for word in words if word)
+    look |= {"label": lines(label), "style": f"filled,rounded,{style.border}", "tooltip": lines(tooltip(node))}
+    out.node(identifier(scene.graph, node.name), **look)
 
 
 def tooltip(node: Node) -> str:
     """Return what hovering a node says: target, reason, source."""
     source = node.source
     place = f"{source.file}:{source.line} {source.code or ''}".rstrip() if source and source.file else ""
-    lines = (f"{node.name}: {node.target}", node.reason, place, source and source.module)
-    return "\n".join(line for line in lines if line)
+    facts = (f"{node.name}: {node.target}", node.reason, place, source and source.module)
+    return "\n".join(fact for fact in facts if fact)
 
 
 def identifier(graph: Graph, *names: str) -> str:
@@ -135,12 +140,7 @@ def identifier(graph: Graph, *names: str) -> str:
     return made if plain and len(made) <= LABEL else sha256(repr((graph.id, names)).encode()).hexdigest()
 
 
-def attributes(**values: str) -> str:
-    return "[" + " ".join(f"{name}={quoted(value)}" for name, value in values.items()) + "]"
-
-
-def quoted(text: str) -> str:
-    """A string of DOT: a backslash in a name is a backslash, a line break one that ends a line at its left."""
-    lines = [shorten(line, LABEL) for line in legible(text.replace("\r", " ")).split("\n")]
-    whole = "\n".join(lines).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + whole.replace("\n", "\\l") + ("\\l" if len(lines) > 1 else "") + '"'
+def lines(text: str) -> str:
+    """Return text as a label: a backslash in a name is a backslash, a line break one that ends a line at its left."""
+    found = [graphviz.escape(shorten(line, LABEL)) for line in legible(text.replace("\r", " ")).split("\n")]
+    return "\\l".join(found) + ("\\l" if len(found) > 1 else "")
