@@ -9,10 +9,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from traceback import FrameSummary
 from typing import Any
 
 import torch
-from torch.fx.graph import _parse_stack_trace
 from torch.utils._pytree import tree_leaves
 
 from fxscope.model import Node, Source, TensorMeta, replace
@@ -21,6 +21,7 @@ _TORCH = str(Path(torch.__file__).parent)
 _FXSCOPE = str(Path(__file__).parents[1])
 _LAUNCHERS = ("/bin/fxscope", "\\Scripts\\fxscope.exe\\__main__.py")  # the script that is the command
 _MAX_ARGUMENTS = 400
+_FRAME = re.compile(r'^ *File "(.+)", line (\d+), in (.+)\n(?! *File ") *(.*)', re.MULTILINE)  # and its code
 
 
 def fx_nodes(graph: Any) -> tuple[Node, ...]:
@@ -179,12 +180,8 @@ def source_of(meta: dict[str, Any]) -> Source | None:
 
 def source_in(stack_trace: str | None) -> Source | None:
     """The innermost line of a printed stack trace that is the user's, else the innermost one."""
-    text = stack_trace or ""
-    found = _parse_stack_trace(text, lambda file, *_: is_user_file(file)) or _parse_stack_trace(text)
-    if found is None:
-        return None
-    line = int(found.lineno)
-    return Source(file=found.file, line=line, code=found.code or code_line(found.file, line), function=found.name)
+    found = _FRAME.findall(stack_trace or "")
+    return source_of_frames(FrameSummary(file, int(line), name, line=code or None) for file, line, name, code in found)
 
 
 def source_of_frames(frames: Iterable[Any]) -> Source | None:

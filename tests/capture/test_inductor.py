@@ -10,6 +10,7 @@ import torch
 import fxscope
 from fxscope._torch import hooks, nodes
 from fxscope._torch.inductor import InductorCapture
+from fxscope.model import Source
 from tests.capture.programs import Block, Breaks, GeGLU
 
 
@@ -303,6 +304,14 @@ def test_the_script_that_runs_the_command_is_no_line_of_the_users() -> None:
     source = nodes.source_in("\n  ".join([*frames, "  main()"]))
     assert source is not None and source.file == "/home/me/model.py"
     assert not nodes.is_user_file("/opt/bin/fxscope") and nodes.is_user_file("/opt/bin/other")
+
+
+def test_a_frame_without_code_is_not_the_innermost_line() -> None:
+    """Torch's own parser takes no filter before 2.11, and every graph of a compile was lost there."""
+    frames = 'File "/a.py", line 3, in f', '  File "/b c.py", line 4, in <lambda>', "    z = 1", "    ^^^^^", "text"
+    source = nodes.source_in("\n".join(frames))
+    assert source == Source(file="/b c.py", line=4, code="z = 1", function="<lambda>")
+    assert nodes.source_in(frames[0]) is nodes.source_in(None) is nodes.source_in("text") is None
 
 
 def test_hooks_come_off_when_the_program_raises() -> None:
