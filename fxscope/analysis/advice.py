@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope import gpus
 from fxscope.analysis.traced_regions import is_compiled
+from fxscope.columns import rows_of
 from fxscope.index import index_of
 from fxscope.model import Gap, Item, Recording, replace
 from fxscope.op_names import is_gemm, is_pointwise
@@ -28,6 +30,7 @@ LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of
 _SIZE = re.compile(r"tensor '(?:L\[')?(\w+)(?:'\])?' size mismatch at index (\d+)")  # a guard in Dynamo's words
 _CONVERTS = re.compile(r"nchwToNhwc|nhwcToNchw")  # cuDNN's kernels that convert layouts
 _MOST_SLOWED = 2.0  # times a step without a profiler: the gaps of slower profiled steps are not those of the others
+LOADER = "enumerate(DataLoader)#"  # torch.utils.data.dataloader marks each wait for a batch
 LARGE_SHARE, LOW_ROOF = 0.5, 0.5  # of the device time, and of the roof: a kernel to look at first
 HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
 NEVER_COMPILED = ("SparseAdam", "LBFGS")  # torch/_dynamo/eval_frame.py, `excluded_optimizer_classes` (torch 2.11)
@@ -48,6 +51,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     failed, is_eager = _failure_advice(made), bool(recording.launches) and not is_compiled(recording)
     first = (failed or _eager_advice(made, idle)) if is_eager else []
     found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
+    found += _loading_advice(recording, made)
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made), *_attention_advice(made)]
     found += _communication_advice(recording)
     library = next(
@@ -83,6 +87,24 @@ def _last_advice(recording: Recording, made: Report) -> list[Advice]:
     if top.roof is not None and top.roof < LOW_ROOF and (top.share or 0.0) >= LARGE_SHARE and step.bound != "cpu":
         found.append(Advice(text=f"Look at {top.label} first", why=f"it {why}"))
     return found or [Advice(text="Nothing stands out", why=f"{top.label} {why}")]
+
+
+def _loading_advice(recording: Recording, made: Report) -> list[Advice]:
+    """Advise workers where torch's DataLoader takes much of a step that the device does not limit."""
+    index = index_of(recording)
+    walls = dict(zip(index.steps, index.wall_us, strict=False))
+    loading: Counter[int] = Counter()
+    for name, step, took_ns in rows_of(recording.ops, "name", "step", "duration_ns"):
+        if name.startswith(LOADER):
+            loading[step] += took_ns
+    shares = sorted(loading[step] / 1e3 / wall for step, wall in walls.items() if wall)
+    share = min(1.0, shares[len(shares) // 2]) if shares else 0.0
+    if share < MIN_LONG_IDLE or made.step.bound == "gpu" or made.step.wall_us is None:
+        return []
+    text = "Load data in workers, DataLoader(num_workers=…)"
+    return [
+        Advice(text=text, why=f"the DataLoader takes {percent(share)} of a step", gain_us=share * made.step.wall_us)
+    ]
 
 
 def _idle_advice(recording: Recording, made: Report) -> list[Advice]:

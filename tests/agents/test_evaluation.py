@@ -22,6 +22,7 @@ CASES = {
     "graph_break": ([], ("graph_break.py:13", "Remove the graph break")),
     "missed_fusion": ([("why", {**RECORDED, "a": "gelu", "b": "mul"})], ("gelu → mul", "eager", "missed_fusion.py:7")),
     "recompile": ([], ("recompile.py:", "size mismatch at index 1", "Stop the recompiles")),
+    "data_loading": ([], ("Load data in workers", "num_workers", "the DataLoader takes")),
     "layout_copy": ([("why", {**RECORDED, "a": "clone"})], ("copy_", "layout_copy.py:12", ".contiguous()")),
 }
 
