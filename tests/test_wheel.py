@@ -136,10 +136,16 @@ def test_without_torch_everything_is_read(words: list[str], status: int, said: s
     assert done.returncode == status and said in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+def metadata_of(archive: zipfile.ZipFile) -> str:
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    return archive.read(name).decode()
+
+
 def test_nothing_that_it_requires_brings_or_moves_torch(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        requires = [line[15:] for line in archive.read(name).decode().splitlines() if line.startswith("Requires-Dist:")]
+        metadata = metadata_of(archive)
+    requires = [line[15:] for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
+    assert "Project-URL" not in metadata  # the release workflow says where the repository is
     always = {re.split(r"[^\w-]", line)[0] for line in requires if "extra ==" not in line}
     assert always == {"graphviz", "msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
     assert 'torch; extra == "torch"' in requires  # no bound: an installed one satisfies it
@@ -148,8 +154,10 @@ def test_nothing_that_it_requires_brings_or_moves_torch(wheel: Path) -> None:
 @pytest.mark.slow
 def test_without_a_compiler_it_installs_and_says_so(tmp_path: Path) -> None:
     """And one that is asked to hold no scanner is for every platform."""
-    none = build(tmp_path / "none", FXSCOPE_SCANNER="none")
+    none = build(tmp_path / "none", FXSCOPE_SCANNER="none", FXSCOPE_ADDRESS="https://a.example/fxscope")
     assert none.name == f"fxscope-{__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(none) as archive:
+        assert "Project-URL: Issues, https://a.example/fxscope/issues\n" in metadata_of(archive)
     wheel = build(tmp_path, CC=str(tmp_path / "no-such-compiler"))
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if name.endswith(".so")]
