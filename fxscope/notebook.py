@@ -34,43 +34,32 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def record_cell(line: str, cell: str, names: dict[str, Any]) -> Recording:
-    """Run a cell but for its last call, and record that. Raises CaptureError where there is none."""
+    """Run a cell, its last call by `fxscope.record`. Raises CaptureError where there is none."""
     from fxscope.capture import record
 
-    options = _options(line)
+    parser = _Options(prog="%%fxscope", add_help=False)
+    for option in ("--compile", "--backward"):
+        parser.add_argument(option, action="store_true")
+    for option in ("--mode", "--title", "--name"):
+        parser.add_argument(option)
+    options = parser.parse_args(shlex.split(line))
     tree = ast.parse(cell)
-    last = tree.body.pop() if tree.body else None
+    last = tree.body[-1] if tree.body else None
     call = last.value if isinstance(last, (ast.Expr, ast.Assign)) else None
     if not isinstance(call, ast.Call):
         raise CaptureError("the cell's last line is not a call: write model(x) there, which is what is recorded.")
-    exec(compile(tree, "<cell>", "exec"), names)
-    # The call itself, but to a function that keeps what it is given.
-    names["__fxscope_call"] = lambda *inputs, **kwargs: (inputs, kwargs)
+    compiled, title = options.mode or options.compile, options.title or ast.unparse(call)
+    how = {"compile": compiled, "backward": options.backward, "title": title}
+    names["__fxscope"] = lambda model, /, *inputs, **kwargs: record(model, *inputs, kwargs=kwargs, **how)
+    recorded = ast.Call(ast.Name("__fxscope", ast.Load()), [call.func, *call.args], call.keywords)
+    tree.body[-1] = ast.Assign([ast.Name(options.name or "__fxscope", ast.Store())], recorded)
     try:
-        model = eval(compile(ast.Expression(call.func), "<cell>", "eval"), names)
-        given = ast.Call(ast.Name("__fxscope_call", ast.Load()), call.args, call.keywords)
-        expression = ast.fix_missing_locations(ast.Expression(given))
-        inputs, kwargs = eval(compile(expression, "<cell>", "eval"), names)
+        exec(compile(ast.fix_missing_locations(tree), "<cell>", "exec"), names)
+        return names[options.name or "__fxscope"]
     finally:
-        del names["__fxscope_call"]
-    title = options.title or ast.unparse(call)
-    compiled = options.mode or options.compile
-    recording = record(model, *inputs, kwargs=kwargs, compile=compiled, backward=options.backward, title=title)
-    if options.name:
-        names[options.name] = recording
-    return recording
+        del names["__fxscope"]
 
 
 class _Options(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
         raise CaptureError(f"{message}. {' '.join(self.format_usage().split())}")
-
-
-def _options(line: str) -> argparse.Namespace:
-    parser = _Options(prog="%%fxscope", add_help=False)
-    parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--mode")
-    parser.add_argument("--backward", action="store_true")
-    parser.add_argument("--title")
-    parser.add_argument("--name")
-    return parser.parse_args(shlex.split(line))

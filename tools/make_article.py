@@ -20,7 +20,7 @@ from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
 from fxscope.commands import sweep as sweep_verb  # noqa: E402
-from fxscope.render import reports, sweeps, tables  # noqa: E402
+from fxscope.render import grid, labels, reports, sweeps  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
 from fxscope.render.markdown import fenced, text  # noqa: E402
 from fxscope.text import microseconds, num_bytes  # noqa: E402
@@ -145,6 +145,24 @@ def between(recording: Recording) -> str:
     return "; ".join(found) or "–"
 
 
+def resources(recording: Recording) -> list[str]:
+    """Return the registers, occupancy and launch configuration of each kernel; those launched alike once."""
+    columns = ("registers", "shared_bytes", "occupancy", "block", "num_warps", "num_stages", "config", "chosen_by")
+    rows = [["kernel", "median", *columns]]
+    seen: dict[tuple, None] = {}
+    for item in uses_of(recording):
+        key = (item.kernel, item.ops if "<" in item.kernel else (), item.registers, item.block, item.config)
+        if item.category == "kernel" and key not in seen:
+            seen[key] = None
+            values = (getattr(item, column) for column in columns)
+            words = [
+                "×".join(map(str, value)) if isinstance(value, tuple) else "–" if value is None else str(value)
+                for value in values
+            ]
+            rows.append([labels.kernel_label(item, 40), microseconds(item.time_us), *words])
+    return grid.table(rows, 10_000)
+
+
 def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
     """Return registers, spills, occupancy and launch configuration: forward, and training."""
     lines = ["## Registers and launch configurations", ""]
@@ -153,7 +171,7 @@ def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
         **{name: recordings[name] for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger")},
         **more,
     }.items():
-        lines += [f"### {name}", "", fenced("\n".join(tables.text(tables.resources(uses_of(recording)), 10_000))), ""]
+        lines += [f"### {name}", "", fenced("\n".join(resources(recording))), ""]
     rows = sweep.experiments.get("liger_resources")
     if isinstance(rows, list) and rows:
         lines += ["### Liger's kernel over column counts (the sweep's run)", ""]

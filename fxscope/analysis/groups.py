@@ -35,7 +35,8 @@ from fxscope.text import kernel_name, sizes
 Phase = Literal["forward", "backward", "optimizer"]
 
 MAX_OPS = 4  # ops of a label
-_NUMBER = re.compile(r"(?<=_)\d+$|^\d+$")  # "3", and "Linear_12" as torch's profiler counts the instances of a class
+# The number of a part, "3", and "Linear_12" as torch's profiler counts the instances of a class.
+_NUMBER = re.compile(r"(?<![^_.])\d+(?![^.])")
 _FAMILIAR = re.compile(
     r"^_?native_|^_(?=[a-z])|_legit(_functional|_no_training|_no_stats)?$|(?<=sdpa)_for_cpu$"
 )  # native_layer_norm, _softmax
@@ -99,22 +100,24 @@ def groups(recording: Recording) -> tuple[KernelGroup, ...]:
     return kept(recording, "groups", _groups)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 16)
 def numberless(module: str) -> str:
     """ "layers.3.fc1" → "layers.#.fc1"."""
-    return ".".join(_NUMBER.sub("#", part) for part in module.split("."))
+    return _NUMBER.sub("#", module)
 
 
 def pattern(modules: Iterable[str]) -> str | None:
     """The common pattern of module paths: "layers.[0..11].fc1", only as deep as all of them agree."""
-    paths = [module.split(".") for module in dict.fromkeys(modules) if module]
+    paths = list(dict.fromkeys(filter(None, modules)))
+    if len(paths) < 2:
+        return paths[0] if paths else None
     parts: list[str] = []
-    for column_ in zip(*paths, strict=False):
-        bare = {_NUMBER.sub("#", part) for part in column_}
-        if len(bare) > 1:
+    for place in zip(*(path.split(".") for path in paths), strict=False):
+        bare, *others = dict.fromkeys(map(numberless, place))
+        if others:
             break
-        numbers = sorted({int(found[0]) for part in column_ if (found := _NUMBER.search(part))})
-        parts.append(bare.pop().replace("#", span(numbers)))
+        numbers = sorted({int(number) for part in place for number in _NUMBER.findall(part)})
+        parts.append(bare.replace("#", span(numbers)))
     return ".".join(parts) or None
 
 
@@ -136,17 +139,16 @@ def call_ops(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
     return tuple([*biases, *ran] or ([op_name(call.kernel)] if call.is_extern else []))
 
 
-def _shown(ops: Sequence[str], call: KernelCall) -> list[str]:
+def _shown(ops: Sequence[str], call: KernelCall) -> tuple[str, ...]:
     """Ops as a label has them: a Triton kernel of the user's by its own name, without Inductor's number."""
-    return [without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops]
+    return tuple(without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops)
 
 
-def label_of(ops: Sequence[str]) -> str:
+@lru_cache(maxsize=4096)
+def label_of(ops: tuple[str, ...]) -> str:
     """ "gelu·mul", in the names that people use; the first ops and the last where there are many."""
-    ops = [_FAMILIAR.sub("", op.replace("_scaled_dot_product", "sdpa")) for op in ops]
-    if len(ops) > MAX_OPS:
-        ops = [*ops[: MAX_OPS - 1], "…", ops[-1]]
-    return "·".join(ops)
+    names = [_FAMILIAR.sub("", op.replace("_scaled_dot_product", "sdpa")) for op in ops]
+    return "·".join(names if len(names) <= MAX_OPS else [*names[: MAX_OPS - 1], "…", names[-1]])
 
 
 NODE_FIELDS = ("original_aten", "nature", "source", "outputs", "roof")  # what the facts of a node are made of
@@ -160,6 +162,7 @@ class Places:
         directions = {graph.direction for graph in recording.graphs}
         self._trains = bool(directions & {"forward", "backward"})
         self._known: dict[Any, PlaceFacts] = {}
+        self._phases: dict[Any, Phase | None] = {}
         self.seen: dict[tuple[str, str], Node] = {}  # with `NODE_FIELDS` alone
 
     def of_call(self, call: KernelCall) -> PlaceFacts:
@@ -180,15 +183,16 @@ class Places:
             )
         return self._known[call.id]
 
-    def phase(self, graph_id: str | None, chain: Sequence[str]) -> Phase | None:
+    def phase(self, graph_id: str | None, chain: tuple[str, ...]) -> Phase | None:
         """Forward, backward or optimizer; `None` in inference."""
-        if phase_of(chain) == "optimizer":
-            return "optimizer"
-        backward = ran_backward(self._index.graphs.get(graph_id or ""), chain)
-        return "backward" if backward else "forward" if self._trains and backward is False and graph_id else None
+        if (graph_id, chain) not in self._phases:
+            backward = ran_backward(self._index.graphs.get(graph_id or ""), chain)
+            ran = "backward" if backward else "forward" if self._trains and backward is False and graph_id else None
+            self._phases[graph_id, chain] = "optimizer" if phase_of(chain) == "optimizer" else ran
+        return self._phases[graph_id, chain]
 
     def of_nodes(
-        self, graph_id: str, names: Sequence[str], chain: Sequence[str] = (), op: Op | None = None
+        self, graph_id: str, names: Sequence[str], chain: tuple[str, ...] = (), op: Op | None = None
     ) -> PlaceFacts:
         """The facts of eager nodes, or of nodes of a compiled graph that no call runs.
 
@@ -203,7 +207,7 @@ class Places:
             known = [node for node in inside if node.roof is not None]
             shape = tensors_words([(meta for node in inside for meta in node.outputs)])
             if not shape and op is not None and op.shapes is not None:
-                shape = op_tensors(op)
+                shape = op_tensors(op.dtypes, op.shapes)
             self._known[key] = PlaceFacts(
                 label=optimizer_label(chain, ops) or collective_label(chain, ops) or label_of(ops),
                 ops=ops,
@@ -215,10 +219,10 @@ class Places:
             )
         return self._known[key]
 
-    def of_op(self, op: Op, name: str, chain: Sequence[str]) -> PlaceFacts:
+    def of_op(self, op: Op, name: str, chain: tuple[str, ...]) -> PlaceFacts:
         """The facts of an op that no graph has, by its shapes and dtypes."""
         module = op.source.module if op.source else None
-        shape = op_tensors(op) if op.shapes is not None else name
+        shape = op_tensors(op.dtypes, op.shapes) if op.shapes is not None else name
         key = (op.name, op.graph, name, chain, module, shape)
         if key not in self._known:
             ops = (op_name(op.name),) if is_dispatched(op.name) else (kernel_label(op.name, name),)
@@ -275,9 +279,10 @@ def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
     return " ".join(f"{meta.dtype} {sizes(meta.shape)}" for part in parts for meta in part)
 
 
-def op_tensors(op: Op) -> str:
+@lru_cache(maxsize=4096)
+def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
     """The dtypes and shapes of an op's tensors, as `tensors_words` writes them."""
-    pairs = zip_longest(op.dtypes or (), op.shapes or (), fillvalue="")
+    pairs = zip_longest(dtypes or (), shapes, fillvalue="")
     return " ".join(f"{dtype} {sizes(shape)}" for dtype, shape in pairs if shape)
 
 
@@ -335,7 +340,7 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
     facts_of = _facts_of_launches(recording, places)
     steps = index.step_set
     typical = index.typical_step
-    totals: dict[object, _Total] = {}
+    totals: dict[tuple[object, ...], _Total] = {}
     by_facts: dict[int, _Total] = {}
     fields = ("step", "duration_ns", "start_ns", "name", "call", "op_id", "id")
     for facts, step, duration, start, name, call, op_id, number in zip(
@@ -345,9 +350,7 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
             continue
         total = by_facts.get(id(facts))
         if total is None:
-            total = totals.setdefault(facts.key, _Total(facts))
-            total.add_place(facts)
-            by_facts[id(facts)] = total
+            total = by_facts[id(facts)] = _total_of(totals, facts)
         total.by_step[step] += duration
         total.launches[step] += 1
         total.places[step].add(call or (number if op_id is None else op_id))
@@ -358,7 +361,7 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
             total.roof += facts.roof * duration
             total.roofed += duration
     in_order = sorted(
-        _of_any_shape(totals.values(), index.num_steps), key=lambda total: (total.start_ns is None, total.start_ns or 0)
+        _of_any_shape(totals, index.num_steps), key=lambda total: (total.start_ns is None, total.start_ns or 0)
     )
     return _finished(in_order, index.num_steps, index.device_us or 0.0)
 
@@ -375,10 +378,22 @@ def _finished(in_order: Sequence[_Total], num_steps: int, device_us: float | Non
     return out
 
 
-def _of_any_shape(totals: Iterable[_Total], num_steps: int) -> list[_Total]:
+def _total_of(totals: dict[tuple[object, ...], _Total], facts: PlaceFacts) -> _Total:
+    """The sums of the group that a place belongs to, the place noted."""
+    total = totals.get(key := facts.key)
+    if total is None:
+        total = totals[key] = _Total(facts)
+    total.add_place(facts)
+    return total
+
+
+def _of_any_shape(totals: Mapping[tuple[object, ...], _Total], num_steps: int) -> list[_Total]:
     """Join what differs in shape only and runs in some steps only: one place, whose shape varies from step to step."""
     out: list[_Total] = []
-    for same in grouped(totals, lambda total: total.facts.key[:-1]).values():
+    by_place: dict[tuple[object, ...], list[_Total]] = {}
+    for key, total in totals.items():
+        by_place.setdefault(key[:-1], []).append(total)
+    for same in by_place.values():
         every_step = [total for total in same if len(total.by_step) == num_steps]
         varying = [total for total in same if len(total.by_step) < num_steps]
         if len(varying) > 1:
@@ -473,11 +488,10 @@ def _first_facts(
 def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
     """The groups of kernel calls without launches: a plan's, with predicted times, or those of a compile's files."""
     runs = runs_of(recording.compiles)
-    totals: dict[object, _Total] = {}
+    totals: dict[tuple[object, ...], _Total] = {}
     for call in recording.calls:
         facts, times, time_us = places.of_call(call), runs(call.graph), call_us(call)
-        total = totals.setdefault(facts.key, _Total(facts))
-        total.add_place(facts)
+        total = _total_of(totals, facts)
         total.kernels[call.kernel] = None
         total.launches[0] += times
         total.places[0].update((call.id, turn) for turn in range(times))

@@ -209,13 +209,10 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     if failures and not parts:
         return "eager: torch.compile made no graph"
     labels = dict.fromkeys(group.label for group in groups(recording) if group.phase == "optimizer")
-    fused = {
-        label.replace("(fused)", "(foreach)") for label in labels if "(fused)" in label
-    }  # it counts steps by foreach
-    optimizers = [label for label in labels if label not in fused]
-    eager = any(graph.stage == "eager" for graph in recording.graphs)
-    parts += [f"eager {listed(optimizers, 2)}"] if optimizers and parts else [] if parts or not eager else ["eager"]
-    return ", ".join(parts)
+    optimizers = [label for label in labels if label.replace("(foreach)", "(fused)") not in {*labels} - {label}]
+    if optimizers and parts:  # a fused one counts its steps by foreach
+        parts.append(f"eager {listed(optimizers, 2)}")
+    return ", ".join(parts) or ("eager" if any(graph.stage == "eager" for graph in recording.graphs) else "")
 
 
 def step_row(recording: Recording) -> StepRow:
@@ -311,27 +308,33 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
     """The groups by op and phase, most device time first."""
     rows: list[KernelRow] = []
     for (label, phase), same in grouped(found, lambda group: (group.label, group.phase)).items():
-        time_us, launches = total_us(same), sum(group.launches for group in same)
         roofs = [(group.roof, group.time_us) for group in same if group.roof is not None and group.time_us]
-        modules = [module for group in same for module in group.modules]
+        row = _together(same, device_us, id="/".join(part for part in (phase, label) if part), label=label)
         rows.append(
-            KernelRow(
-                id="/".join(part for part in (phase, label) if part),
-                label=label,
+            replace(
+                row,
                 phase=phase,
-                module=pattern(modules),
-                count=min(sum(group.count for group in same), max(1, round(launches))),  # some run in few steps
-                launches=launches,
-                time_us=time_us,
-                share=time_us / device_us if time_us is not None and device_us else None,
+                module=pattern(module for group in same for module in group.modules),
                 roof=sum(roof * time for roof, time in roofs) / sum(time for _, time in roofs)
                 if roofs and len(roofs) == len(same)
                 else None,
                 groups=tuple(group.id for group in same),
-                calls=tuple(call for group in same for call in group.calls),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-(row.time_us or 0.0), -row.launches, row.label)))
+
+
+def _together(rows: Sequence[KernelGroup | KernelRow], device_us: float | None, **fields: Any) -> KernelRow:
+    """The sums of some rows. Of places that run in few steps no more count than launches of a step."""
+    time_us, launches = total_us(rows), sum(row.launches for row in rows)
+    return KernelRow(
+        **fields,
+        count=min(sum(row.count for row in rows), max(1, round(launches))),
+        launches=launches,
+        time_us=time_us,
+        share=time_us / device_us if time_us is not None and device_us else None,
+        calls=tuple(call for row in rows for call in row.calls),
+    )
 
 
 def first_rows(rows: Sequence[KernelRow], most: int) -> Sequence[KernelRow]:
@@ -345,17 +348,7 @@ def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | 
     rest = rows[shown:]
     if not any(row.launches or row.time_us for row in rest):
         return None
-    time_us = total_us(rest)
-    return KernelRow(
-        id="others",
-        label=f"others ({counted(len(rest), 'row')})",
-        count=sum(row.count for row in rest),
-        launches=sum(row.launches for row in rest),
-        time_us=time_us,
-        share=time_us / step.device_us if time_us is not None and step.device_us else None,
-        groups=tuple(group for row in rest for group in row.groups),
-        calls=tuple(call for row in rest for call in row.calls),
-    )
+    return _together(rest, step.device_us, id="others", label=f"others ({counted(len(rest), 'row')})")
 
 
 def compile_us(recording: Recording) -> float | None:
@@ -494,23 +487,13 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
 def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
     """The peak of each compiled graph, the largest first."""
     calls = index_of(recording).calls_of_graph
-    found = [
-        GraphMemory(
-            graph=item.graph.removesuffix(":post_grad"),
-            bytes=item.peak_memory.bytes,
-            call=next(
-                (
-                    call.handle
-                    for call in calls.get(item.graph, ())
-                    if set(call.scheduler_nodes) & set(item.peak_memory.scheduler_nodes)
-                ),
-                None,
-            ),
-            buffers=item.peak_memory.buffers,
-        )
-        for item in recording.schedules
-        if item.peak_memory is not None
-    ]
+    found: list[GraphMemory] = []
+    for graph, peak in ((item.graph, item.peak_memory) for item in recording.schedules):
+        if peak is not None:
+            running = (call for call in calls.get(graph, ()) if {*call.scheduler_nodes} & {*peak.scheduler_nodes})
+            call = next((call.handle for call in running), None)
+            name = graph.removesuffix(":post_grad")
+            found.append(GraphMemory(graph=name, bytes=peak.bytes, call=call, buffers=peak.buffers))
     return tuple(sorted(found, key=lambda item: -item.bytes))
 
 

@@ -1,14 +1,12 @@
 """Tables of a recording for the page and the terminal: columns and values."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from importlib.resources import files
 from typing import Any
 
 from fxscope.analysis import products
-from fxscope.analysis.findings import KernelUse
 from fxscope.columns import column
 from fxscope.index import grouped, index_of
 from fxscope.model import KernelStats, Recording, Summary
@@ -204,23 +202,6 @@ def gemms(recording: Recording) -> dict[str, Any]:
     refs = [("call", position[row.call]) if row.call in position else ("kernel", row.kernel) for row in rows]
     return table(
         "gemms", rows, refs, size=labels.size_words, tile=lambda row: "×".join(map(str, row.tile or ())) or None
-    )
-
-
-def resources(uses: Sequence[KernelUse]) -> dict[str, Any]:
-    """Per-SM resources of each kernel, how it was launched, and who chose that; those launched alike once."""
-    found = grouped(
-        (use for use in uses if use.category == "kernel"),
-        lambda use: (use.kernel, use.ops if "<" in use.kernel else (), use.registers, use.block, use.config),
-    )
-    often = {id(same[0]): f" (×{len(same)})" if len(same) > 1 else "" for same in found.values()}
-    lines = [same[0] for same in found.values()]
-    return table(
-        "resources",
-        lines,
-        lines,
-        name=lambda use: labels.kernel_label(use, 40) + often[id(use)],
-        block=lambda use: use.block and re.sub("(×1)+$", "", "×".join(map(str, use.block))),
     )
 
 
