@@ -11,7 +11,6 @@ import pytest
 
 from fxscope.analysis.check import check
 from fxscope.analysis.compare import compare
-from fxscope.analysis.products import gemms
 from fxscope.analysis.report import Report, report
 from fxscope.analysis.select import Place
 from fxscope.analysis.why import decide, why
@@ -153,33 +152,6 @@ def test_what_ran_in_a_call(name: str) -> None:
         assert not set(ran) & set(named), (call.kernel, ran, named)
         if not call.is_extern and len(call.nodes) == 1:
             assert len(ran) == 1, (call.kernel, ran)  # one node comes from one op
-
-
-@pytest.mark.parametrize("name", CAPTURES)
-def test_how_long_a_product_takes(name: str) -> None:
-    """The table of `explain`, and `view` of its call: the median of all that it launches, memsets included."""
-    recording = read(name)
-    for row in gemms(recording):
-        timing = index_of(recording).calls[row.call].timing if row.call else None
-        if timing is not None and len(index_of(recording).launches_of_call[row.call]) == row.count * row.num_launches:
-            assert row.duration_us == pytest.approx(timing.typical_us, rel=1e-3)
-
-
-@pytest.mark.parametrize("name", CAPTURES)
-def test_how_near_a_product_comes_to_what_the_device_computes(name: str) -> None:
-    """`explain`, and `view` of its call or its eager op, where arithmetic is what takes longest."""
-    recording = read(name)
-    eager = {node.name: node for graph in recording.graphs if graph.stage == "eager" for node in graph.nodes}
-    for row in gemms(recording):
-        home = index_of(recording).calls[row.call] if row.call else eager.get(row.node or "")
-        roof = home.roof if home is not None else None
-        if home is None or home.flops is None or roof is None or roof.share is None or home.timing is None:
-            continue  # a library's call of several products has its FLOPs in no one place
-        assert row.flops == home.flops and row.share_of_peak is not None
-        assert row.share_of_peak <= roof.share * 1.001
-        if roof.basis and "FLOP/s" in roof.basis:
-            assert (row.peak or "").split(" (")[0] in roof.basis.replace(" in ", " ", 1)
-            assert row.share_of_peak == pytest.approx(roof.share, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", CAPTURES)

@@ -279,8 +279,7 @@ def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
     return " ".join(f"{meta.dtype} {sizes(meta.shape)}" for part in parts for meta in part)
 
 
-@lru_cache(maxsize=4096)
-def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
+def op_tensors(dtypes: Sequence[str] | None, shapes: Sequence[Any]) -> str:
     """The dtypes and shapes of an op's tensors, as `tensors_words` writes them."""
     pairs = zip_longest(dtypes or (), shapes, fillvalue="")
     return " ".join(f"{dtype} {sizes(shape)}" for dtype, shape in pairs if shape)

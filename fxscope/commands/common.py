@@ -115,7 +115,7 @@ def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
     given = {option: value for option in INPUT_OPTIONS if (value := getattr(arguments, option, None))}
     if path.is_dir():
         recording = read_folder(path, given)
-    elif path.suffix == ".fxscope" or has_schema(path):
+    elif is_recording(path):
         from fxscope.store import load
 
         if given:
@@ -186,13 +186,6 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="refuse traces that are larger when unpacked (default: 16G, or 50 × the packed size)",
     )
-
-
-def is_plain_trace(name: str, arguments: argparse.Namespace) -> bool:
-    """Return whether an input is a trace that is read without its compile's files."""
-    path = Path(name)
-    is_read_alone = not (arguments.debug_dir or arguments.compile_log)
-    return is_read_alone and not (path.is_dir() or path.suffix == ".fxscope" or has_schema(path))
 
 
 MAX_LINES = 40
@@ -296,8 +289,10 @@ def with_memory(recording: Recording, path: Path) -> Recording:
     return recording
 
 
-def has_schema(path: Path, schema: str = "fxscope/") -> bool:
-    """Return whether a JSON file, packed or not, begins with a schema of fxscope's, as a recording or a sweep does."""
+def is_recording(path: Path) -> bool:
+    """Return whether a file is a recording: by its name, or as JSON, packed or not, that begins with the schema."""
+    if path.suffix == ".fxscope":
+        return True
     if not path.name.endswith((".json", ".json.gz")) or not path.is_file():
         return False
     try:
@@ -307,7 +302,7 @@ def has_schema(path: Path, schema: str = "fxscope/") -> bool:
             head = zlib.decompressobj(31).decompress(head, 200)
     except (OSError, zlib.error):
         return False
-    return f'"{schema}'.encode() in head[:200]
+    return b'"fxscope/' in head[:200]
 
 
 def stem(path: Path) -> str:

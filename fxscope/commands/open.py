@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 def opened(path: Path) -> BinaryIO:
     """The file. Raises FxscopeError where there is none, or it is no trace."""
     try:
-        if path.exists() and (not path.is_file() or ".json" not in path.suffixes or common.has_schema(path)):
+        if path.exists() and (not path.is_file() or ".json" not in path.suffixes or common.is_recording(path)):
             raise FxscopeError(
                 f"{path} is not a trace: Perfetto opens what `profiler.export_chrome_trace` writes (.json)."
             )

@@ -45,7 +45,8 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
     """Print the tables of an input; those of a trace alone from its columns, without an object for each event."""
     from fxscope.render import tables
 
-    if common.is_plain_trace(name, arguments):
+    path, files = Path(name), (arguments.debug_dir, arguments.compile_log)
+    if not (any(files) or path.is_dir() or common.is_recording(path)):
         from fxscope.readers import trace
 
         progress = common.progress(name)

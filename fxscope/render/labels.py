@@ -7,7 +7,6 @@ from typing import Any
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import ends_of
-from fxscope.analysis.products import GemmRow
 from fxscope.model import Choice, Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing, replace
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
@@ -132,11 +131,6 @@ def price(decision: Decision, recording: Recording) -> str:
 def times(runs: float) -> str:
     """Return how often, in words: "12 times"; "2.5 times" where steps differ."""
     return f"{runs:.0f} times" if runs == round(runs) else f"{runs:.1f} times"
-
-
-def size_words(row: GemmRow) -> str | None:
-    """ "12×1024·64·1024": how many, and of which size."""
-    return None if row.m is None else f"{f'{row.batch}×' if row.batch else ''}{row.m}·{row.k}·{row.n}"
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:

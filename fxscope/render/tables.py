@@ -6,7 +6,6 @@ from functools import reduce
 from importlib.resources import files
 from typing import Any
 
-from fxscope.analysis import products
 from fxscope.columns import column
 from fxscope.index import grouped, index_of
 from fxscope.model import KernelStats, Recording, Summary
@@ -137,7 +136,7 @@ def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> 
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
     """The tables of the page that have a row."""
-    made = [calls(recording), gemms(recording), decisions(recording)]
+    made = [calls(recording), decisions(recording)]
     if summary := recording.summary:
         made = [kernels(summary.kernels, families(recording)), *made, ops(summary), steps(summary)]
     return [item for item in made if item["refs"]]
@@ -192,16 +191,6 @@ def calls(recording: Recording) -> dict[str, Any]:
         type=lambda call: theme.CALLS[call.type],
         ops=lambda call: " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
         planned=lambda call: call.estimated_us if call.estimated_range_us else None,
-    )
-
-
-def gemms(recording: Recording) -> dict[str, Any]:
-    """GEMMs, convolutions and attention: shape, kernel, tile, rate."""
-    position = {call.id: i for i, call in enumerate(recording.calls)}
-    rows = products.gemms(recording)
-    refs = [("call", position[row.call]) if row.call in position else ("kernel", row.kernel) for row in rows]
-    return table(
-        "gemms", rows, refs, size=labels.size_words, tile=lambda row: "×".join(map(str, row.tile or ())) or None
     )
 
 

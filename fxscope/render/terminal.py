@@ -3,7 +3,7 @@
 import shutil
 import sys
 
-from fxscope.analysis import products, traced_regions
+from fxscope.analysis import traced_regions
 from fxscope.index import grouped
 from fxscope.model import Recording
 from fxscope.render import grid, labels, report, tables
@@ -15,7 +15,6 @@ MAX_CALLS = 60
 MAX_DECISIONS = 5
 MAX_PROBLEMS = 12
 CALLS = ("handle", "ops", "median", "planned", "share", "untimed")
-GEMMS = ("op", "size", "kernel", "median", "flops", "share")
 
 
 def render(
@@ -59,11 +58,6 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
         out.append(grid.heading("kernel calls", width))
         out += tables.text(tables.calls(recording), width, only=CALLS, notes=("untimed",), most=MAX_CALLS)
     out += section("compiled code, as far as the trace shows", traced_regions.lines(recording), width)
-    if not stage:
-        gemms = tables.text(tables.gemms(recording), width, only=GEMMS, notes=("note",), most=MAX_CALLS)
-        out += [grid.heading("GEMMs, convolutions and attention", width), *gemms] if gemms else []
-        peaks = dict.fromkeys(row.peak for row in products.gemms(recording) if row.peak)
-        out += [line for peak in peaks for line in grid.folded(f"peak: {peak}", width, "  ", "    ")]
     return out + footer(recording, width)
 
 

@@ -47,24 +47,16 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
     def words(item: Node | str, lead: int) -> str:
         return shorten(item, width - lead) if isinstance(item, str) else node_label(item, room=width - lead)
 
-    yield root_label(children, index.dispatched.get(index.typical_step, 0))
+    ops = [node for group in children.values() for node in group if is_dispatched(str(node.target))]
+    working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
+    step = index.dispatched.get(index.typical_step, 0)  # also what autograd calls inside an op
+    said = f"{len(ops):,} of the {counted(step, 'op')} that a step dispatches" if step > len(ops) else ""
+    said = said or f"{counted(len(ops), 'op')} dispatched"
+    yield f"{said}, {working} of them {'launches' if working == 1 else 'launch'} work"
     lines = grid.tree(None, below, words)
     yield from itertools.islice(lines, max_lines)
     if next(lines, None) is not None:
         yield "… the chain goes on: write .html or .json to see all of it"
-
-
-def root_label(children: dict[str | None, list[Node]], in_a_step: int) -> str:
-    """Say how many ops were dispatched, those that ops call among them, and how many of them do work themselves.
-
-    A graph may hold fewer than the step dispatched: what autograd calls inside an op, say.
-    """
-    ops = [node for group in children.values() for node in group if is_dispatched(str(node.target))]
-    working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
-    said = f"{counted(len(ops), 'op')} dispatched"
-    if in_a_step > len(ops):
-        said = f"{len(ops):,} of the {counted(in_a_step, 'op')} that a step dispatches"
-    return f"{said}, {working} of them {'launches' if working == 1 else 'launch'} work"
 
 
 def node_label(node: Node, *, room: int) -> str:

@@ -17,7 +17,6 @@ import msgspec
 import pytest
 
 from fxscope import store
-from fxscope.analysis import products
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
 from fxscope.model import Decision, Recording, Step, replace
@@ -341,7 +340,7 @@ def figures_of(value: Any) -> set[str]:
 def model_of(read: Recording) -> set[str]:
     """The numbers of the terminal's view model: the report, its words, and the records that it is made from."""
     made = report(read)
-    records = [made, read.summary, read.calls, read.coverage, read.decisions, products.gemms(read)]
+    records = [made, read.summary, read.calls, read.coverage, read.decisions]
     gaps = read.summary.gaps if read.summary else ()
     times = [item.duration_ns / 1e3 for item in (*read.launches, *read.ops, *gaps)]
     sizes = [launch.bytes for launch in read.launches]
