@@ -125,8 +125,6 @@ def worded(arguments: Mapping[str, Any]) -> dict[str, Any]:
             words[name] = space_words(value)
         elif name in ("size", "read"):
             words[name] = num_bytes(value)
-        elif name == "loops":
-            words |= {"a": loop_words(*value[0]), "b": loop_words(*value[1])}
         elif name == "how":
             words["how_words"] = f"{value}: {HOW[value]}" if value else "joined"
         elif name == "break_line":
@@ -146,11 +144,3 @@ def space_words(spaces: Sequence[Sequence[str]] | None) -> str:
     if first[1] == second[1] == "1":
         return f": {first[0]} and {second[0]} elements"
     return f": (numel, rnumel) is ({', '.join(first)}) and ({', '.join(second)})"
-
-
-def loop_words(outer: Sequence[str], inner: Sequence[str]) -> str:
-    """ "64 × 64", "16 that reduce 256 each", "one that reduces 4096"."""
-    around, reduced = " × ".join(outer), " × ".join(inner)
-    if not reduced:
-        return around or "one element"
-    return f"{around} that reduce {reduced} each" if around else f"one that reduces {reduced}"

@@ -279,9 +279,3 @@ def only_named(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     )
     words = ops_in_name(call.kernel)
     return [] if call.is_extern else [op for op in named if op not in ran and op in words]
-
-
-def perhaps_ran(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """Those of `only_named` of which nothing tells whether they ran, in this call or in another."""
-    unknown = {op_of(nodes[name]) for name in call.named_only if name in nodes and nodes[name].kind == "unknown"}
-    return [op for op in only_named(call, nodes) if op in unknown]

@@ -316,12 +316,14 @@ class _Live:
             if len(groups_a) != 1 or len(groups_b) != 1 or groups_a == groups_b or None in groups_a | groups_b:
                 continue
             words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
-            reason, cause = words or (reasons[-1] if reasons else None), None
+            reason, cause, could_fuse = words or (reasons[-1] if reasons else None), None, False
             if reason == "no shared data":
                 cause = self.ask("causes", _cause, self.scheduler, node1, node2)
             if answer and words is None:  # another fusion went first
-                reason, cause = None, "could be fused"
-            attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason, cause=cause, order=clock)
+                reason, could_fuse = None, True
+            attempt = FusionAttempt(
+                a=a, b=b, fused=False, raw_reason=reason, cause=cause, could_fuse=could_fuse, order=clock
+            )
             key = (groups_a.pop() or 0, groups_b.pop() or 0)
             rank = (len(a) + len(b), clock)
             if key not in last or last[key][:2] < rank:

@@ -55,6 +55,7 @@ class FusionAttempt(Item, frozen=True, kw_only=True):
     how: How | None = None
     raw_reason: str | None = None  # Inductor's own words
     cause: str | None = None  # from decide_fusion_fail_reason: why "no shared data"
+    could_fuse: bool = False  # allowed, and another pair was fused first
     order: int = 0  # later attempts replace earlier ones
 
 
@@ -82,7 +83,7 @@ class Schedule(Item, frozen=True, kw_only=True):
     nodes: tuple[SchedulerNode, ...] = ()
     groups: tuple[ScheduledGroup, ...] = ()
     attempts: tuple[FusionAttempt, ...] = ()
-    trials: tuple[FusionTrial, ...] = ()
+    trials: tuple[FusionTrial, ...] | None = None  # None: torch was not asked
     kernels: tuple[tuple[str, tuple[str, ...]], ...] = ()  # in emission order: kernel, scheduler nodes it runs
     renames: dict[str, str] = {}  # a mutated buffer's later name → the buffer it really is
     outputs: tuple[str, ...] = ()  # buffers that the graph returns

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from fxscope.columns import column
 from fxscope.index import grouped, index_of
-from fxscope.model import Graph, KernelCall, Link, Node, Recording, Source, replace
+from fxscope.model import Graph, KernelCall, Node, Recording, Source, replace
 from fxscope.op_names import CASTS, MAY_COPY, RESIZES, expected_nature, op_name, table
 
 # They stay views where a transposed operand is folded into the strides of a GEMM.
@@ -89,7 +89,7 @@ def with_sources(recording: Recording) -> Recording:
 
 
 def with_calls(recording: Recording) -> Recording:
-    """Write into each node the calls it ran in, and the links that say how that is known."""
+    """Write into each node the calls it ran in, and the ATen op that it came from."""
     homes = index_of(recording).calls_of_node
     originals = _originals(recording)
     ran = {graph for graph, _ in (*homes, *originals)}
@@ -109,14 +109,7 @@ def with_calls(recording: Recording) -> Recording:
         )
         for graph in recording.graphs
     )
-    known = {(link.from_, link.to) for link in recording.links}
-    links = [
-        Link(from_=key, to=("calls", call.id), relation="ran_in", evidence=call.nodes_evidence or "origins")
-        for key, calls in homes.items()
-        for call in calls
-        if (key, ("calls", call.id)) not in known
-    ]
-    return replace(recording, graphs=graphs, links=(*recording.links, *links))
+    return replace(recording, graphs=graphs)
 
 
 def _originals(recording: Recording) -> dict[tuple[str, str], str]:

@@ -153,7 +153,9 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     parts = slices.flow.sorted(name for node in nodes for name in node.parts)
     biases = tuple(name for name in parts if is_convolution(slices.flow.nodes[name].target))
     named = slices.only_named(nodes, call.nodes)
-    return replace(call, nodes=ran, named_only=named, biases=biases, nodes_evidence="lowering" if ran else None)
+    lines = tuple(line for line in call.lines if line[1] in {*ran, *biases})  # a layout copy is no run of its demander
+    evidence = "lowering" if ran else None
+    return replace(call, nodes=ran, named_only=named, biases=biases, lines=lines, nodes_evidence=evidence)
 
 
 def accesses(

@@ -6,7 +6,7 @@ from functools import partial
 from fxscope import english
 from fxscope.index import Key, index_of
 from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording
-from fxscope.op_names import only_named, perhaps_ran
+from fxscope.op_names import only_named
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import stood_in_for
 from fxscope.render import grid, labels, report, theme
@@ -142,11 +142,8 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
     for other in index_of(recording).calls_of_graph.get(call.graph, ()) if call.is_extern else ():
         if mine := [name for name in call.nodes if name in other.biases]:
             lines += wrap(f"the bias of {listed(mine)} is added in {other.handle}", width)
-    open_ones = perhaps_ran(call, nodes)
-    if named := [op for op in only_named(call, nodes) if op not in open_ones]:
-        lines += wrap(f"its name also says {', '.join(named)}, which did not run here", width)
-    if open_ones:
-        lines += wrap(f"its name also says {', '.join(open_ones)}: it is not known whether that ran here", width)
+    if named := only_named(call, nodes):
+        lines += wrap(f"its name also says {', '.join(named)}, which is not known to run here", width)
     if call.bytes_read is not None or call.bytes_written is not None:
         text = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
         text += f", {flop(call.flops)}" if call.flops else ""

@@ -176,46 +176,6 @@ def test_the_longer_kernel_saves_only_the_traffic_that_goes():
     assert 1.1 < flows.expected_us < 1.1 + 10**6 / 3e12 * 1e6
 
 
-@pytest.mark.parametrize(
-    ("returned", "given", "own", "saved"),
-    [
-        ((), (), (), 2 * 8192),
-        (("buf0",), (), (), 8192),
-        ((), ("buf0",), (), 8192),  # the caller's memory, written in place
-        ((), (), ("buf0",), 2 * 8192),  # the first adds into its own result
-    ],
-)
-def test_a_result_that_two_loops_of_a_function_read_is_read_once_and_written_where_it_stays(
-    returned, given, own, saved
-):
-    """A product and a C++ function with two loops over it: the function reads it from memory once, as its bytes say."""
-    result = (BufferAccess(buffer="buf0", bytes=8192),)
-    loops = [
-        SchedulerNode(name=f"op{number}", type="pointwise", group=number, reads=result, writes=(), origins=(name,))
-        for number, name in enumerate(("mm", "sin", "cos"))
-    ]
-    loops[0] = replace(loops[0], type="extern", reads=(), writes=result)
-    groups = tuple(
-        ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes) for item in loops
-    )
-    graph = Graph(
-        id=build.GRAPH,
-        stage="post_grad",
-        nodes=(
-            *map(build.placeholder, given),
-            *(build.node(name, f"aten.{name}.default") for name in ("mm", "sin", "cos")),
-        ),
-    )
-    product = build.call(
-        0, "extern_kernels.mm", "mm", scheduler_nodes=("op0",), writes=result, reads=result if own else ()
-    )
-    function = build.call(1, "cpp_fused", "sin", "cos", scheduler_nodes=("op1", "op2"), reads=result, type="cpp")
-    schedule = Schedule(graph=graph.id, nodes=tuple(loops), groups=groups, outputs=returned)
-    recording = fusion(Recording(graphs=(graph,), calls=(product, function), schedules=(schedule,)))
-    between = {(item.a_call, item.b_call): item.saved_bytes for item in recording.decisions if item.verdict != "fused"}
-    assert between == {(product.id, function.id): saved, (function.id, function.id): 8192}
-
-
 def test_what_a_loop_of_a_function_wrote_is_not_read_from_outside():
     """The second loop reads the first one's result, and all of an input of which the first read and wrote a half in place."""
 

@@ -54,7 +54,7 @@ def test_gelu_and_mul_pass_50_mb_written_once_and_read_once():
     assert pairs["mul", "mm_2"].saved_bytes == 2 * SIZE
     # As a prologue it hangs on dtypes and sizes whether a template takes it: nothing is promised.
     assert pairs["mul", "mm_2"].hint is None
-    assert pairs["mm", "mm_1"].saved_bytes == 8192 * 768 * 2  # both read x
+    assert ("mm", "mm_1") not in pairs  # both read x
     assert [item.saved_bytes for item in found.decisions] == sorted(
         (item.saved_bytes for item in found.decisions), reverse=True
     )
@@ -88,14 +88,6 @@ def test_only_the_part_that_is_read_is_saved():
     assert pairs["gelu", "mul"].saved_bytes == SIZE // 2
     alone = fusion.fusion(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes[:2] + nodes[3:4]),)))
     assert [item.saved_bytes for item in alone.decisions] == [SIZE + SIZE // 2]
-    apart = (*nodes[:4], op("neg", "slice_2", shape=half))
-    (pair,) = [
-        item
-        for item in fusion.fusion(Recording(graphs=(Graph(id="eager", stage="eager", nodes=apart),))).decisions
-        if item.a == ("gelu",)
-    ]
-    assert pair.saved_bytes is None
-    assert pair.notes == ("both_read_parts",)
 
 
 def test_what_others_read_too_must_be_written():

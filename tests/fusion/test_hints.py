@@ -30,15 +30,6 @@ class Program(nn.Module):
         return self.function(*inputs)
 
 
-class LinearRelu(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(128, 64)
-
-    def forward(self, x):
-        return torch.relu(self.linear(x))
-
-
 def compiled(model, *inputs, train=False, functorch=None, **switches) -> Recording:
     """Return what Inductor writes for the CPU with these switches."""
     torch.manual_seed(0)
@@ -84,29 +75,25 @@ def x():
     return torch.randn(64, 128)
 
 
-AUTOTUNED = {"max_autotune": True, "freezing": True, "max_autotune_gemm_backends": "CPP"}
-# switch → (program, inputs, how it is set first, how the hint would have it)
-ON_CPU = {
-    "max_fusion_size": (lambda x: torch.softmax(x, -1) + 1, (x,), {"max_fusion_size": 1}, {}),
-    "score_fusion_memory_threshold": (lambda x: (x.sin(), x.cos()), (x,), {"score_fusion_memory_threshold": BIG}, {}),
-    "max_fusion_unique_io_buffers": (
-        lambda x, y: (torch.sin(x) + y, torch.cos(x) * y),
-        (x, x),
-        {"max_fusion_unique_io_buffers": 2},
-        {},
-    ),
-    "cpp.max_horizontal_fusion_size": (lambda x: (x.sin(), x.cos()), (x,), {"cpp.max_horizontal_fusion_size": 1}, {}),
-    "max_autotune_gemm": (lambda: LinearRelu().eval(), (x,), {}, AUTOTUNED),
-    "epilogue_fusion": (lambda: LinearRelu().eval(), (x,), {**AUTOTUNED, "epilogue_fusion": False}, AUTOTUNED),
-}
-
-
 def wide():
     return torch.randn(1024, 512)
 
 
-# The same for a backend that only GPUs have: planned.
+# switch → (program, inputs, how it is set first, how the hint would have it)
 ON_H200 = {
+    "max_fusion_size": (lambda x: (x.sin(), x.cos()), (wide,), {"max_fusion_size": 1}, {}),
+    "score_fusion_memory_threshold": (
+        lambda x: (x.sin(), x.cos()),
+        (wide,),
+        {"score_fusion_memory_threshold": BIG},
+        {},
+    ),
+    "max_fusion_unique_io_buffers": (
+        lambda x, y: (torch.sin(x) + y, torch.cos(x) * y),
+        (wide, wide),
+        {"max_fusion_unique_io_buffers": 2},
+        {},
+    ),
     "loop_ordering_after_fusion": (
         lambda x: (x.sum(-1), x.t().contiguous()),
         (wide,),
@@ -129,6 +116,8 @@ ON_H200 = {
 }
 # A benchmark on a GPU decides, or it takes a backend or a torch that is not here; their conditions are held below.
 NOT_HERE = {
+    "max_autotune_gemm": "tried by test_trials.py",
+    "epilogue_fusion": "only a Triton template takes an epilogue, and a benchmark chooses it",
     "prologue_fusion": "only a Triton template takes a prologue, and a benchmark chooses it",
     "benchmark_fusion": "a benchmark decides",
     "triton.tiling_prevents_pointwise_fusion": "no program was found whose tilings collide",
@@ -146,26 +135,8 @@ def test_every_switch_that_a_hint_names_is_tried_or_says_why_not():
                 if word.arg == "config" and isinstance(word.value, ast.Constant):
                     named.add(word.value.value)
     named -= {None}
-    assert named <= {*ON_CPU, *ON_H200, *NOT_HERE}, named
+    assert named <= {*ON_H200, *NOT_HERE}, named
     assert named >= {*ON_H200, *NOT_HERE} - {"aggressive_fusion"}  # nothing is excused that is not said
-
-
-@pytest.mark.slow
-@pytest.mark.cpp
-@pytest.mark.parametrize("switch", ON_CPU)
-def test_a_hint_for_the_cpu_does_what_it_says(switch):
-    program, inputs, first, then = ON_CPU[switch]
-    model = program() if not program.__code__.co_argcount else program
-    given = [make() for make in inputs]
-    before, after = compiled(model, *given, **first), compiled(model, *given, **then)
-    found = hinted(before, switch)
-    assert found, [item.reason for item in before.decisions]
-    assert not hinted(after, switch)
-    apart = [item for item in after.decisions if item.verdict != "fused"]
-    for item in found:  # the two sides are apart no more
-        assert not [later for later in apart if {later.a, later.b} == {item.a, item.b}], item
-    if switch in ("max_autotune_gemm", "epilogue_fusion"):
-        assert (len(before.calls), len(after.calls)) == (2, 1)
 
 
 @pytest.mark.slow
@@ -190,30 +161,6 @@ def test_a_users_kernel_takes_an_epilogue_that_reads_nothing_else(plan_of):
     (item,) = hinted(plan_of("user_kernel_alone"), switch)
     assert item.hint_code == "enable"
     assert not hinted(plan_of("user_kernel"), switch)
-
-
-@pytest.mark.slow
-@pytest.mark.cpp
-def test_what_torch_does_not_try_on_a_cpu_is_no_hint():
-    for program in (lambda x: (x.sum(-1), x.t().contiguous()), lambda x: (x[:10] * 3, x[10:].sum(-1))):
-        for item in compiled(program, x()).decisions:
-            assert item.config not in ("loop_ordering_after_fusion", "loop_reindexing_after_fusion", "combo_kernels")
-            assert "is_set" not in item.notes
-
-
-@pytest.mark.cpp
-def test_weights_are_concatenated_where_two_gemms_share_the_activation():
-    def apart(x, a, b):
-        return x @ a, x @ b
-
-    a, b = torch.randn(128, 64), torch.randn(128, 32)
-    (item,) = [item for item in compiled(apart, x(), a, b).decisions if item.verdict != "fused"]
-    assert item.hint_code == "concatenate_weights"
-    together = compiled(lambda x, both: (x @ both).split((64, 32), -1), x(), torch.cat((a, b), 1))
-    assert [call.kernel for call in together.calls] == ["extern_kernels.mm"]
-    for other in (lambda x, a, b: (x @ a, b.t() @ x.t()), lambda x, a, b: (x @ a, x.t() @ x)):
-        decisions = compiled(other, x(), a, b).decisions
-        assert all(item.hint is None for item in decisions if "not_merged" in item.notes)
 
 
 @pytest.mark.cpp

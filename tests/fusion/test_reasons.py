@@ -210,31 +210,10 @@ def test_the_two_spaces_keep_the_order_of_the_pair():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "flows", "code", "words"),
-    [
-        # codegen/cpp.py: a whole reduction before what reads it, whatever the two spaces are
-        (["((), (4096,))"], ["((4096,), ())"], True, "needs_reduction", "one that reduces 4096, then 4096"),
-        (["((4096,), ())", "((), (4096,))"], ["((), ())"], True, "needs_reduction", "then one element"),
-        (["((64,), (64,))"], ["((16,), (256,))"], False, "cpp_loops_differ", "64 that reduce 64 each and 16 that"),
-        (["((64,), (64,))"], ["((), (4096,))"], False, "cpp_loops_differ", "and one that reduces 4096"),
-        # joined where nothing else is against it: the spaces are no reason
-        (["((64, 64), ())"], ["((64,), (64,))"], False, "declined", "without a reason"),
-        (["((64,), (64,))"], ["((64, 64), ())"], True, "declined", "without a reason"),
-        (["((4096,), ())"], ["((64, 64), ())"], False, "declined", "without a reason"),
-        (["((s0,), ())"], ["((64, s1), ())"], False, "declined", "without a reason"),
-        ([None], ["((64,), ())"], False, "declined", "without a reason"),
-    ],
-)
-def test_loops_of_one_function_differ_only_where_that_decides(a, b, flows, code, words):
-    found = fusion_reasons.declined(*(fusion_reasons.cpp_loops(ranges) for ranges in (a, b)), flows=flows)
-    assert found.code == code and words in english.reason_text(found.code, found.arguments)
-
-
-@pytest.mark.parametrize(
     ("kernel", "type", "device", "code", "hint"),
     [
         ("extern_kernels.mm", "extern", "cuda:0", "extern_gemm", "template_epilogue"),
-        ("extern_kernels.addmm", "extern", "cpu", "extern_gemm", "template_cpp"),
+        ("extern_kernels.addmm", "extern", "cpu", "extern_gemm", None),
         ("extern_kernels.convolution", "extern", "cuda:0", "extern_convolution", None),
         ("torch.ops.aten._scaled_dot_product_flash_attention.default", "fallback", "cuda:0", "extern_attention", None),
         ("torch.ops.aten.topk.default", "fallback", "cuda:0", "fallback", None),

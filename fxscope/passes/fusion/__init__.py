@@ -35,7 +35,7 @@ def fusion(recording: Recording) -> Recording:
         slices = OpSlices(schedule, known, calls) if schedule is not None and known is not None else None
         found += ways_in(calls, schedule, slices, index_of(recording).nodes.get(graph, {}))
         for run in runs(calls):
-            found += pairs.decisions(run, schedule, slices, known)
+            found += pairs.decisions(run, schedule, known)
     found += across_breaks(recording)
     found += eager.decisions(recording)
     return replace(recording, decisions=tuple(sorted(found, key=rank)))

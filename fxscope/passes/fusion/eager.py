@@ -5,18 +5,16 @@ no pairs.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from fxscope.columns import column, picked
-from fxscope.index import grouped
 from fxscope.model import Decision, Graph, Node, Recording
 from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
-from fxscope.passes.fusion.reasons import Reason, decision, share_the_activation
+from fxscope.passes.fusion.reasons import Reason, decision
 
 
 def decisions(recording: Recording) -> list[Decision]:
-    """One decision for each pair of eager ops between which a tensor passes, and of two that read one."""
+    """One decision for each pair of eager ops between which a tensor passes."""
     found: list[Decision] = []
     for graph in recording.graphs:
         if graph.stage == "eager" and any(column(graph.nodes, "outputs")):
@@ -32,7 +30,7 @@ def phases(recording: Recording, graph: str) -> dict[str, str | None]:
 
 
 def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
-    """Pair the ops of a recorded dispatch graph: the reader with the writer, and readers of one tensor.
+    """Pair the ops of a recorded dispatch graph: each reader of a tensor with its writer.
 
     Args:
         phase: of each node that launched; the forward pass, the backward pass and the optimizer are not paired.
@@ -49,23 +47,13 @@ def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
     for name, users in readers.items():
         source = nodes[name]
         size = flops.tensor_bytes(source.outputs[:1])
-        reads = {user: part(size, [nodes[view] for view in views]) for user, views in users.items()}
-        if source.kind == "kernel":
-            for user in users:
-                if phase.get(name) != phase.get(user):
-                    continue
-                once = len(users) == 1 and name not in graph.outputs
+        once = len(users) == 1 and name not in graph.outputs
+        for user, views in users.items():
+            if source.kind == "kernel" and phase.get(name) == phase.get(user):
+                read = part(size, [nodes[view] for view in views])
                 stays = home[name] not in {name, *(home.get(item, item) for item in nodes[user].mutates)}
-                found.append(flow(graph, source, nodes[user], size, reads[user], once=once, stays=stays))
-        for one, other in pairwise(users):
-            # Two parts of a tensor may have nothing in common: the halves of a gate.
-            if phase.get(one) != phase.get(other):
-                continue
-            meet = users[one] == users[other] or size in (reads[one], reads[other])
-            least = None if size is None or not meet else min(reads[one] or 0, reads[other] or 0)
-            found.append(siblings(graph, source, nodes[one], nodes[other], least, nodes, meet=meet))
-    pairs = grouped(found, lambda item: (item.a[0], item.b[0]))
-    return [max(same, key=lambda item: item.saved_bytes or 0) for same in pairs.values()]
+                found.append(flow(graph, source, nodes[user], size, read, once=once, stays=stays))
+    return found
 
 
 def writer(name: str, nodes: Mapping[str, Node]) -> str:
@@ -112,35 +100,16 @@ def flow(
     on_cpu = any((item.device or "").startswith("cpu") for item in a.outputs)
     notes = (note, "read_in_part") if in_part else (note,)
     reason = Reason("eager", {"size": size, "read": read}, hint(a, b, on_cpu=on_cpu), notes=notes)
-    return neighbours(graph, a, a, b, reason, saved)
-
-
-def neighbours(graph: Graph, source: Node, a: Node, b: Node, reason: Reason, saved_bytes: int | None) -> Decision:
-    """The decision for two ops that share the result of `source`."""
     return decision(
         "never_considered",
         reason,
         graph=graph.id,
         a=(a.name,),
         b=(b.name,),
-        shared_buffers=(source.name,),
-        saved_bytes=saved_bytes,
+        shared_buffers=(a.name,),
+        saved_bytes=saved,
         saved_launches=1,
         evidence="external_id",
-    )
-
-
-def siblings(
-    graph: Graph, source: Node, a: Node, b: Node, size: int | None, nodes: Mapping[str, Node], *, meet: bool
-) -> Decision:
-    """The decision for two readers of one tensor."""
-    products = [is_gemm(node.target) for node in (a, b)]
-    advice = "compile" if joined(a.target, b.target) and not any(products) else None
-    if all(products):
-        advice = "concatenate_weights" if share_the_activation([a], [b], nodes) else None
-    notes = ("both_read" if meet else "both_read_parts",)
-    return neighbours(
-        graph, source, a, b, Reason("eager", {"source": source.name, "size": size}, advice, notes=notes), size
     )
 
 

@@ -9,23 +9,9 @@ from typing import Any, NamedTuple
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import grouped
 from fxscope.model import BufferAccess, Decision, FusionAttempt, Graph, KernelCall, Node, Schedule, TensorMeta, Verdict
-from fxscope.op_names import is_gemm
 from fxscope.passes import flops, schedules
 from fxscope.passes.footprint import is_indirect, overlap
-from fxscope.passes.fusion.reasons import (
-    PairSide,
-    Reason,
-    can_be_cpp_epilogue,
-    can_be_epilogue,
-    cpp_loops,
-    decision,
-    declined,
-    opaque,
-    refused_switches,
-    share_the_activation,
-    translate,
-)
-from fxscope.passes.slices import OpSlices
+from fxscope.passes.fusion.reasons import PairSide, Reason, can_help, decision, opaque, translate
 
 # A buffer with this many readers makes no pair per two of them, only of those that are near each other: else one shared
 # scalar in a large graph makes millions of decisions.
@@ -36,7 +22,7 @@ NEAR = 8
 
 
 class Pair(NamedTuple):
-    """Two calls, or two loops of one C++ function, that share memory, in the order in which they run."""
+    """Two calls that share memory, in the order in which they run."""
 
     a: PairSide
     b: PairSide
@@ -50,15 +36,10 @@ class Pair(NamedTuple):
         return [(min(one, other), max(one, other)) for one in self.a.groups for other in self.b.groups]
 
 
-def decisions(
-    calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
-) -> list[Decision]:
-    """One decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
-    verdicts = PairVerdict(calls, schedule, slices, graph)
-    found = [verdicts.decide(pair) for pair in pairs(verdicts.sides)]
-    for loops in verdicts.loops.values():
-        found += [verdicts.decide(pair) for pair in pairs(loops)]
-    return found
+def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, graph: Graph | None) -> list[Decision]:
+    """One decision for each pair of calls that share memory."""
+    verdicts = PairVerdict(calls, schedule, graph)
+    return [verdicts.decide(pair) for pair in pairs(verdicts.sides)]
 
 
 def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, int | None]:
@@ -96,9 +77,7 @@ def pairs(sides: Sequence[PairSide]) -> list[Pair]:
 class PairVerdict:
     """Finds the verdict of a pair in the schedule, or says why there is none."""
 
-    def __init__(
-        self, calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
-    ) -> None:
+    def __init__(self, calls: Sequence[KernelCall], schedule: Schedule | None, graph: Graph | None) -> None:
         self.complete: bool = schedule is not None and schedule.complete
         schedule = schedule or Schedule(graph="")
         self.schedule = schedule
@@ -118,37 +97,20 @@ class PairVerdict:
             )
             for position, call in enumerate(calls)
         ]
-        # Only the C++ backend writes several independent loops into one function: call → its loops.
-        self.loops = {side.call.id: self._loops(side, slices) for side in self.sides if slices and len(side.groups) > 1}
         self.readers = Counter(name for side in self.sides for name in side.reads)
-        loops = [loop for side in self.sides for loop in self.loops.get(side.call.id) or [side]]
-        self.loops_reading = Counter(name for side in loops for name in side.reads)
         # What must be in memory after the graph: what it returns, and what of the caller's it writes in place.
         self.outlives: set[str] | None = None
         if schedule.graph:
             self.outlives = {self.alias.get(name, name) for name in schedule.outputs}
             self.outlives |= {node.name for node in self.fx.values() if node.op == "placeholder"}
         self.memory = self._memory()
-        self.trials: dict[tuple[int, int], dict[str, bool]] = defaultdict(dict)
-        for trial in schedule.trials:
-            self.trials[trial.a, trial.b][trial.config] = trial.accepted
+        self.trials = grouped(schedule.trials or (), lambda trial: (trial.a, trial.b))
         self.attempts: dict[tuple[int, int], list[FusionAttempt]] = defaultdict(list)
         for attempt in schedule.attempts:
             if not attempt.fused and attempt.a[0] in members and attempt.b[0] in members:
                 a, b = members[attempt.a[0]].group, members[attempt.b[0]].group
                 self.attempts[min(a, b), max(a, b)].append(attempt)
         self._accesses: dict[tuple[str, ...], dict[str, BufferAccess]] = {}
-
-    def _loops(self, side: PairSide, slices: OpSlices) -> list[PairSide]:
-        if side.call.type != "cpp":
-            return []
-        found: list[PairSide] = []
-        for number, nodes in grouped(side.members, lambda node: node.group).items():
-            group, ran = self.schedule.groups[number], set(slices.ran(nodes))
-            reads, writes = (sizes(items, self.alias) for items in (group.reads, group.writes))
-            names = tuple(node for node in side.nodes if node.name in ran)
-            found.append(PairSide(side.call, side.position, tuple(nodes), names, reads, writes))
-        return found
 
     def _memory(self) -> dict[str, int]:
         """Name → bytes: of graph inputs, of buffers, and of what several buffers are parts of."""
@@ -171,14 +133,13 @@ class PairVerdict:
         a, b = pair.a, pair.b
         verdict, reason, raw = self.verdict(pair)
         reason, verified = self.possible(reason, pair)
-        same = a.call.id == b.call.id
-        saved_bytes, least = self.saved(pair, self.loops_reading if same else self.readers)
+        saved_bytes, least = self.saved(pair)
         return decision(
             verdict,
-            reason.noted("one_cpp_function") if same else reason,
+            reason,
             graph=a.call.graph,
-            a=tuple(node.name for node in a.nodes) if same else a.call.nodes,
-            b=tuple(node.name for node in b.nodes) if same else b.call.nodes,
+            a=a.call.nodes,
+            b=b.call.nodes,
             a_call=a.call.id,
             b_call=b.call.id,
             raw_reason=raw,
@@ -186,11 +147,11 @@ class PairVerdict:
             shared_buffers=pair.buffers,
             saved_bytes=saved_bytes,
             saved_bytes_least=least,
-            saved_launches=0 if same else 1,
+            saved_launches=1,
             evidence="debug_handle" if a.call.scheduler_nodes and b.call.scheduler_nodes else "order",
         )
 
-    def saved(self, pair: Pair, readers: Mapping[str, int]) -> tuple[int | None, bool]:
+    def saved(self, pair: Pair) -> tuple[int | None, bool]:
         """The bytes that one kernel instead of the two would not move, and whether there may be more.
 
         A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only
@@ -205,7 +166,7 @@ class PairVerdict:
                 written, read = pair.a.writes[name], pair.b.reads[name]
                 cost = read if written is None else self.in_both(pair, name, written, read)[0]
                 # What a call reads of its own result (a sum by index into it) keeps no other from being its only reader.
-                alone = readers.get(name, 0) - (name in pair.a.reads) == 1
+                alone = self.readers[name] - (name in pair.a.reads) == 1
                 alone = alone and (self.outlives is None or name not in self.outlives)
                 # Of a part of a memory it is not looked up who else reads that part.
                 in_part = (written or 0) < (self.memory.get(name) or 0)
@@ -238,47 +199,21 @@ class PairVerdict:
         return least, least in (0, most)
 
     def possible(self, reason: Reason, pair: Pair) -> tuple[Reason, bool | None]:
-        """The reason without a hint that torch refuses, and whether torch was asked and accepts it.
+        """The reason without a hint that cannot help, and whether torch was asked for the pair with that switch.
 
-        From files nobody can be asked: there a template's hint has to pass what is known of templates.
+        A hint of a live or planned recording is one that torch accepts. From files torch cannot be asked.
         """
-        a, b = pair.a, pair.b
-        if reason.hint == "concatenate_weights" and not share_the_activation(a.nodes, b.nodes, self.fx):
-            return reason.without_hint(), None
-        if reason.hint is None or reason.config is None:
+        if reason.hint is None or reason.config in (None, "benchmark_fusion"):
             return reason, None
-        answers: dict[str, bool] = {}  # switch → whether torch joins the two with it, as far as it was asked
-        for groups in pair.groups:
-            for config, accepted in self.trials.get(groups, {}).items():
-                answers[config] = answers.get(config, False) or accepted
-        for config in (reason.config, *OTHERWISE.get(reason.config, ())):
-            if answers.get(config):
+        answers = [trial for groups in pair.groups for trial in self.trials.get(groups, ()) if trial.accepted]
+        accepted = {trial.config for trial in answers}
+        for config in (reason.config, *OTHERWISE.get(reason.config or "", ()), "combo_kernels"):
+            if config in accepted:
                 return reason._replace(config=config, hint=reason.hint if config == reason.config else "enable"), True
-        holds = reason.config not in answers and self.holds_in_files(reason, pair)
-        return (reason if holds else reason.without_hint()), None
-
-    def holds_in_files(self, reason: Reason, pair: Pair) -> bool:
-        """Return whether what is known of templates speaks for a hint at one.
-
-        What a prologue, or an epilogue of a user's kernel, may read torch alone knows.
-        """
-        if reason.config not in ("max_autotune_gemm", "epilogue_fusion_user_defined_triton_kernel"):
-            return True
-        a, b = pair.a, pair.b
-        if not a.opaque or a.call.type == "user_triton":
-            return False
-        if (a.call.device or "").startswith("cpu") and not can_be_cpp_epilogue(a):
-            return False
-        takes = can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
-        return takes and not self.waits_for_another(pair)
-
-    def waits_for_another(self, pair: Pair) -> bool:
-        """Return whether one kernel would be a cycle: the second reads what a kernel between makes of the first's result."""
-        made = set[str]()
-        for side in self.sides[pair.a.position + 1 : pair.b.position]:
-            if side.reads.keys() & (pair.a.writes.keys() | made):
-                made |= side.writes.keys()
-        return bool(made & pair.b.reads.keys())
+        possible = self.schedule.trials is None and can_help(
+            reason.config or "", pair.a, pair.b, pair.buffers, depends=pair.flows or pair.mutates
+        )
+        return (reason if possible else reason.without_hint()), None
 
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
@@ -289,8 +224,7 @@ class PairVerdict:
         if (found := self.attempt(pair)) is not None:
             if found.raw_reason is not None:
                 return "rejected", self.in_words(found, found.raw_reason, pair), found.raw_reason
-            could = found.cause == "could be fused"
-            return "rejected", Reason("better_pair") if could else self.without_words(found, pair), None
+            return "rejected", Reason("better_pair" if found.could_fuse else "declined"), None
         if (fixed := self.fixed(pair)) is not None:
             return "never_considered", fixed, None
         if not self.complete and self.waits_for_another(pair):
@@ -349,28 +283,16 @@ class PairVerdict:
             if cause is not None:  # versions of mutated memory have no name in the code
                 renames = self.schedule.renames
                 cause = re.sub(r"'(\w+)'(?=: )", lambda found: f"'{renames.get(found[1], found[1])}'", cause)
-            refused = refused_switches(pair.a, pair.b, flows=pair.flows or pair.mutates)
             swapped = attempt.a[0] in {node.name for node in pair.b.members}
-            reason = translate(raw, cause, self.limits, refused, swapped=swapped)
+            reason = translate(raw, cause, self.limits, swapped=swapped)
         # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
         return reason if fixed is None else reason.noted("tried_as_template")
-
-    def without_words(self, attempt: FusionAttempt, pair: Pair) -> Reason:
-        """Say what the backend checks where it declines without a reason (C++: codegen/cpp.py, can_fuse_*)."""
-        limit = self.limits.get("cpp.max_horizontal_fusion_size")
-        if not pair.flows and isinstance(limit, int) and len(attempt.a) + len(attempt.b) > limit:
-            return Reason("too_many_horizontal", {"limit": limit}, "raise", "cpp.max_horizontal_fusion_size")
-        loops = [
-            cpp_loops([self.members[name].ranges for name in names if name in self.members])
-            for names in (attempt.a, attempt.b)
-        ]
-        return declined(loops[0], loops[1], flows=pair.flows)
 
     def fixed(self, pair: Pair) -> Reason | None:
         """Say why Inductor never asks about a pair with a kernel that it does not write; `None` if it writes both."""
         a, b = pair.a, pair.b
         if a.opaque and b.opaque:
-            return self.both_opaque(pair)
+            return Reason("both_extern", {"kernels": (a.call.kernel, b.call.kernel)})
         if a.opaque or b.opaque:
             call = (a if a.opaque else b).call
             producer = a.opaque or not pair.flows
@@ -381,11 +303,3 @@ class PairVerdict:
                 return reason.without_hint().noted("write_parts")
             return reason.without_hint().noted("overwrites_input" if pair.mutates else "share_input")
         return Reason("no_op") if "nop" in (a.types[0], b.types[0]) else None
-
-    def both_opaque(self, pair: Pair) -> Reason:
-        """Two calls that Inductor makes as they are."""
-        a, b = pair.a.call, pair.b.call
-        reason = Reason("both_extern", {"kernels": (a.kernel, b.kernel)})
-        if any(item.type == "user_triton" or not is_gemm(item.kernel) for item in (a, b)):
-            return reason
-        return reason if pair.flows else reason._replace(hint="concatenate_weights").noted("not_merged")
