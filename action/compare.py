@@ -21,6 +21,7 @@ from typing import Any
 
 WORSE = ("kernels per step", "kernel calls in compiled code", "compiled graphs", "graph breaks")  # if there are more
 MARKER = "<!-- fxscope -->"
+WIDTH = 72  # characters of the longest strip
 LONGEST = 60_000  # of a comment; GitHub takes 65,536 characters
 
 
@@ -36,39 +37,64 @@ def main() -> int:
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     base, head = folder / "base.fxscope", folder / "head.fxscope"
-    record(arguments.record, head, Path.cwd())
+    if failed := record(arguments.record, head, Path.cwd()):
+        sys.exit(failed)
     with tempfile.TemporaryDirectory() as place:
         run("git", "worktree", "add", "--detach", place, arguments.base)
         try:
-            record(arguments.record, base, Path(place))
+            failed = record(arguments.record, base, Path(place))
         finally:
             run("git", "worktree", "remove", "--force", place)
-    for suffix in ("md", "json"):
-        fxscope("diff", base, head, "-o", folder / f"diff.{suffix}", "--force")
-    fxscope("view", base, head, "-o", folder / "page.html", "--force")
+    recordings = [head] if failed else [base, head]
+    fxscope("view", *recordings, "-o", folder / "page.html", "--force")
     tables: list[tuple[str, str, bool]] = []
     if arguments.expect:
         tables.append(("Expectations", *check(head, Path(arguments.expect).resolve(), folder)))
-    if arguments.gate == "decisions":
+    if failed:  # as in the pull request that adds the program
+        tables.append(("Nothing to compare with", f"```text\n{failed}\n```", True))
+    else:
+        for suffix in ("md", "json"):
+            fxscope("diff", base, head, "-o", folder / f"diff.{suffix}", "--force")
+    if arguments.gate == "decisions" and not failed:
         worse = worse_than_base(json.loads((folder / "diff.json").read_text(encoding="utf-8")))
         kept = "No more kernels, graphs or graph breaks; no fused pair is no longer fused."
         tables.append(("Decisions of the base branch", "\n".join(f"- {line}" for line in worse) or kept, not worse))
     broken = [title for title, _, passed in tables if not passed]
-    text = comment([(title, table) for title, table, _ in tables], broken, folder, arguments.link)
+    changes = "" if failed else (folder / "diff.md").read_text(encoding="utf-8").strip()
+    drawn = strip(recordings, folder)
+    text = comment([changes, drawn], [(title, table) for title, table, _ in tables], broken, arguments.link)
     (folder / "comment.md").write_text(text, encoding="utf-8")
     print(text)
     return 1 if broken and arguments.gate != "none" else 0
 
 
-def record(command: str, output: Path, checkout: Path) -> None:
-    """Run the recording command in a checkout; leave with its message where it makes no recording."""
+def record(command: str, output: Path, checkout: Path) -> str | None:
+    """Run the recording command in a checkout; return its message where it makes no recording."""
     output.unlink(missing_ok=True)
     words = [word.replace("{output}", str(output)) for word in shlex.split(command)]
     if words[0] == "fxscope":
         words[:1] = [sys.executable, "-m", "fxscope"]
     done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
-    if not output.exists():
-        sys.exit(f"{command} made no recording in {checkout} (exit code {done.returncode}):\n{done.stderr[-2000:]}")
+    if output.exists():
+        return None
+    return f"{command} made no recording in {checkout} (exit code {done.returncode}):\n{done.stderr[-2000:].strip()}"
+
+
+def strip(recordings: list[Path], folder: Path) -> str:
+    """The kernels of a step by their time, one line a recording, all to one scale."""
+    steps: dict[str, list[dict[str, Any]]] = {}
+    for recording in recordings:
+        answer = folder / f"{recording.stem}.json"
+        fxscope("view", recording, "--format", "report", "-o", answer, "--force")
+        rows = json.loads(answer.read_text(encoding="utf-8"))["groups"]
+        steps[recording.stem] = sorted((row for row in rows if row["time_us"]), key=lambda row: row["order"])
+    longest = max(sum(row["time_us"] for row in rows) for rows in steps.values())
+    lines: list[str] = []
+    for name, rows in steps.items():
+        bars = [(row["label"], round(WIDTH * row["time_us"] / longest)) for row in rows]
+        drawn = "".join("|" + label[: width - 1].center(width - 1, "-") for label, width in bars if width)
+        lines.append(f"{name} {drawn}| {sum(row['time_us'] for row in rows):,.1f} µs")
+    return "\n".join(["```text", *lines, "```"]) if longest else ""
 
 
 def worse_than_base(diff: dict[str, Any]) -> list[str]:
@@ -90,10 +116,10 @@ def check(head: Path, expectations: Path, folder: Path) -> tuple[str, bool]:
     return table.read_text(encoding="utf-8"), code == 0
 
 
-def comment(tables: list[tuple[str, str]], broken: list[str], folder: Path, link: str) -> str:
-    """One comment: the verdict, what changed, the checks, the page."""
+def comment(parts: list[str], tables: list[tuple[str, str]], broken: list[str], link: str) -> str:
+    """One comment: the verdict, what changed, the strip, the checks, the page."""
     verdict = f"❌ {' and '.join(broken)} broken" if broken else "✅ No expectation is broken"
-    parts = [MARKER, f"## fxscope: {verdict}", (folder / "diff.md").read_text(encoding="utf-8").strip()]
+    parts = [MARKER, f"## fxscope: {verdict}", *filter(None, parts)]
     for title, table in tables:
         state = " open" if title in broken else ""
         parts.append(f"<details{state}><summary>{title}</summary>\n\n{table.strip()}\n\n</details>")

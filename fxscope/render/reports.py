@@ -5,6 +5,7 @@ from functools import partial
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+from fxscope.analysis.check.kinds import KINDS
 from fxscope.analysis.findings import CheckReport, Outcome, Status
 from fxscope.model import replace
 from fxscope.render import grid
@@ -98,8 +99,11 @@ def _property(text: str) -> str:
 
 
 def sarif(report: CheckReport, *, where: str) -> str:
-    """SARIF 2.1.0, one result for each expectation; what holds is a result of kind "pass"."""
-    place = {"physicalLocation": {"artifactLocation": {"uri": quote(where)}}}
+    """SARIF 2.1.0, one result for each expectation; what holds is a result of kind "pass".
+
+    GitHub's code scanning needs a line of each result and descriptions of each rule, which the format itself does not.
+    """
+    place = {"physicalLocation": {"artifactLocation": {"uri": quote(where)}, "region": {"startLine": 1}}}
     results = [
         {
             "ruleId": outcome.kind,
@@ -110,7 +114,9 @@ def sarif(report: CheckReport, *, where: str) -> str:
         }
         for outcome in report.outcomes
     ]
-    rules = [{"id": kind} for kind in dict.fromkeys(outcome.kind for outcome in report.outcomes)]
+    kinds = [(kind, {"text": KINDS[kind].help}) for kind in dict.fromkeys(outcome.kind for outcome in report.outcomes)]
+    fields = ("shortDescription", "fullDescription", "help")
+    rules = [{"id": kind, **dict.fromkeys(fields, text)} for kind, text in kinds]
     driver = {"name": "fxscope", "rules": rules}
     runs = [{"tool": {"driver": driver}, "results": results}]
     schema = "https://json.schemastore.org/sarif-2.1.0.json"

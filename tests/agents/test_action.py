@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,8 @@ def compare(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.cpp
 def test_a_graph_break_fails_the_pull_request_and_its_removal_does_not(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
-    commits = []
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "-m", "no program yet")
+    commits = [git(tmp_path, "rev-parse", "HEAD")]
     for text in (GOOD, BROKEN):
         (tmp_path / "model.py").write_text(text)
         git(tmp_path, "add", "model.py")
@@ -47,18 +49,22 @@ def test_a_graph_break_fails_the_pull_request_and_its_removal_does_not(tmp_path:
     (tmp_path / "perf.toml").write_text("graph_breaks = 0\n")
     report = tmp_path / "fxscope-report"
 
-    worse = compare(tmp_path, "--base", commits[0], "--expect", "perf.toml", "--link", "https://example.com/page")
+    worse = compare(tmp_path, "--base", commits[1], "--expect", "perf.toml", "--link", "https://example.com/page")
     assert worse.returncode == 1, worse.stderr
     headline = "<!-- fxscope -->\n\n## fxscope: ❌ Expectations and Decisions of the base branch broken"
     assert worse.stdout.startswith(headline) and "](https://example.com/page)" in worse.stdout
     assert "graph breaks" in worse.stdout.replace("\\_", " ")
+    assert re.search(r"\nbase \|-*gelu.*\| [\d.,]+ µs\nhead \|.*mul-*\| [\d.,]+ µs\n", worse.stdout), worse.stdout
     assert {"base.fxscope", "head.fxscope", "page.html", "comment.md"} <= {path.name for path in report.iterdir()}
     assert (report / "comment.md").read_text() == worse.stdout[:-1]
     assert git(tmp_path, "worktree", "list").count("\n") == 0  # the base's is gone
 
-    git(tmp_path, "checkout", "--quiet", commits[0])
-    better = compare(tmp_path, "--base", commits[1])
+    git(tmp_path, "checkout", "--quiet", commits[1])
+    better = compare(tmp_path, "--base", commits[2])
     assert better.returncode == 0 and "✅" in better.stdout, better.stdout + better.stderr
+    first = compare(tmp_path, "--base", commits[0])
+    assert first.returncode == 0 and "Nothing to compare with" in first.stdout, first.stdout + first.stderr
+    assert "there is no file model.py" in first.stdout and "\nhead |" in first.stdout and "base |" not in first.stdout
 
 
 def test_a_command_that_records_nothing_is_named(tmp_path: Path) -> None:

@@ -248,7 +248,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["check", *files, "-o", str(tmp_path / "check.sarif"), "--junit", str(tmp_path / "b.xml")]) == 1
     (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
     assert [item["kind"] for item in run["results"]] == ["pass", "fail", "fail", "fail"]
-    assert {item["id"] for item in run["tool"]["driver"]["rules"]} == {"kernels", "gemms"}
+    rules = {item["id"]: item["help"]["text"] for item in run["tool"]["driver"]["rules"]}
+    assert rules == {kind: check.KINDS[kind].help for kind in ("kernels", "gemms")}
+    assert {item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in run["results"]} == {1}
     assert main(["check", *files, "-o", str(tmp_path / "check.xml")]) == 1
     assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "3"
     capsys.readouterr()
