@@ -43,8 +43,6 @@ class Chosen(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A list with the value of each item."""
-
     values: Sequence[Any]
 
     def take(self, which: slice | list[int]) -> list[Any]:

@@ -51,12 +51,10 @@ class Index:
 
     @cached_property
     def nodes(self) -> dict[str, Mapping[str, Node]]:
-        """Graph id → name → node."""
         return {graph.id: by_name(graph.nodes) for graph in self._graphs}
 
     @cached_property
     def by_key(self) -> dict[Key, Node]:
-        """(Graph id, name) → node, as links name them."""
         return {(graph.id, node.name): node for graph in self._graphs for node in graph.nodes}
 
     @cached_property
@@ -85,7 +83,6 @@ class Index:
 
     @cached_property
     def calls_of_node(self) -> dict[Key, list[KernelCall]]:
-        """Node → the calls that it ran in."""
         return by_each(self._calls, lambda call: [(call.graph, name) for name in call.nodes])
 
     @cached_property
@@ -136,7 +133,6 @@ class Index:
 
     @cached_property
     def launch_counts(self) -> dict[int, int]:
-        """Observed step → how many launches it has."""
         found = {step.index: 0 for step in self._steps}
         return found | dict(Counter(column(self._launches, "step")))
 
@@ -186,7 +182,6 @@ class Index:
 
     @cached_property
     def step_us(self) -> tuple[float, ...]:
-        """Device time of each step."""
         total = dict.fromkeys(self.steps, 0)
         for step, time in rows_of(self._launches, "step", "duration_ns"):
             if step in total:
@@ -200,7 +195,6 @@ class Index:
 
     @cached_property
     def num_launches(self) -> float:
-        """Launches of a step, the median."""
         return median(self.counts())
 
     @cached_property

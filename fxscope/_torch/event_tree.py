@@ -40,8 +40,6 @@ _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the use
 
 
 class SeenTensor(Item, frozen=True, kw_only=True):
-    """A tensor that went into an op."""
-
     meta: TensorMeta
     storage: int  # the same number, the same memory
     producer: int | None = None  # position of the op whose output this is; None where it came from outside
@@ -68,8 +66,6 @@ class SeenOp(Item, frozen=True, kw_only=True):
 
 
 class _Around(NamedTuple):
-    """The context of an event."""
-
     place: Source | None = None  # the user's line that called
     frame: Any = None  # the Python call, if it is the user's own code and nothing else was called since
     module: tuple[int, str, int] | None = None  # the innermost module's address, class, and the outermost's address
@@ -79,8 +75,6 @@ class _Around(NamedTuple):
 
 
 class _Raw:
-    """An op on the way to a `SeenOp`."""
-
     def __init__(self, event: Any, around: _Around) -> None:
         self.id, self.start, self.name = event.correlation_id, event.start_time_ns, event.name
         self.overload = event.overload_name or "default"

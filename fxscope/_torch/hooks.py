@@ -51,7 +51,6 @@ def resolve(path: str) -> tuple[Any, str, Any]:
 
 
 def exists(path: str) -> bool:
-    """Return whether this torch has the name."""
     try:
         resolve(path)
     except Exception:  # a module of torch may fail at import: Dynamo of 2.11 does where the user has no name
@@ -144,7 +143,6 @@ class Hooks:
         self._failed: set[str] = set()
 
     def problem(self, where: str, message: str, remedy: str | None = None) -> None:
-        """Note a problem, once for each place."""
         if where not in self._failed:
             self._failed.add(where)
             self.problems.append(Problem(where=where, message=message, remedy=remedy))

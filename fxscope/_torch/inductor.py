@@ -147,7 +147,6 @@ class InductorCapture:
 
     @property
     def why_no_graph(self) -> str:
-        """Return why Dynamo captured nothing."""
         met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.hooks.problems)
         return met or "Dynamo skipped every frame"
 

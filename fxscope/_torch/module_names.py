@@ -42,7 +42,6 @@ class ModuleNames:
         hooks.at_end("names of modules", handle.remove)
 
     def add(self, model: torch.nn.Module) -> None:
-        """Note the parts of one model."""
         for owner in model.modules():
             for name, part in vars(owner).get("_modules", {}).items():
                 self._note(owner, name, part)

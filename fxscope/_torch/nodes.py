@@ -108,7 +108,6 @@ def tensors(value: Any) -> tuple[TensorMeta, ...]:
 
 
 def leaves(value: Any) -> list[torch.Tensor]:
-    """Every tensor of a value, as pytree finds them."""
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
@@ -208,7 +207,6 @@ def caller() -> Source | None:
 
 
 def code_line(file: str, line: int) -> str | None:
-    """A line of a file, stripped."""
     return linecache.getline(file, line).strip() or None
 
 

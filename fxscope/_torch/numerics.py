@@ -68,7 +68,6 @@ class Run:
         self._modules[graph_id], self._last = module, graph_id
 
     def compiled(self, result: Any) -> None:
-        """Keep the compiled graph of what was lowered last."""
         if hasattr(result, "current_callable"):
             self._compiled[self._last] = result
 
@@ -145,7 +144,6 @@ class _Watched:
 
     @contextlib.contextmanager
     def watched(self) -> Generator[None]:
-        """Watch the next run of the compiled graph."""
         original = self.compiled.current_callable
 
         def call(inputs: Any) -> Any:
@@ -262,7 +260,6 @@ class _Kernel:
         self.eager = self._run(_EAGER)
 
     def judged(self, row: NumericsRow, value: torch.Tensor) -> NumericsRow:
-        """Hold a compiled value against the reference."""
         eager, judge = self.eager[self.target], self._run(_JUDGE)[self.target]
         if not isinstance(eager, torch.Tensor) or (eager.shape, eager.dtype) != (value.shape, value.dtype):
             raise _Unknown("no_value")
@@ -421,7 +418,6 @@ def _is_floating(value: Any) -> bool:
 
 
 def _in(mode: _Mode, value: Any) -> Any:
-    """Return a value in a mode's dtype."""
     if not isinstance(value, torch.Tensor) or mode.wide is None:
         return value
     return value.to(_widest(value.dtype, mode.wide))

@@ -91,7 +91,6 @@ class _State:
                 self.keep(f"generator of {name}:{index}", generator)
 
     def keep(self, path: str, value: Any) -> None:
-        """Keep an object and all that it leads to."""
         waiting = [(path, value)]
         while waiting and len(self._seen) <= MAX_OBJECTS:
             path, value = waiting.pop()
@@ -232,7 +231,6 @@ class _State:
 
 
 def _spare_bytes() -> int:
-    """Half of the host's free memory."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, ValueError, OSError):

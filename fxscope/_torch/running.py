@@ -149,7 +149,6 @@ def fresh_dynamic_state(hooks: Hooks) -> None:
 
 
 def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> ModuleNames:
-    """The names of modules, parameters, buffers and inputs."""
     names = ModuleNames()
     function = model
     if isinstance(model, torch.nn.Module):

@@ -71,7 +71,6 @@ class ObservedGraph:
         self.pairs[id(node1), id(node2)] = (self._clock, node1, node2, answer, reasons)
 
     def joined(self, node1: Any, node2: Any, how: How | None) -> None:
-        """Keep that two nodes became one."""
         self._clock += 1
         self.joins.append((self._clock, members_of(node1), members_of(node2), how))
 

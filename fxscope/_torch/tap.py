@@ -36,8 +36,6 @@ _STORES = tuple(
 
 
 class _Thread(threading.local):
-    """State of the compile in this thread."""
-
     def __init__(self) -> None:
         self.tags: list[torch.fx.Node | None] = []  # of the inner functions that run now, the innermost last
         self.blocks: list[dict[torch.fx.Node, None]] = []  # tags entered in the loop bodies that are traced now

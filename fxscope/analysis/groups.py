@@ -77,8 +77,6 @@ def about(*, predicted: bool, is_lower_bound: bool) -> str:
 
 
 class PlaceFacts(NamedTuple):
-    """Facts of a place."""
-
     label: str
     ops: tuple[str, ...]
     phase: Phase | None
@@ -91,7 +89,6 @@ class PlaceFacts(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what equal places have in common."""
         return self.label, self.phase, tuple(dict.fromkeys(map(numberless, self.modules))), self.shape
 
 
@@ -286,8 +283,6 @@ def op_tensors(dtypes: Sequence[str] | None, shapes: Sequence[Any]) -> str:
 
 
 class _Total:
-    """Sums of one group while the launches are read."""
-
     def __init__(self, facts: PlaceFacts) -> None:
         self.facts = facts
         self.by_step: dict[int, float] = defaultdict(float)  # ns of launches, µs of planned calls
@@ -307,7 +302,6 @@ class _Total:
             self.calls[facts.call.id] = None
 
     def join(self, other: _Total) -> None:
-        """Add the launches of another group."""
         for step in other.by_step:
             self.by_step[step] += other.by_step[step]
             self.launches[step] += other.launches[step]

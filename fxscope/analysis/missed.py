@@ -20,8 +20,6 @@ IMPOSSIBLE = (
 
 
 class MissedRow(Item, frozen=True, kw_only=True):
-    """Equal pairs that were not fused."""
-
     id: str
     producer: str
     consumer: str

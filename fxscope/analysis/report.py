@@ -69,8 +69,6 @@ class StepRow(Item, frozen=True, kw_only=True):
 
 
 class KernelRow(Item, frozen=True, kw_only=True):
-    """Groups of one op and phase."""
-
     id: str
     label: str
     phase: Phase | None = None
@@ -148,7 +146,6 @@ class Report(Printed, frozen=True, kw_only=True):
 
 
 def report(recording: Recording) -> Report:
-    """Recording → its report."""
     return kept(recording, "report", _report)
 
 

@@ -337,7 +337,6 @@ def units_named(recording: Recording, text: str) -> list[Unit]:
 
 
 def pick(found: list[T], selector: Selector, what: str) -> list[T]:
-    """The numbered occurrence, or all."""
     if selector.number is None:
         return found
     if selector.number > len(found):

@@ -37,15 +37,11 @@ class PhaseRow(Item, frozen=True, kw_only=True):
 
 
 class Serving(Item, frozen=True, kw_only=True):
-    """The passes of a serving engine."""
-
     engine: str | None
     phases: tuple[PhaseRow, ...]
 
 
 class Pass(NamedTuple):
-    """One annotated pass of the model."""
-
     start_ns: int
     end_ns: int
     phase: ServingPhase

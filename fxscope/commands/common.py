@@ -306,7 +306,6 @@ def is_recording(path: Path) -> bool:
 
 
 def stem(path: Path) -> str:
-    """A path's name without its suffixes."""
     return path.name.split(".")[0] or path.name
 
 

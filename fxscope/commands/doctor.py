@@ -183,7 +183,6 @@ def triton(pin: tuple[str | None, str | None]) -> Check:
 
 
 def scanner() -> Check:
-    """Say whether traces are read by the compiled scanner."""
     from fxscope.readers.trace import reader
 
     purpose = "reading large traces at memory speed; without it the same columns come slower"

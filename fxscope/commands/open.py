@@ -97,8 +97,6 @@ def serve(server: HTTPServer, name: str, data: BinaryIO, *, browser: bool, timeo
     fetched = False
 
     class Handler(BaseHTTPRequestHandler):
-        """Answers one path."""
-
         timeout = 5  # of a client that says nothing, or takes nothing
 
         def do_GET(self) -> None:

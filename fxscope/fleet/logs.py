@@ -29,8 +29,6 @@ class Fact(NamedTuple):
 
 
 class RankGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Ranks whose logs agree in one aspect."""
-
     ranks: tuple[int, ...]
     count: int  # items
     compile_id: str | None = None  # where they first differ from the first group

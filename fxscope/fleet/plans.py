@@ -14,8 +14,6 @@ MAX_CHANGES = 40
 
 
 class Interval(NamedTuple):
-    """Launches per step: least and most over steps."""
-
     least: int = 0
     most: int = 0
 

@@ -298,7 +298,6 @@ def is_outside(measured: Measured | None, work: Workload) -> bool:
 
 
 def measured_of(works: Sequence[Workload]) -> Measured:
-    """Return what a family's calls were like, for `is_outside`."""
     sizes = {name: [float(getattr(work, name)) for work in works] for name in _SIZES}
     return Measured(
         traits=tuple(sorted({traits_of(work) for work in works})),

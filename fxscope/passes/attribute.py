@@ -48,8 +48,6 @@ def attribute(recording: Recording) -> Recording:
 
 
 class Linked(NamedTuple):
-    """The op and the call of a launch."""
-
     call: str | None
     nodes: tuple[str, ...]
     graph: str | None
@@ -256,7 +254,6 @@ def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:
 
 
 def timing(durations_ns: Iterable[int]) -> Timing:
-    """Summarise executions, given in nanoseconds."""
     times = [duration / 1e3 for duration in durations_ns]
     return Timing(
         count=len(times),

@@ -102,7 +102,6 @@ def _compiled_node(
 
 
 def used_in(graph: Graph) -> set[str]:
-    """The nodes that another takes or the graph returns."""
     return {*graph.outputs, *(name for node in graph.nodes for name in node.inputs)}
 
 

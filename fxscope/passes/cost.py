@@ -24,8 +24,6 @@ from fxscope.text import rate as per_second
 
 
 class Limits(NamedTuple):
-    """The rates of a device, and their source."""
-
     gpu: Gpu
     bytes_per_second: float
     basis: str

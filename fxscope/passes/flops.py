@@ -274,7 +274,6 @@ def of_attention(pairs: int, width: int, out: int, *, backward: bool) -> int:
 
 
 def numbers(*values: int | str) -> int | None:
-    """The product, `None` where a size is symbolic."""
     known = [value for value in values if isinstance(value, int)]
     return prod(known) if len(known) == len(values) else None
 

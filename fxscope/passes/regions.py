@@ -15,8 +15,6 @@ _COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
 
 @dataclass(kw_only=True)
 class OpGroup:
-    """The launches of one op directly inside a region."""
-
     name: str
     start_ns: int
     launches: list[Launch] = field(default_factory=list)
@@ -24,8 +22,6 @@ class OpGroup:
 
 @dataclass(kw_only=True)
 class Region:
-    """One run of one compiled graph."""
-
     start_ns: int
     key: str | None
     compile_id: str | None

@@ -48,8 +48,6 @@ MAX_LINE = 64 << 20
 
 @dataclass(kw_only=True)
 class InductorGraph:
-    """The files of one Inductor graph."""
-
     compile_id: str
     direction: Direction
     post_grad: str = ""
@@ -183,7 +181,6 @@ def artifacts(path: Path, *names: str) -> list[tuple[str, str, Any]]:
 
 
 def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield (entry, payload)."""
     entry: dict[str, Any] | None = None
     payload = bytearray()  # a string for each line would take twenty times as much
     num_lost = 0
@@ -506,7 +503,6 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
 
 
 def _read_folder(folder: Path, compile_id: str, fusion_log: str | None, collected: Collected) -> None:
-    """Read the files of one graph."""
     code = _text(folder / "output_code.py", collected)
     named = [word for word in ("backward", "forward", "inference") if word in folder.name]
     direction: Direction = _direction_of_code(code) or (named or ["inference"])[0]  # type: ignore[assignment]

@@ -25,8 +25,6 @@ from fxscope.readers.workload import touched, workloads
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """One kernel that the wrapper defines."""
-
     name: str
     type: CallType
     lines: tuple[int, int]
@@ -75,8 +73,6 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputCode:
-    """A parsed wrapper."""
-
     kernels: dict[str, Kernel]
     calls: tuple[Call, ...]
     memory: dict[str, str]  # buffer → the first one in the memory that it reuses
@@ -289,7 +285,6 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
 
 
 def _cpp_arguments(source: str) -> tuple[str, ...]:
-    """The names of a C++ kernel's arguments."""
     signature = re.search(r"\bkernel\(([^)]*)\)", source)
     return tuple(re.findall(r"(\w+)\s*(?:,|$)", signature[1])) if signature else ()
 
@@ -575,7 +570,6 @@ def _targets(statement: ast.Assign) -> tuple[str, ...]:
 
 
 def _sizes(value: ast.expr) -> tuple[int | str, ...] | None:
-    """A tuple of sizes; symbolic ones as strings."""
     if not isinstance(value, ast.Tuple):
         return None
     return tuple(

@@ -50,8 +50,6 @@ MOST_JOINED = 500  # members of a group whose joins are spelt out where no log t
 
 
 class Block(NamedTuple):
-    """One scheduler node as it is printed."""
-
     name: str
     type: str
     operation: str

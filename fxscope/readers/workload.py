@@ -351,8 +351,6 @@ class Digit(NamedTuple):
 
 
 class TritonAccess(NamedTuple):
-    """One load, store or atomic."""
-
     pointer: str
     what: str  # "load", "store", "atomic_add", …
     dep: MemoryDep | None  # `None` where its address is looked up

@@ -84,7 +84,6 @@ def render(recording: Recording, format: str, **options: Any) -> str | bytes:
 def save(
     recording: Recording, path: str | Path, *, format: str | None = None, force: bool = False, **options: Any
 ) -> Path:
-    """Render and write one file; see `Recording.save`."""
     check_target(path, format=format, force=force)
     name = format_of(path, format)
     data = render(recording, name, **options)

@@ -23,8 +23,6 @@ MEMORY = ("Memset", "Memcpy", "memset", "memcpy")
 
 
 class Extent(NamedTuple):
-    """An extent on the axis, in px."""
-
     x: float
     width: float
 
@@ -66,7 +64,6 @@ class ModuleBlock:
         return sorted([*self.groups, *self.children.values()], key=lambda part: part.order)
 
     def everything(self) -> list[KernelGroup]:
-        """All groups in it."""
         return [*self.groups, *(group for child in self.children.values() for group in child.everything())]
 
     def joined(self) -> ModuleBlock:
@@ -104,8 +101,6 @@ class Cut(NamedTuple):
 
 
 class Strip:
-    """The layout of one recording: what lies where."""
-
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.report: Report = report(recording)

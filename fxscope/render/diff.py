@@ -231,7 +231,6 @@ def op_lines(comparison: Comparison, most: int) -> list[str]:
 
 
 def kernel_lines(rows: Sequence[ChangeRow], width: int) -> list[str]:
-    """The rows with their kernels' names."""
     lines: list[str] = []
     for row in rows:
         lines += [" ".join(filter(None, (row.change, row.where)))]
@@ -257,7 +256,6 @@ def number(value: float | None, unit: str) -> str:
 
 
 def signed(us: float) -> str:
-    """A difference of times with its sign."""
     return f"{'−' if us < 0 else '+'}{microseconds(abs(us))}"
 
 

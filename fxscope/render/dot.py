@@ -126,7 +126,6 @@ def draw_box(out: graphviz.Digraph, scene: Scene, position: int) -> None:
 
 
 def tooltip(node: Node) -> str:
-    """Return what hovering a node says: target, reason, source."""
     source = node.source
     place = f"{source.file}:{source.line} {source.code or ''}".rstrip() if source and source.file else ""
     facts = (f"{node.name}: {node.target}", node.reason, place, source and source.module)

@@ -37,7 +37,6 @@ def render(recording: Recording, *, width: int = 80, everything: bool = False, n
 
 
 def text_of(made: Any) -> str:
-    """A report as text."""
     return "\n".join(lines(made))
 
 
@@ -108,7 +107,6 @@ def cut(text: str, width: int) -> str:
 
 
 def head(made: Report, width: int) -> list[str]:
-    """Return what was recorded, where."""
     parts = [made.title, made.device or "device unknown", f"torch {made.torch}" if made.torch else "", made.contents]
     return [cut(line, width) for line in joined([part for part in parts if part], width, " · ")[:2]]
 
@@ -182,7 +180,6 @@ def compile_words(made: Report) -> str:
 
 
 def advice(items: Sequence[Advice], width: int, *, name: str | None = None) -> list[str]:
-    """Return what to try first."""
     if not items:
         return []
     out = ["Try first"]

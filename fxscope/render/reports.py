@@ -34,7 +34,6 @@ def check_text(report: CheckReport, *, width: int = 80) -> str:
 
 
 def summary(report: CheckReport) -> str:
-    """The last line: how many hold."""
     counts = {status: sum(o.status == status for o in report.outcomes) for status in MARKS}
     parts = [f"{counts['met']} of {len(report.outcomes)} hold"]
     if counts["not_met"]:

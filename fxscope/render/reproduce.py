@@ -49,8 +49,6 @@ def render(recording: Recording, call: KernelCall) -> str:
 
 
 class _Wrapper:
-    """The output code that calls a kernel."""
-
     def __init__(self, recording: Recording, call: KernelCall, text: str) -> None:
         self.text, self.target = text, call
         try:
@@ -82,7 +80,6 @@ class _Wrapper:
         raise RenderError(f"{self.target.handle}: line {line} of its output code calls nothing.")
 
     def preamble(self) -> str:
-        """The imports and short names of the output code."""
         kept = [
             node
             for node in self.tree.body
@@ -143,7 +140,6 @@ class _Wrapper:
 
 
 def _assigned(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (name, value) of each assignment to one name."""
     for node in statements:
         if isinstance(node, ast.Assign):
             for target in node.targets:

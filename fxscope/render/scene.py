@@ -186,7 +186,6 @@ def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def tensor_of(node: Node) -> str:
-    """The first output as FX prints it."""
     if not node.outputs:
         return ""
     first, *rest = node.outputs

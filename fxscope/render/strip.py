@@ -105,7 +105,6 @@ def png(recording: Recording, **options: Any) -> bytes:
 
 
 def rasterised(svg: str, width: int = 1600) -> bytes:
-    """SVG → PNG."""
     try:
         import resvg_py  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError as error:
@@ -185,7 +184,6 @@ def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str
 
 
 def bar(place: Extent, y: float, height: float, look: str, more: str = "") -> str:
-    """A rectangle that is as wide as an extent."""
     return (
         f'<rect class="{look}" x="{px(place.x)}" y="{px(y)}" width="{px(max(place.width, 0.01))}" '
         f'height="{px(height)}"{more}/>'
@@ -217,7 +215,6 @@ def figures(made: Report) -> list[tuple[str, str]]:
 
 
 def headline(title: str, subtitle: str, numbers: Sequence[tuple[str, str]]) -> list[str]:
-    """The title and at most three figures."""
     title, subtitle = shorten(title, 60), shorten(subtitle, 108)
     out = [text(EDGE, 42, title, size=30, weight=700), text(EDGE, 70, subtitle, look="muted")]
     x = float(EDGE)
@@ -515,7 +512,6 @@ def ref_of(group: KernelGroup) -> str:
 
 
 def legend(strips: Sequence[Strip], height: float) -> list[str]:
-    """Return what the colours say."""
     kinds = {strip.kind_of(group) for strip in strips for group in strip.report.groups}
     names: dict[Kind, str] = {
         "fused": "generated kernel",

@@ -135,7 +135,6 @@ def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> 
 
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
-    """The tables of the page that have a row."""
     made = [calls(recording), decisions(recording)]
     if summary := recording.summary:
         made = [kernels(summary.kernels, families(recording)), *made, ops(summary), steps(summary)]
@@ -175,7 +174,6 @@ def families(recording: Recording) -> dict[str, str]:
 
 
 def family(decoded: Mapping[str, Any]) -> str:
-    """Family and role of a decoded kernel name."""
     said = " ".join(str(decoded[key]) for key in ("family", "role") if decoded.get(key))
     return f"{said} (a guess)" if decoded.get("guess") else said
 

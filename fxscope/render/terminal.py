@@ -62,7 +62,6 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
 
 
 def section(title: str, lines: list[str], width: int) -> list[str]:
-    """Lines under a title; nothing where there is none."""
     return [grid.heading(title, width), *(f" {line}" for line in wrapped(lines, width - 1))] if lines else []
 
 

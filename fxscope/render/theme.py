@@ -12,8 +12,6 @@ from fxscope.model import CallType, Kind, Verdict
 
 
 class Style(NamedTuple):
-    """The look of one kind."""
-
     label: str
     glyph: str
     meaning: str

@@ -257,7 +257,6 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
 
 
 def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
-    """The recording of a plan."""
     return replace(
         facts,
         environment=replace(here, target=plan.gpu.name),
@@ -335,7 +334,6 @@ def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:
 
 @contextlib.contextmanager
 def following(note: Callable[[str], None]) -> Generator[None]:
-    """Note each op that is traced or lowered."""
     import torch
     from torch._inductor.graph import GraphLowering
 

@@ -197,7 +197,6 @@ def _triton_driver(gpu: Gpu) -> Generator[None]:
 
 @contextlib.contextmanager
 def _fresh_caches() -> Generator[None]:
-    """Forget what torch remembered about devices, before and after."""
     import torch._inductor.utils as inductor_utils
     import torch.utils._triton as triton_utils
     from torch._inductor.runtime.hints import DeviceProperties

@@ -74,7 +74,6 @@ class Plan:
         return [*self.forwards, *reversed(self.backwards)]
 
     def assume(self, subject: str, assumed: str, because: str) -> None:
-        """Note an assumption, once."""
         if (subject, assumed, because) not in self.assumptions:
             self.assumptions.append((subject, assumed, because))
 

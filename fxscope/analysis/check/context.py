@@ -14,8 +14,6 @@ from fxscope.model import Recording
 
 
 class Row(NamedTuple):
-    """One part of an expectation, held against a recording."""
-
     holds: bool
     expected: str
     found: str
@@ -23,8 +21,6 @@ class Row(NamedTuple):
 
 
 class NotRecorded(Exception):
-    """An expectation that the recording cannot decide, and why."""
-
     def __init__(self, why: str, expected: str | None = None, found: str = "not in the recording") -> None:
         super().__init__(why)
         self.expected, self.found = expected, found
@@ -38,7 +34,6 @@ class Context(NamedTuple):
 
     @property
     def recording(self) -> Recording:
-        """The recording that the expectation is about."""
         return self.recordings[self.here]
 
     def place(self, text: str) -> tuple[str, str | None]:
@@ -84,7 +79,6 @@ def listed(items: Iterable[str]) -> str:
 
 
 def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:
-    """A list of names. Raises PassError."""
     if isinstance(value, str) and least == 1:
         value = [value]
     items = cast("list[Any]", value) if isinstance(value, list) else []
@@ -95,7 +89,6 @@ def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:
 
 
 def a_table(value: object, kind: str, example: str) -> dict[str, Any]:
-    """A table. Raises PassError."""
     if not isinstance(value, dict) or not value:
         raise PassError(f"{kind} takes a table, such as {kind} = {example}.")
     return cast(dict[str, Any], value)

@@ -21,8 +21,6 @@ Read = Callable[[Context, str], Iterator[tuple[Any, str]]]  # a fact of a place,
 
 
 def fact(field: str, noun: str) -> Read:
-    """Read one field of each selected kernel."""
-
     def read(context: Context, place: str) -> Iterator[tuple[Any, str]]:
         where = context.recordings[context.place(place)[0]]
         found = [(unit.kernel, getattr(use(where, unit), field)) for unit in context.units(place)]
@@ -73,8 +71,6 @@ def is_as_expected(found: Any, expected: Any) -> bool:
 
 
 def tensors(field: str) -> Read:
-    """Read the shapes or strides of an op's inputs."""
-
     def read(context: Context, place: str) -> Iterator[tuple[list[list[int]], str]]:
         for op in ops_at(context, place):
             sizes = getattr(op, field)

@@ -102,7 +102,6 @@ class _Links:
         self.cuts: list[tuple[int, int]] = []
 
     def _common(self, trait: Callable[[Unit], Iterable[str]]) -> frozenset[str]:
-        """The names that units of both sides have."""
         return frozenset.intersection(
             *(frozenset(name for unit in side for name in trait(unit)) for side in self.sides)
         )
@@ -125,7 +124,6 @@ class _Links:
         return found
 
     def kernels(self, side: int) -> list[Piece]:
-        """The kernels without a counterpart."""
         return [
             Piece(
                 at,

@@ -69,7 +69,6 @@ def _own_step_us(recording: Recording) -> tuple[float, ...]:
 
 
 def collectives(recording: Recording) -> set[str]:
-    """The names of kernels that communicate with other ranks."""
     names = set(column(recording.launches, "name"))
     return {name for name in names if (decode(name) or {}).get("role") == "collective"}
 

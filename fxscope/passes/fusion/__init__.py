@@ -111,7 +111,6 @@ def rank(decision: Decision, runs: float = 1) -> tuple[bool, float]:
 def ways_in(
     calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, nodes: Mapping[str, Node]
 ) -> list[Decision]:
-    """Return how the ops of each call came together."""
     result: list[Decision] = []
     for call in calls:
         for name in call.folded:  # became strides or another argument
@@ -129,7 +128,6 @@ def ways_in(
 
 
 def members_of(call: KernelCall, slices: OpSlices | None) -> list[SchedulerNode]:
-    """The call's scheduler nodes that compute something."""
     if slices is None:
         return []
     members = [slices.by_name[name] for name in call.scheduler_nodes if name in slices.by_name]

@@ -43,7 +43,6 @@ def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, graph: Gra
 
 
 def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, int | None]:
-    """Bytes per memory."""
     found: dict[str, int | None] = {}
     for item in items:
         name = alias.get(item.buffer, item.buffer)
@@ -129,7 +128,6 @@ class PairVerdict:
         return memory
 
     def decide(self, pair: Pair) -> Decision:
-        """The decision for a pair."""
         a, b = pair.a, pair.b
         verdict, reason, raw = self.verdict(pair)
         reason, verified = self.possible(reason, pair)

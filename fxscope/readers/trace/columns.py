@@ -86,7 +86,6 @@ class Trace:
 
     @property
     def on_device(self) -> bool:
-        """Return whether an event ran on a device."""
         return bool((self.category[: self.num_own] >= KERNEL).any())
 
     @property

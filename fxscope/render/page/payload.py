@@ -100,7 +100,6 @@ class Interned:
         self.index: dict[Any, int] = {}
 
     def add(self, value: Any) -> int:
-        """The index of a value, -1 for None."""
         if value is None:
             return -1
         if value not in self.index:
@@ -161,7 +160,6 @@ class Encoder:
         )
 
     def data(self) -> dict[str, Any]:
-        """Everything the page knows of the recording."""
         recording = self.recording
         environment = msgspec.to_builtins(recording.environment)
         names = {*column(recording.launches, "name"), *(call.kernel for call in recording.calls)}
@@ -220,7 +218,6 @@ class Encoder:
         }
 
     def call_columns(self) -> dict[str, list[Any]]:
-        """The kernel calls of the generated code."""
         known = index_of(self.recording).nodes
         return columns(
             self.recording.calls,
@@ -349,7 +346,6 @@ def rows_of(recording: Recording) -> tuple[dict[str, list[int]] | None, str | No
 
 
 def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occupancy: Any) -> str | None:
-    """Grid, block and registers of a launch in words."""
     sizes = (("grid", grid), ("block", block))
     parts = [f"{label} {'×'.join(map(str, value))}" for label, value in sizes if value]
     parts += [f"{registers} registers"] if registers else []
@@ -359,7 +355,6 @@ def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occu
 
 
 def decoded_words(decoded: dict[str, Any]) -> str:
-    """Return what the kernel's name says, in words."""
     return "; ".join(f"{key}: {value}" for key, value in labels.decoded_words(decoded).items()) if decoded else ""
 
 
