@@ -66,19 +66,15 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
 def modernized(argv: list[str]) -> tuple[list[str], str | None]:
     """The arguments with old spellings replaced, and the new spelling where one was. They work for one version."""
     verb = next((word for word in argv if not word.startswith("-")), "")
-    words = argv[argv.index(verb) + 1 :] if verb else []
-    if verb == "trace":
-        new = ["view", *(word for word in words if word != "--all-steps")]
-        new = ["--steps" if word == "--step" else word for word in new]
-    elif verb == "env":
-        new = ["doctor", *words]
+    renamed = {"--evidence": "--all", "--step": "--steps"}
+    words = [renamed.get(word, word) for word in argv[argv.index(verb) + 1 :] if word != "--all-steps"] if verb else []
+    if verb in ("trace", "env"):
+        new = ["view" if verb == "trace" else "doctor", *words]
     elif verb == "explain" and "--against" in words[:-1]:
         place = words.index("--against")
-        rest = words[:place] + words[place + 2 :]
-        new = ["diff", words[place + 1], *rest]
+        new = ["diff", words[place + 1], *words[:place], *words[place + 2 :]]
     elif verb == "explain":  # with a name behind the recording it was `why`
-        named = len(words) > 1 and not any(word.startswith("-") for word in words[:2])
-        new = ["why" if named else "view", *("--all" if word == "--evidence" else word for word in words)]
+        new = ["why" if len(words) > 1 and not any(word.startswith("-") for word in words[:2]) else "view", *words]
     else:
         return argv, None
     return new, f"fxscope {' '.join(new)}"

@@ -109,11 +109,6 @@ def test_a_mistake_is_one_line_and_exit_2(saved: Path, tmp_path: Path, arguments
 
 _DO_NOTHING = """
 check --kinds --junit j.xml
-open t.json --debug-dir d
-open t.json --compile-log l
-open t.json -o u.json.gz
-open t.json --annotated -o u.json.gz --no-browser
-open t.json --annotated -o u.json.gz --timeout 9
 view t.json --tables -o x.svg
 view t.json --tables --json
 view r.fxscope --stage eager --json

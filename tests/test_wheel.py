@@ -121,7 +121,6 @@ RECORDING = f"{ROOT}/fxscope/data/h200/mlp_compiled.fxscope"
         (["kernel", "nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT"], 0, "gemm"),
         (["fleet", str(ROOT / "tests/data/fleet/ddp_even")], 0, "rank"),
         (["redact", RECORDING, "-o", "given.fxscope"], 0, "wrote given.fxscope"),
-        (["open", TRACE, "--annotated", "-o", "annotated.json.gz"], 0, "wrote annotated.json.gz"),
         (["check", "--kinds"], 0, "kernels  "),
         (["doctor"], 1, "MISSING  torch"),
         (["run", "program.py"], 2, "this needs torch"),

@@ -1,11 +1,10 @@
-"""`fxscope open TRACE`: show a trace in Perfetto's UI, served once from this machine; or write it annotated."""
+"""`fxscope open TRACE`: show a trace in Perfetto's UI, served once from this machine."""
 
 import argparse
 import io
 import os
 import secrets
 import shutil
-import sys
 import time
 import urllib.parse
 import webbrowser
@@ -23,35 +22,14 @@ ADDRESS = ("127.0.0.1", 9001)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE", help="a Kineto trace, .json or .json.gz")
-    parser.add_argument(
-        "--annotated", action="store_true", help="add nodes, source line and fusion group to each kernel"
-    )
-    parser.add_argument(
-        "--debug-dir", metavar="FOLDER", help="with --annotated: the compile's TORCH_COMPILE_DEBUG folder"
-    )
-    parser.add_argument("--compile-log", metavar="LOG", help="with --annotated: the compile's TORCH_TRACE log")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="with --annotated: write the trace here (.json.gz), open nothing"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite FILE")
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="stop if no browser fetches it (120)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the annotated trace, or serve the trace until it was fetched once."""
+    """Serve the trace until it was fetched once."""
     path = Path(arguments.trace)
-    if not arguments.annotated:
-        common.refuse(arguments, "it needs --annotated", "debug_dir", "compile_log", "output")
-    if arguments.output is not None:
-        from fxscope.store import check_free, write
-
-        common.refuse(arguments, "-o opens nothing", "no_browser", "timeout")
-        check_free(arguments.output, force=arguments.force)
-        print(f"wrote {write(arguments.output, annotated(arguments), force=arguments.force)}", file=sys.stderr)
-        return 0
-    # The port first: it may be taken, and to annotate takes long.
-    with listen() as server, io.BytesIO(annotated(arguments)) if arguments.annotated else opened(path) as data:
+    with listen() as server, opened(path) as data:
         packed = data.read(2) == b"\x1f\x8b"
         name = path.name if path.name.endswith(".gz") == packed else path.name + ".gz"
         return serve(server, name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
@@ -67,15 +45,6 @@ def opened(path: Path) -> BinaryIO:
         return path.open("rb")
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror or error}.") from None
-
-
-def annotated(arguments: argparse.Namespace) -> bytes:
-    """Join the trace with what is known of it, and return it annotated."""
-    from fxscope.readers.join import read_trace
-    from fxscope.readers.trace import annotate
-
-    recording = read_trace(arguments.trace, debug_dir=arguments.debug_dir, compile_log=arguments.compile_log)
-    return annotate(arguments.trace, recording)
 
 
 def listen() -> HTTPServer:

@@ -134,7 +134,6 @@ def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
         ["view", str(made["fxscope"])],
         ["view", str(made["zip"])],
         ["view", str(made["sparse"])],
-        ["open", str(made["json.gz"]), "--annotated", "-o", str(tmp_path / "out.json.gz")],
         ["check", whole, str(tmp_path / "expect.toml")],
     ]
     code = (
@@ -326,7 +325,6 @@ def test_nobody_who_fetches_in_time_is_said(
     ("words", "said"),
     [
         (["fleet", "job", "-o", ""], "-o takes the name of a file"),
-        (["open", "t", "--annotated", "-o", ""], "-o takes the name of a file"),
         (["view", "r", "-o", ""], "-o takes the name of a file"),
         (["view", "t", "--steps", f"0:{10**20}"], "is not a range of steps"),
     ],

@@ -182,36 +182,6 @@ def test_gaps_and_busy_time_add_up() -> None:
     assert (summary.verdict or "").startswith(f"neither CPU- nor GPU-bound (device busy {busy:.0%}".replace("%", " %"))
 
 
-def test_the_annotated_trace_carries_nodes_and_stays_a_trace(tmp_path: Path) -> None:
-    folder = H200 / "mlp_compiled"
-    out = tmp_path / "annotated.json.gz"
-    command = [
-        sys.executable,
-        "-m",
-        "fxscope",
-        "open",
-        folder / "trace.json.gz",
-        "--annotated",
-        "--debug-dir",
-        folder / "inductor",
-        "-o",
-        out,
-    ]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    events = json.loads(gzip.decompress(out.read_bytes()))["traceEvents"]
-    before = json.loads(gzip.decompress((folder / "trace.json.gz").read_bytes()))["traceEvents"]
-    assert len(events) == len(before)
-    triton = [event for event in events if event.get("cat") == "kernel" and event["name"].startswith("triton_poi")]
-    assert len(triton) == 3
-    assert triton[0]["args"]["fxscope kernel call"] == "triton_poi_fused__unsafe_view_gelu_mul_0:3"
-    assert "tanh" in triton[0]["args"]["fxscope nodes"] and triton[0]["args"]["fxscope source"] == "model.py:17"
-    assert {key: value for key, value in triton[0].items() if key != "args"} in [
-        {key: value for key, value in event.items() if key != "args"} for event in before
-    ]
-    trace.recording(out)
-
-
 @pytest.mark.skipif(os.environ.get("CI") == "true" and sys.platform != "linux", reason="binds a loopback port")
 def test_open_serves_one_file_once_to_perfetto_alone(tmp_path: Path) -> None:
     import urllib.error

@@ -1,6 +1,5 @@
 """Kineto traces: files → columns (`read`) → wanted steps (`keep`) → tables (`summarize`) or ops and launches (`recording`)."""
 
-from fxscope.readers.trace.annotate import annotate as annotate
 from fxscope.readers.trace.columns import Trace as Trace
 from fxscope.readers.trace.columns import read as read
 from fxscope.readers.trace.items import recording as recording
