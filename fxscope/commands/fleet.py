@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,7 +105,7 @@ def run_logs(
 
 
 def title(arguments: argparse.Namespace) -> str:
-    return Path(arguments.traces[0]).name or arguments.traces[0]
+    return Path(os.path.commonpath([Path(name).resolve() for name in arguments.traces])).name
 
 
 def progress(done: int, of: int, name: str) -> None:

@@ -1,19 +1,40 @@
-"""Markdown for a GitHub comment: what the terminal prints, in a block of code."""
+"""Markdown for a GitHub comment: what the terminal prints and the strip in characters, in a block of code."""
 
 from html import escape
 
 from fxscope.model import Recording
 from fxscope.render import report, terminal
+from fxscope.render.axis import LEFT, Strip
 from fxscope.render.legible import legible
+from fxscope.text import microseconds
 
 MAX_LINES, WIDTH = 55, 100
 
 
 def render(recording: Recording) -> str:
     """Markdown of fewer than 60 lines."""
-    lines = [*report.render(recording, width=WIDTH).splitlines(), "", *terminal.footer(recording, WIDTH)]
+    shown = report.render(recording, width=WIDTH).splitlines()
+    lines = [*shown, "", *bars(recording), *terminal.footer(recording, WIDTH)]
     more = [f"… {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
     return block(recording.title or "recording", "\n".join([*lines[:MAX_LINES], *more]).strip("\n"))
+
+
+def bars(recording: Recording) -> list[str]:
+    """Busy and idle, ops and times of the step to scale, in characters; nothing without times."""
+    strip, room = Strip(recording), WIDTH - 9
+    if not strip.timed:
+        return []
+    strip.lay_out(room / strip.total)
+    rows = {"ops": " " * WIDTH, "time": " " * WIDTH}
+    for group in strip.order:
+        place = strip.places[group.id]
+        start, end = round(place.x - LEFT), round(place.right - LEFT)
+        for name, words in (("ops", group.label), ("time", microseconds(group.time_us))):
+            cell = f"│{words if len(words) < end - start else ''}".ljust(end - start)
+            rows[name] = rows[name][:start] + cell[: end - start] + rows[name][end:]
+    share = strip.report.step.busy_share
+    busy = [] if share is None else [f"step     {'█' * round(share * room)}".ljust(WIDTH, "░")]
+    return [*busy, *(f"{name:9}{row[:room]}".rstrip() for name, row in rows.items()), ""]
 
 
 def block(title: str, body: str) -> str:

@@ -18,6 +18,7 @@ from fxscope.render import labels
 from fxscope.text import counted, microseconds, shorten
 
 LONGEST = 60  # characters of a line in a box
+MANY = 20  # ops outside of modules, from which they have a frame
 SMALL_KINDS = frozenset({"view", "folded", "eliminated", "input"})
 _SELF = re.compile(r"^(?:L\[['\"]?self['\"]?\]|self|model)\.?")
 _INDEX = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
@@ -131,7 +132,25 @@ class Scene:
         for position in reversed(range(len(paths))):
             if not paths[position] and users.get(position):
                 paths[position] = common([paths[user] for user in users[position]])
+        if self.graph.stage == "eager":
+            self._frame_runs(paths)
         return paths
+
+    def _frame_runs(self, paths: list[tuple[str, ...]]) -> None:
+        """Give many ops in a row that no module called a frame: "backward" up to autograd's last, "outside" after it."""
+        nodes = self.graph.nodes
+        called = [position for position, node in enumerate(nodes) if node.parent not in self.index]
+        names: Counter[str] = Counter()
+        for has_module, found in itertools.groupby(called, lambda position: bool(paths[position])):
+            run = [] if has_module else list(found)
+            backward = [k for k, position in enumerate(run) if nodes[position].target.startswith("autograd::engine")]
+            end = backward[-1] + 1 if backward else 0
+            for name, positions in (("backward", run[:end]), ("outside", run[end:])):
+                if len(positions) >= MANY:
+                    names[name] += 1
+                    path = (f"{name} {names[name]}" if names[name] > 1 else name,)
+                    for position in positions:
+                        paths[position] = path
 
     def _sum_modules(self) -> None:
         """Say of each module how many ops and kernels are wholly inside, and their time."""

@@ -71,7 +71,8 @@ def render(
     title = " · ".join(strip.report.title for strip in strips)
     height: float = HEIGHT
     if len(strips) > 1:
-        parts = beside(strips)
+        parts, end = beside(strips, is_dense=in_page)
+        height = end + 44 if in_page else HEIGHT
     else:
         parts, end = alone(strips[0], head=head)
         height = HEIGHT if head else min(HEIGHT, end + 44)
@@ -203,14 +204,13 @@ def figures(made: Report) -> list[tuple[str, str]]:
     """At most three numbers of a report: (value, what it is)."""
     row = made.step
     out: list[tuple[str, str]] = []
-    about = row.about
+    about, each = row.about, "" if row.is_whole else " per step"
     if row.wall_us is not None:
         out.append((about + microseconds(row.wall_us), f"step ({row.basis.partition(';')[0]})"))
     if row.device_us is not None:
-        what = "CPU kernels" if row.on_cpu else "device time per step"
-        out.append((about + microseconds(row.device_us), what))
+        out.append((about + microseconds(row.device_us), "CPU kernels" if row.on_cpu else f"device time{each}"))
     if row.launches:
-        out.append((f"{row.launches:,.0f}", "launches per step"))
+        out.append((f"{row.launches:,.0f}", f"launches{each}"))
     return out
 
 
@@ -241,8 +241,8 @@ def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
     return [*headline(made.title, " · ".join(filter(None, parts)), figures(made)), *drawn.out], HEIGHT
 
 
-def beside(strips: Sequence[Strip]) -> list[str]:
-    """Several recordings, one below the other, at one scale."""
+def beside(strips: Sequence[Strip], *, is_dense: bool) -> tuple[list[str], float]:
+    """Several recordings at one scale, one below the other, densely or all over the picture; and where they end."""
     scale = SPAN / max(strip.total for strip in strips)
     wall = max(strip.report.step.wall_us or strip.report.step.device_us or 0.0 for strip in strips)
     out: list[str] = []
@@ -256,12 +256,12 @@ def beside(strips: Sequence[Strip]) -> list[str]:
         if len(strips) > 2:
             drawn.heights |= DENSE
         drawn.rows(most=1 if len(strips) == 2 else 0)
-        if drawn.y + 34 < top + pitch:
+        if is_dense or drawn.y + 34 < top + pitch:
             drawn.y += 22
             drawn.list_cuts()
         out += drawn.out
-        top += pitch
-    return out
+        top = drawn.y + 10 if is_dense else top + pitch
+    return out, top
 
 
 class Drawing:

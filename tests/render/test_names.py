@@ -11,9 +11,9 @@ from fxscope.analysis import why
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
 from fxscope.commands import common
-from fxscope.model import Graph, Recording, replace
+from fxscope.model import Graph, Recording, Source, replace
 from fxscope.readers import join
-from fxscope.render import code, decisions, dot, labels, terminal
+from fxscope.render import code, decisions, dot, labels, scene, terminal
 from fxscope.render.page import overview, payload
 from tests import build, captures
 
@@ -128,3 +128,21 @@ def test_a_call_has_one_number_in_view_and_why(recording):
     for call in recording.calls:
         assert re.search(rf"^ {re.escape(call.handle)} ", terminal.render(recording, everything=True), re.M)
         assert decisions.call_story(recording, call).startswith(call.handle)
+
+
+def test_many_ops_outside_of_modules_have_frames() -> None:
+    inner = build.dispatched("mm", "aten::mm", source=Source(module="fc"))
+    engine = [build.dispatched(f"b{i}", "autograd::engine::evaluate_function: MmBackward0") for i in range(20)]
+    after = [build.dispatched(f"i{i}", "aten::item") for i in range(20)]
+    few = Graph(id="eager", stage="eager", nodes=(inner, *engine[:3], *after[:3]))
+    for graph, titles in ((few, ["fc"]), (replace(few, nodes=(inner, *engine, *after)), ["backward", "fc", "outside"])):
+        groups = scene.Scene(Recording(graphs=(graph,)), graph).columns()["groups"]
+        assert groups["title"] == titles
+
+
+def test_a_launch_of_a_collective_has_the_name_that_the_report_gives_it() -> None:
+    chain = ("nccl:all_reduce", "record_param_comms")
+    launched = build.launch(0, "ncclDevKernel_Generic", op="record_param_comms", chain=chain)
+    traced = Recording(launches=(launched,))
+    data = payload.page((traced,), None)["recordings"][0]
+    assert data["names"][data["launches"]["opname"][0]] == "nccl:all_reduce"

@@ -73,7 +73,12 @@ class CodePane {
       return r.files.map((f) => ({
         name: f.file,
         lines: f.text !== null ? f.text.split('\n').map((text, i) => [i + 1, text]) : f.lines,
-        partial: f.text === null,
+        partial:
+          f.text !== null
+            ? null
+            : f.lines.some(([, text]) => text)
+              ? 'the lines that were recorded'
+              : 'numbers of lines, without their text',
       }));
     return r.codes.map((code) => ({ name: code.id, lines: code.text.split('\n').map((text, i) => [i + 1, text]) }));
   }
@@ -99,12 +104,9 @@ class CodePane {
     this.lines = this.all[i] ? this.all[i].lines : [];
     this.pick.value = String(i);
     if (this.all.length)
-      this.none.textContent =
-        this.all.length < 2
-          ? `${this.all[i].name.split('/').pop()}${this.all[i].partial ? ' · the lines that were recorded' : ''}`
-          : this.all[i].partial
-            ? 'the lines that were recorded'
-            : '';
+      this.none.textContent = [this.all.length < 2 && this.all[i].name.split('/').pop(), this.all[i].partial]
+        .filter(Boolean)
+        .join(' · ');
     this.none.title = this.all[i]?.name || '';
     this.cursor = 0;
     this.list.set(this.lines.length);

@@ -195,7 +195,7 @@ class Overview {
     return el(
       'section',
       { class: 'top-kernels' },
-      el('h2', {}, 'Kernels with the most time, per step'),
+      el('h2', {}, `Kernels with the most time${o.each}`),
       el(
         'div',
         { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Kernels with the most time' },
