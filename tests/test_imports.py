@@ -27,7 +27,6 @@ FLOOR = (
     "fxscope.dtypes",
     "fxscope.index",
     "fxscope.gpus",
-    "fxscope.dispatch_model",
     "fxscope.text",
     "fxscope.english",
 )
@@ -64,7 +63,6 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.english": (set(), ("fxscope.text",)),
-    "fxscope.dispatch_model": ({"msgspec"}, ()),
     "fxscope.gpus": (
         {"msgspec", "numpy"},
         ("fxscope.model", "fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names"),

@@ -56,7 +56,6 @@ def site(wheel: Path) -> Path:
         "fxscope/data/recording.schema.json",
         "fxscope/render/page/assets/main.js",
         "fxscope/data/h200/mlp_compiled.fxscope",
-        "fxscope/data/dispatch_cuda.json.gz",
     ):
         assert wanted in names, wanted
     assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]

@@ -1,33 +1,57 @@
-"""The dispatcher's tables: which keys an op passes, what is registered at each, what it calls, what Inductor makes of it.
+"""The dispatcher's tables: which keys an op passes, what is registered at each, what it calls, what Inductor makes of it."""
 
-Read from torch itself; what a build does not contain (CUDA kernels on a CPU build) comes from tables recorded on a CUDA
-build, and is said to.
-"""
+from __future__ import annotations
 
 import contextlib
 import difflib
-import functools
-import gzip
 import importlib
 import inspect
-import json
 import re
-from importlib import resources
 from typing import Any
 
+import msgspec
 import torch
 
 from fxscope import op_names
 from fxscope._torch import nodes as live
-from fxscope.dispatch_model import Dispatch, Key, Registration
 from fxscope.errors import FxscopeError
 
 # The only place where torch tells which file registered a kernel.
 _LINE = re.compile(r"^(?P<key>\w+): (?P<through>fallthrough )?registered at (?P<where>.*?) \[(?P<kind>[^\]]+)\]$")
 # Keys that an ordinary call can meet, the first ones first; a backend's own keys are filled in.
 _ORDER = ("Autocast{}", "Autograd{}", "ADInplaceOrView", "BackendSelect", "{}")
-RECORDED = "dispatch_cuda.json.gz"
 _FOLDER = re.compile(r".*/(?:site-packages|dist-packages|pytorch)/|.*?/(?=(?:aten|torch|build|c10|functorch)/)|.*/")
+
+
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
+    """The registration at a key. `kind` is torch's word."""
+
+    where: str  # file:line
+    kind: str  # "kernel", "autograd kernel", "math kernel", "default backend kernel", "backend fallback"
+    fallthrough: bool = False
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """One dispatch key on the way, and what happens there."""
+
+    key: str
+    state: str  # "calls", "calls, then goes on", "falls through", "not reached", "excluded"
+    registration: Registration
+
+
+class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
+    """An op, the keys it passes for tensors on a device, and what compilers make of it."""
+
+    name: str
+    schema: str | None = None
+    device: str = "cpu"
+    keys: tuple[Key, ...] = ()
+    aliases: tuple[str, ...] | None = None  # inputs that may share memory with a result, by the schema
+    mutates: tuple[str, ...] = ()
+    decomposition: str | None = None
+    inductor: str | None = None  # a key of `fxscope.english.INDUCTOR`
+    inductor_where: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def resolve(name: str) -> str:
@@ -83,24 +107,6 @@ def place(where: str) -> str:
     return _FOLDER.sub("", where.replace("\\", "/"), count=1)
 
 
-@functools.cache
-def _recorded() -> dict[str, Any]:
-    return json.loads(gzip.decompress(resources.files("fxscope").joinpath("data", RECORDED).read_bytes()))
-
-
-def recorded_table(name: str, tables: dict[str, Any]) -> dict[str, Registration]:
-    """An op's table as a CUDA build had it, empty where it was not recorded.
-
-    `registrations` holds each distinct one once; an op is a list of positions in it, in the order of `keys`.
-    """
-    found: dict[str, Registration] = {}
-    for key, index in zip(tables["keys"], tables["ops"].get(name, ()), strict=False):
-        if index is not None:
-            where, kind, fallthrough = tables["registrations"][index]
-            found[key] = Registration(where=where, kind=kind, fallthrough=fallthrough)
-    return found
-
-
 def has_device() -> bool:
     """Return whether there is a CUDA device to run on."""
     return torch.cuda.is_available()
@@ -113,24 +119,15 @@ def describe(name: str, *, device: str = "cpu", autocast: bool = False) -> Dispa
         backend = torch._C._dispatch_key_for_device(device.split(":")[0])
     except RuntimeError:
         raise FxscopeError(f"torch has no device {device!r}: use cpu, cuda, meta, …") from None
-    rows, source = table(name), str(torch.__version__)
-    notes: list[str] = []
+    rows = table(name)
+    notes: tuple[str, ...] = ()
     if backend == "CUDA" and not torch.backends.cuda.is_built():
-        if known := recorded_table(name, _recorded()):
-            rows, source = rows | known, _recorded()["torch"]
-            notes.append(
-                f"this build of torch has no CUDA kernels: they are as torch {source} with CUDA registered them"
-            )
-        else:
-            notes.append("this build of torch has no CUDA kernels: what runs at CUDA it cannot tell")
-            # What is left without the backend's own kernels is not what a CUDA build would run.
-            if backend in rows and rows[backend].kind != "math kernel":
-                del rows[backend]
+        notes = ("this build of torch has no CUDA kernels: what runs at CUDA is not known",)
+        # What is left without the backend's own kernels is not what a CUDA build would run.
+        if backend in rows and rows[backend].kind != "math kernel":
+            del rows[backend]
     op = overload(name)
-    implicit, explicit = (
-        torch._C._dispatch_has_kernel_for_dispatch_key(name, f"Composite{kind}Autograd")
-        for kind in ("Implicit", "Explicit")
-    )
+    implicit = torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
     inductor, inductor_where = _inductor(op, implicit)
     decomposed = torch._decomp.decomposition_table.get(op)
     unknown = None if decomposed is None else "registered, but not as a Python function"
@@ -139,15 +136,13 @@ def describe(name: str, *, device: str = "cpu", autocast: bool = False) -> Dispa
         name=name,
         schema=None if op is None else str(op._schema),
         device=device,
-        torch=source,
         keys=tuple(_keys(rows, backend, autocast=autocast)),
-        composite="implicit" if implicit else "explicit" if explicit else None,
         aliases=aliases,
         mutates=mutates,
         decomposition=source_of(decomposed) or unknown,
         inductor=inductor,
         inductor_where=inductor_where,
-        notes=tuple(notes),
+        notes=notes,
     )
 
 
@@ -170,17 +165,8 @@ def _keys(rows: dict[str, Registration], backend: str, *, autocast: bool) -> lis
             state, done = "calls", True
         else:
             state = "calls, then goes on"
-        found.append(Key(key=name, state=state, registration=row, why=_why(name, row)))
+        found.append(Key(key=name, state=state, registration=row))
     return found
-
-
-def _why(name: str, row: Registration) -> str:
-    """The purpose of a kernel that dispatches on."""
-    if name.startswith("Autocast"):
-        return "casts the inputs, then dispatches again without autocast"
-    if name == "ADInplaceOrView":
-        return "keeps version counters and views up to date"
-    return "notes what backward needs" if row.kind == "autograd kernel" else "runs at this key"
 
 
 def _memory(op: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

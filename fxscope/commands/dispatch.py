@@ -61,35 +61,20 @@ def words(dispatch: Dispatch, width: int) -> str:
 
 def prose(dispatch: Dispatch) -> str:
     """Sentences, each from what is registered."""
-    return " ".join([*_kernel(dispatch), *_properties(dispatch)])
-
-
-def _kernel(dispatch: Dispatch) -> list[str]:
-    """The kernel that does the work, and the keys before it."""
     name, device = dispatch.name, dispatch.device
-    found: list[str] = []
     last = next((key for key in dispatch.keys if key.state == "calls"), None)
-    passed = [key for key in dispatch.keys if key.state == "calls, then goes on"]
+    passed = [key.key for key in dispatch.keys if key.state == "calls, then goes on"]
     if last is not None:
         sentence = DISPATCH.get(last.registration.kind, DISPATCH["kernel"])
-        found.append(sentence.format(name=name, device=device, key=last.key, where=last.registration.where))
-    elif passed:
-        found.append(f"{name}: which kernel runs for {device} tensors this build of torch cannot tell.")
+        found = [sentence.format(name=name, device=device, key=last.key, where=last.registration.where)]
+    elif passed or dispatch.notes:
+        found = [f"{name}: the kernel for {device} tensors is not known."]
     else:
-        found.append(f"{name} has nothing registered for {device} tensors: the call fails.")
-    if passed:
-        found.append("Before that it passes " + " and ".join(f"{key.key}, which {key.why}" for key in passed) + ".")
-    return found
-
-
-def _properties(dispatch: Dispatch) -> list[str]:
-    found: list[str] = []
-    if dispatch.mutates:
-        found.append(f"It writes into {_list(dispatch.mutates)}.")
+        found = [f"{name} has nothing registered for {device} tensors: the call fails."]
+    found += [f"Before that it passes {listed(passed, sys.maxsize)}."] if passed else []
+    found += [f"It writes into {listed(dispatch.mutates, sys.maxsize)}."] if dispatch.mutates else []
     if dispatch.aliases:
-        found.append(
-            f"By its schema the result may share memory with {_list(dispatch.aliases)}; whether it does depends on the strides."
-        )
+        found.append(f"By its schema the result may share memory with {listed(dispatch.aliases, sys.maxsize)}.")
     elif dispatch.aliases is not None and not dispatch.mutates:
         found.append("By its schema the result shares memory with no input.")
     if dispatch.decomposition:
@@ -97,9 +82,4 @@ def _properties(dispatch: Dispatch) -> list[str]:
     if dispatch.inductor:
         where = f" ({', '.join(dispatch.inductor_where)})" if dispatch.inductor_where else ""
         found.append(f"Inductor {INDUCTOR[dispatch.inductor]}{where}.")
-    found += [f"Note: {note}." for note in dispatch.notes]
-    return found
-
-
-def _list(words: Iterable[str]) -> str:
-    return listed(list(words), sys.maxsize)
+    return " ".join([*found, *(f"Note: {note}." for note in dispatch.notes)])

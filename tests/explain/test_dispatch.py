@@ -1,6 +1,5 @@
 """The dispatcher's tables against torch itself, and what is printed of them."""
 
-import gzip
 import json
 
 import pytest
@@ -10,7 +9,6 @@ from fxscope import cli
 from fxscope._torch import dispatch_table
 from fxscope.commands import dispatch
 from fxscope.errors import FxscopeError
-from tests.gpu.record_dispatch_tables import record_tables
 
 
 @pytest.mark.parametrize(
@@ -41,7 +39,7 @@ def test_an_unknown_op_names_the_nearest():
 
 def test_linear_is_composite_and_calls_addmm_for_a_bias():
     found = dispatch_table.describe("linear", device="cpu")
-    assert found.composite == "implicit" and found.inductor == "composite" and found.aliases == ()
+    assert found.inductor == "composite" and found.aliases == ()
     calling = [key for key in found.keys if key.state == "calls"]
     assert [key.key for key in calling] == ["AutogradCPU"] and calling[0].registration.kind == "math kernel"
 
@@ -97,16 +95,6 @@ def test_torch_agrees_that_linear_never_reaches_the_post_grad_graph():
     assert "aten.linear.default" not in targets and "aten.addmm.default" in targets
 
 
-def test_recorded_tables_give_back_what_was_recorded():
-    data = gzip.compress(json.dumps(record_tables(), separators=(",", ":")).encode(), mtime=0)
-    tables = json.loads(gzip.decompress(data))
-    assert len(tables["ops"]) > 2000 and len(data) < 120_000
-    real = dispatch_table.table("aten::addmm")
-    assert dispatch_table.recorded_table("aten::addmm", tables) == {
-        key: real[key] for key in tables["keys"] if key in real
-    }
-
-
 @pytest.mark.skipif(torch.backends.cuda.is_built(), reason="only a build without CUDA lacks its kernels")
 def test_a_build_without_cuda_says_what_it_cannot_tell():
     with torch.library._scoped_library("fxscope_test", "FRAGMENT") as library:
@@ -115,7 +103,7 @@ def test_a_build_without_cuda_says_what_it_cannot_tell():
         found = dispatch_table.describe("fxscope_test::unrecorded", device="cuda")
     assert "CUDA" not in {key.key for key in found.keys}
     assert "no CUDA kernels" in found.notes[0]
-    assert "cannot tell" in dispatch.prose(found)
+    assert "is not known" in dispatch.prose(found)
 
 
 def test_prose_and_table_are_printed_or_json(capsys):
