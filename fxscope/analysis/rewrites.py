@@ -16,9 +16,10 @@ MAX_CHANGES = 6  # lines of one answer
 def life(recording: Recording, name: str) -> list[str]:
     """Say which patterns replaced the nodes called `name`, in order, and which kernels run what they put there.
 
-    Empty where nothing is called so, or no pass replaced it.
+    Of nodes that no pass replaced: what became of them. Empty where nothing is called so.
     """
-    changes, ends = followed(recording, lowered(recording, _starts(recording, name)))
+    index, starts = index_of(recording), _starts(recording, name)
+    changes = followed(recording, lowered(recording, starts))
     lines: list[str] = []
     for key, same in grouped(changes, lambda item: (item.stage, item.by, item.pattern)).items():
         made = list(dict.fromkeys(op for item in same for op in _working(item.added_ops)))
@@ -26,7 +27,12 @@ def life(recording: Recording, name: str) -> list[str]:
         lines.append(f"{line}; {counted(len(same), 'time')}" if len(same) > 1 else line)
     more = len(lines) - MAX_CHANGES
     lines = [*lines[:MAX_CHANGES], f"… {counted(more, 'more change')}"] if more > 0 else lines
-    return [*lines, *_ran(recording, ends)] if lines else []
+    if homes := dict.fromkeys(index.calls[call].handle for key in starts for call in index.by_key[key].calls):
+        lines += [f"It runs in {listed(list(homes), 3)}."] if lines else []
+    if not lines:
+        named = [(graph.id, node) for graph in recording.graphs for node in graph.nodes if node.name == name]
+        lines = [f"{name} ({node.target}) in {graph}: {node.kind}, {node.reason}" for graph, node in named]
+    return lines[:MAX_CHANGES]
 
 
 def _starts(recording: Recording, name: str) -> list[Key]:
@@ -102,39 +108,19 @@ def lowered(recording: Recording, starts: Iterable[Key]) -> dict[Key, None]:
     return found
 
 
-def followed(recording: Recording, nodes: Iterable[Key]) -> tuple[list[Rewrite], set[str]]:
-    """The changes that took these nodes away or what stood in their place then, and the names of what is left."""
-    alive = set(nodes)
-    changes: list[Rewrite] = []
-    ends: set[str] = set()
+def followed(recording: Recording, nodes: Iterable[Key]) -> list[Rewrite]:
+    """The changes that took these nodes away, or what stood in their place then; those of views alone are left out."""
+    alive, changes = set(nodes), list[Rewrite]()
     for item in recording.rewrites:
-        taken = {(item.graph, name) for name in item.removed} & alive
-        if taken and any(expected_nature(op) != "view" for op in _ops_of(item, taken)):
+        ops = [op for name, op in zip(item.removed, item.removed_ops, strict=True) if (item.graph, name) in alive]
+        if any(expected_nature(op) != "view" for op in ops):
             changes.append(item)
-            alive = (alive - taken) | {(item.graph, name) for name in item.added}
-            ends = (ends - set(item.removed)) | set(item.added)
-    return changes, ends
-
-
-def _ops_of(item: Rewrite, keys: Iterable[Key]) -> list[str]:
-    names = {name for _, name in keys}
-    return [op for name, op in zip(item.removed, item.removed_ops, strict=True) if name in names]
+            alive -= {(item.graph, name) for name in item.removed}
+            alive |= {(item.graph, name) for name in item.added}
+    return changes
 
 
 def _working(ops: Iterable[str]) -> list[str]:
     """The ops by their names, views and items left out unless there is nothing else."""
     every = [op_name(op) for op in ops]
     return [op for op in every if op != "getitem" and expected_nature(f"aten::{op}") != "view"] or every
-
-
-def _ran(recording: Recording, names: set[str]) -> list[str]:
-    """Say which kernels run nodes with these names."""
-    homes: Sequence[str] = list(
-        dict.fromkeys(
-            call.handle
-            for (_, name), calls in index_of(recording).calls_of_node.items()
-            if name in names
-            for call in calls
-        )
-    )
-    return [f"It runs in {listed(homes, 3)}."] if homes else []

@@ -22,7 +22,7 @@ def classify(recording: Recording) -> Recording:
             done[graph.id] = eager(graph, recording, problems)
         elif graph.stage == "post_grad":
             done[graph.id] = compiled(graph, index_of(recording).calls_of_graph.get(graph.id, []))
-    for graph in recording.graphs:
+    for graph in reversed(recording.graphs):  # what a node became may be taken away by a later graph's passes
         if graph.id not in done:
             done[graph.id] = earlier(graph, recording, done)
     known = set(recording.problems)
@@ -102,7 +102,12 @@ def _compiled_node(
 
 
 def used_in(graph: Graph) -> set[str]:
-    return {*graph.outputs, *(name for node in graph.nodes for name in node.inputs)}
+    """The nodes that the graph returns, and those that they, or what writes into memory, take."""
+    used = set(graph.outputs)
+    for node in reversed(graph.nodes):
+        if node.name in used or not node.target.startswith("aten.") or written_by(node):
+            used.update(node.inputs)
+    return used
 
 
 def _edge(node: Node) -> Node | None:
@@ -187,10 +192,12 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
     """Classify a pre-grad, joint, forward or backward graph by what its nodes were lowered to."""
     later = {(graph_id, node.name): node for graph_id, item in done.items() for node in item.nodes}
     targets: dict[str, list[Node]] = {}
+    between: dict[str, list[Node]] = {}  # the same in graphs before the lowered ones
     for link in recording.links:
         if link.relation == "lowered_to" and link.from_[0] == graph.id and link.to in later:
-            targets.setdefault(link.from_[1], []).append(later[link.to])
-    replaced = Replaced(graph, recording, done.values())
+            into = targets if done[link.to[0]].stage == "post_grad" else between
+            into.setdefault(link.from_[1], []).append(later[link.to])
+    replaced = Replaced(graph, recording, done.values(), between)
     used, same = used_in(graph), same_values(graph)
     nodes = tuple(_edge(node) or _earlier_node(node, targets, same, used, replaced) for node in graph.nodes)
     return replace(graph, nodes=nodes)
@@ -226,7 +233,10 @@ _STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "un
 class Replaced:
     """Return what passes took away from a graph, and the nodes of the lowered graphs that stand in its place."""
 
-    def __init__(self, graph: Graph, recording: Recording, done: Iterable[Graph]) -> None:
+    def __init__(
+        self, graph: Graph, recording: Recording, done: Iterable[Graph], between: Mapping[str, list[Node]]
+    ) -> None:
+        self.between = between
         mine = [item for item in recording.rewrites if item.graph == graph.id]
         self.by = {name: item for item in reversed(mine) for name in item.removed}
         lowered = [item for item in done if item.stage == "post_grad" and item.compile_id == graph.compile_id]
@@ -264,10 +274,12 @@ def _earlier_node(
     if not working and twin in lowered and node.name in used and expected not in ("view", "host"):
         targets = working = [target for target in lowered[twin] if target.kind != "input"]
         word = f"is computed once, as {twin}, which became"
+    if not working:
+        targets = working = [item for item in replaced.between.get(node.name, ()) if item.kind in ("kernel", "fused")]
     if working:
         kind = min((target.kind for target in working), key=_STRONGEST.index)
         names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
-        homes = list(dict.fromkeys(call for target in working for call in target.calls)) if targets else []
+        homes = list(dict.fromkeys(call for target in working for call in target.calls))
         nature: Nature = expected if len(working) == 1 or not targets else "composite"
         if targets and {target.nature for target in working} == {"view"}:
             nature = "view"

@@ -225,3 +225,25 @@ def test_what_the_partitioner_computes_once_is_the_node_that_stays() -> None:
     assert (nodes["second"].kind, nodes["second"].calls) == (nodes["first"].kind, nodes["first"].calls)
     assert nodes["relu_1"].calls
     assert not [name for name in nodes if "rand" in name and "computed once" in (nodes[name].reason or "")]
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs"),
+    [
+        (product_and_sum, tuple(item.requires_grad_() for item in tensors(8, 8, count=3))),  # `mm` becomes `addmm`
+        (torch.nn.LayerNorm(16), tensors(8, 16)),  # the gradient of the input is traced, and nothing needs it
+    ],
+)
+def test_no_node_of_a_joint_graph_is_unknown(program, inputs) -> None:
+    torch._dynamo.reset()
+    recording = fxscope.record(program, *inputs, compile=True, target="h200", backward=True)
+    nodes = {(graph.stage, node.name): node for graph in recording.graphs for node in graph.nodes}
+    assert not [key for key, node in nodes.items() if node.kind == "unknown"]
+    if program is product_and_sum:
+        assert nodes["joint", "mm"].calls == nodes["pre_grad", "mm"].calls == ("0/0:forward:1",)
+        assert nodes["forward", "mm"].reason == "pattern addmm replaced it by addmm_default"
+    else:
+        removed = {node.name for (stage, _), node in nodes.items() if stage == "joint" and node.kind == "eliminated"}
+        assert {"mul_3", "sum_1", "sub_2"} <= removed
+    for _, name in nodes:
+        assert len(words(recording, why(recording, name), width=80).splitlines()) <= 15
