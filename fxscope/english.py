@@ -27,6 +27,7 @@ NUMERICS = _WORDS["NUMERICS"]  # cause of a difference between eager and compile
 NEAR_MISSES = _WORDS["NEAR_MISSES"]  # where a pattern's closest candidate fails
 DISPATCH = _WORDS["DISPATCH"]  # what is registered at the key that does the work → what that makes of the op
 INDUCTOR = _WORDS["INDUCTOR"]  # what Inductor makes of an op
+GUARD_HINTS = _WORDS["GUARD_HINTS"]  # a pattern of a guard that failed → what to change; {0} is its first group
 CUDAGRAPH_HINTS = _WORDS["CUDAGRAPH_HINTS"]  # a part of torch's reason for not using CUDA graphs → what to change
 
 VERDICTS: dict[str | None, str] = {
@@ -71,10 +72,26 @@ def near_miss_text(pattern: str, node: str, matched: int, total: int, code: str,
 
 
 def failure_text(kind: str, words: str) -> str:
-    """The error that ended a compile: its first line, and torch's hints in lines of their own."""
+    """The error that ended a compile: its first line; torch's explanation and hints in lines of their own."""
     lines = [line.strip() for line in words.splitlines() if line.strip()] or [""]
     reason = " ".join(lines[: 2 if lines[0].endswith(":") else 1])
-    return "\n".join([f"{kind}: {reason}", *(line for line in lines[1:] if line.startswith("Hint: "))])
+    return "\n".join(
+        [f"{kind}: {reason}", *(line for line in lines[1:] if line.startswith(("Hint: ", "Explanation: ")))]
+    )
+
+
+def explained(text: str) -> str:
+    """Torch's explanation of a graph break or a failed compile; the first line of one that has none."""
+    found = re.search(r"Explanation: (.+)", text)
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "reason not recorded")
+    words = re.sub(r" at 0x[0-9a-f]+", "", found[1].strip() if found else re.sub("^Unsupported: (Dynamo )?", "", first))
+    return "a call in this line cannot be traced" if words == "step_unsupported" else words
+
+
+def guard_hint(guard: str) -> str | None:
+    """What avoids recompiles for a guard; `None` where that is not known."""
+    found = ((re.search(pattern, guard), text) for pattern, text in GUARD_HINTS.items())
+    return next((text.format(*match.groups()) for match, text in found if match), None)
 
 
 def cudagraph_text(told: str) -> str:

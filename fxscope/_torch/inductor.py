@@ -9,12 +9,14 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import torch
 
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
+from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, exists, hook_after, hook_around, hook_before, resolve
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.english import failure_text
@@ -35,6 +37,7 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import output_code
+from fxscope.readers.compile_log import with_phases
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
@@ -226,31 +229,24 @@ class InductorCapture:
     def _guards(self, _: Any, manager: Any, code: Any = None, output_graph: Any = None, *__: Any, **___: Any) -> None:
         guard_manager = manager.guard_manager
         parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
-        source = None
-        if code is not None:
-            self._compiled_module(code, getattr(output_graph, "local_scope", {}))
-            source = Source(file=code.co_filename, line=code.co_firstlineno, function=code.co_name)
-            if not live.is_user_file(code.co_filename):  # a module of torch's that is compiled itself: who calls it
-                source = live.caller() or source
-        self._compile(
-            current_compile_id(), guards=tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS]), source=source
-        )
-
-    def _compiled_module(self, code: Any, scope: Mapping[str, Any]) -> None:
-        if (module := _module_of(scope)) is not None:
+        if code is not None and (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
             self._modules.setdefault(code, weakref.WeakSet()).add(module)
+        source = _place(code) if code is not None else None
+        guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
+        self._compile(current_compile_id(), guards=guards, source=source)
 
     @hook_after("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "reasons for recompiles")
-    def _recompiles(self, reasons: Any, _: Any = None, frame: Any = None, *__: Any, **___: Any) -> None:
+    def _recompiles(self, reasons: Any, entries: Any = None, frame: Any = None, *__: Any, **___: Any) -> None:
         """Keep the guards that failed, unless another module runs torch's own code: that is its first compile."""
         if not reasons:
             return
-        is_other = False
-        if frame is not None and not live.is_user_file(frame.f_code.co_filename):
-            module = _module_of(frame.f_locals)
+        lines = [str(reason).strip() for reason in reasons]
+        if frame is not None:
+            module = None if live.is_user_file(frame.f_code.co_filename) else _module_of(frame.f_locals)
             is_other = module is not None and module not in self._modules.get(frame.f_code, ())
-        text = "" if is_other else "\n".join(str(reason).strip() for reason in reasons)
-        self._compile(current_compile_id(), recompile_reason=text)
+            lines = [] if is_other else self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
+        source = _place(frame.f_code) if frame is not None else None
+        self._compile(current_compile_id(), recompile_reason="\n".join(lines), source=source)
 
     # ------------------------------------------------------------------ AOTAutograd and Inductor
 
@@ -491,19 +487,21 @@ class InductorCapture:
         """Add what only Dynamo's own record of a compile says: how long it took, and why it failed."""
         for metrics in _metrics():
             compile_id = metrics.compile_id
-            if id(metrics) in self._metrics_before or compile_id is None or metrics.is_forward is False:
-                continue  # a backward's own line: its time is not the frame's
+            if id(metrics) in self._metrics_before or compile_id is None or getattr(metrics, "is_runtime", False):
+                continue
             known = self._compiles.get(compile_id)
+            phases = with_phases(known.phases if known is not None else {}, vars(metrics))
+            duration_us = sum(phases.values()) or None
             if known is not None:
-                self._compile(  # of one compile there can be several records
+                self._compile(
                     compile_id,
-                    duration_us=max(float(metrics.duration_us or 0), known.duration_us or 0) or None,
+                    phases=phases,
+                    duration_us=duration_us,
                     recompile_reason=metrics.recompile_reason if known.recompile_reason is None else None,
                     cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
                 )
             if metrics.fail_reason:
                 failure = failure_text(metrics.fail_type, str(metrics.fail_reason))
-                duration_us = float(metrics.duration_us or 0) or None
                 self._compile(compile_id, failure=failure, source=self._failed_at(metrics), duration_us=duration_us)
                 self.hooks.problem(f"compile {compile_id}", failure.partition("\n")[0])
 
@@ -515,6 +513,12 @@ class InductorCapture:
         frame = metrics.compile_id.rpartition("/")[0]
         same = (item.source for key, item in self._compiles.items() if key.rpartition("/")[0] == frame)
         return next((source for source in same if source is not None), None)
+
+
+def _place(code: CodeType) -> Source:
+    """The user's line of a compiled function: of a module of torch's that is compiled itself, who calls it."""
+    source = Source(file=code.co_filename, line=code.co_firstlineno, function=code.co_name)
+    return source if live.is_user_file(code.co_filename) else live.caller() or source
 
 
 def _module_of(scope: Mapping[str, Any]) -> torch.nn.Module | None:

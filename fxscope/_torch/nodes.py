@@ -5,8 +5,10 @@ Graphs are converted while the hook runs: the next pass of the compiler changes 
 
 import functools
 import linecache
+import os
 import re
 import sys
+import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from traceback import FrameSummary
@@ -19,6 +21,7 @@ from fxscope.model import Node, Source, TensorMeta, replace
 
 _TORCH = str(Path(torch.__file__).parent)
 _FXSCOPE = str(Path(__file__).parents[1])
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
 _LAUNCHERS = ("/bin/fxscope", "\\Scripts\\fxscope.exe\\__main__.py")  # the script that is the command
 _MAX_ARGUMENTS = 400
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+), in (.+)\n(?! *File ") *(.*)', re.MULTILINE)  # and its code
@@ -211,7 +214,9 @@ def code_line(file: str, line: int) -> str | None:
 
 
 def is_user_file(file: str) -> bool:
-    """Return whether a file is the user's, neither torch's nor fxscope's, its launcher included, nor made up by Dynamo."""
+    """Return whether a file is not of torch, fxscope (with its launcher) or Python itself, nor made up by Dynamo."""
+    if file.startswith(_STANDARD) and "-packages" not in file:
+        return False
     return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")) or file.endswith(_LAUNCHERS))
 
 

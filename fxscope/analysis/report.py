@@ -20,18 +20,19 @@ from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, rows_of
-from fxscope.english import cudagraph_text
+from fxscope.english import cudagraph_text, explained, guard_hint
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Compile, Item, Printed, Recording, Source, encoded, replace
 from fxscope.passes import bound
 from fxscope.text import counted, listed, microseconds
 
 SCHEMA = "fxscope-report/1"
-BREAKS = {"step_unsupported": "a call in this line cannot be traced"}  # torch gives no other words
 CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
 PART = "the observed part of the run: no steps were recorded"
 NO_PLACE = "place not recorded"
+# Torch's advice on a guard.
+_AVOIDED = re.compile(r"(?:HINT: |to avoid (?:this )?specialization,? )(?:try )?(.+?)\)?$", re.MULTILINE)
 _VERSION = re.compile(r"(?:^|; )\d+/\d+: (.*?)(?=; \d+/\d+: |$)", re.MULTILINE)  # a guard of one compiled version
 
 
@@ -89,8 +90,9 @@ class CompileRow(Item, frozen=True, kw_only=True):
     where: str
     reason: str
     count: int = 1
-    cost_us: float | None = None  # compile time
-    hints: tuple[str, ...] = ()
+    cost_us: float | None = None  # compile time; of a break: between the kernels before and after it, per step
+    hints: tuple[str, ...] = ()  # what would avoid it
+    also: tuple[str, ...] = ()  # of a recompile: the other guards that failed
 
 
 class CudaGraphs(Item, frozen=True, kw_only=True):
@@ -122,6 +124,7 @@ class Report(Printed, frozen=True, kw_only=True):
     advice: tuple[Advice, ...] = ()
     next: tuple[str, ...] = ()  # commands; RECORDING stands for the input
     compile_us: float | None = None
+    phases: tuple[tuple[str, float], ...] = ()  # phases of compiling, µs, longest first; they sum to `compile_us`
     num_compiles: int = 0
     cold: bool | None = None  # nothing came from a cache
     num_cached: int = 0
@@ -163,6 +166,7 @@ def _report(recording: Recording) -> Report:
         contents=contents(recording, failures),
         step=step,
         compile_us=compile_us(recording),
+        phases=phases(recording),
         num_compiles=sum(item.failure is None for item in recording.compiles),
         cold=is_cold(recording),
         num_cached=sum(item.cache == "hit" for item in recording.compiles),
@@ -354,6 +358,13 @@ def compile_us(recording: Recording) -> float | None:
     return sum(time for time in times if time is not None) if times and None not in times else None
 
 
+def phases(recording: Recording) -> tuple[tuple[str, float], ...]:
+    """The phases of all compiles, longest first."""
+    times = grouped((entry for item in recording.compiles for entry in item.phases.items()), lambda entry: entry[0])
+    found = [(name, sum(time for _, time in same)) for name, same in times.items()]
+    return tuple(sorted(found, key=lambda entry: -entry[1]))
+
+
 def is_cold(recording: Recording) -> bool | None:
     """Return whether no compile came from a cache; `None` where some did and some did not, or nothing is known."""
     hits = {item.cache == "hit" for item in recording.compiles if item.cache is not None}
@@ -366,25 +377,34 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     breaks = [(item.break_source or item.source, item.break_reason, None) for item in every if item.break_reason]
     failures = [(item.source, item.failure, item.duration_us) for item in every if item.failure]
     recompiles = [
-        (item.source, guard, item.duration_us)
-        for item, guard in zip(every, _changing_guards(every), strict=True)
-        if guard and not item.failure
+        (item.source, "\n".join(guards), item.duration_us)
+        for item, guards in zip(every, _failed_guards(every), strict=True)
+        if guards and not item.failure
     ]
-    broken = {(select.place(where), _lines(reason)[0]) for where, reason, _ in breaks}
-    failures = [item for item in failures if (select.place(item[0]), _said_of_failure(item[1])) not in broken]
+    broken = {(select.place(where), explained(reason)) for where, reason, _ in breaks}
+    failures = [item for item in failures if (select.place(item[0]), explained(item[1])) not in broken]
+    between = _between_parts(recording)
     return (
-        _compile_rows("break", breaks, lambda text: BREAKS.get(first := _lines(text)[0], first)),
-        _compile_rows("failure", failures, _said_of_failure),
-        _compile_rows("recompile", recompiles, lambda text: text),
+        tuple(replace(row, cost_us=between.get(row.where)) for row in _compile_rows("break", breaks, explained)),
+        _compile_rows("failure", failures, explained),
+        _compile_rows("recompile", recompiles, lambda text: _lines(text)[0]),
     )
 
 
-def _said_of_failure(text: str) -> str:
-    return re.sub("^Unsupported: (Dynamo )?", "", _lines(text)[0])
+def _between_parts(recording: Recording) -> dict[str, float]:
+    """Place of a graph break → µs per step from the last kernel before it to the first one after it."""
+    index, found = index_of(recording), defaultdict[str, float](float)
+    for item in recording.decisions:
+        if item.reason_code == "graph_break" and "file" in item.reason_arguments:
+            before, after = (index.launches_of_call.get(call or "", []) for call in (item.a_call, item.b_call))
+            ends = {launch.step: launch.start_ns + launch.duration_ns for launch in before}
+            gaps = [launch.start_ns - ends[launch.step] for launch in after if launch.step in ends]
+            found[item.reason_arguments["file"]] += median(gaps) / 1000 if gaps else 0.0
+    return {place: time for place, time in found.items() if time > 0}
 
 
-def _changing_guards(compiles: Iterable[Compile]) -> list[str | None]:
-    """Return for each recompile the guard that failed: of several, the one that failed in most versions.
+def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
+    """Return for each recompile the guards that failed, first the one that failed in most versions.
 
     A recompile lists what failed in each version compiled before, the newest first. Of guards that failed as often, the
     one that was compiled with the most values at its place explains the most versions.
@@ -396,32 +416,38 @@ def _changing_guards(compiles: Iterable[Compile]) -> list[str | None]:
     for place, guards in zip(places, listed, strict=True):
         for guard in guards:
             values[place, _kind(guard)].add(guard.partition(", actual")[0])
-    found: list[str | None] = []
+    found: list[list[str]] = []
     for place, guards in zip(places, listed, strict=True):
         failed = Counter(map(_kind, guards))
         ranks = {guard: (failed[_kind(guard)], len(values[place, _kind(guard)])) for guard in guards}
-        found.append(max(guards, key=ranks.__getitem__, default=None))
-    return found
+        ordered = sorted(guards, key=ranks.__getitem__, reverse=True)
+        found.append([same[0] for same in grouped(ordered, _kind).values()])
+    hints = [[f"Hint: {words}" for words in _AVOIDED.findall(text)[:1]] for text in reasons]
+    return [[*guards, *said] for guards, said in zip(found, hints, strict=True)]
 
 
 def _kind(guard: str) -> str:
     """A guard without its values; all of torch's global state is one."""
-    return _without_numbers(guard.partition(" changed: ")[0])
+    return _without_values(guard.partition(" changed: ")[0])
 
 
-def _without_numbers(text: str) -> str:
-    return re.sub(r"\d+", "#", text)
+def _without_values(text: str) -> str:
+    return re.sub(r"(==|expected) \S+|\d+", "#", text.partition(", actual")[0])
 
 
 def _compile_rows(
     kind: str, found: Iterable[tuple[Source | None, str, float | None]], reason_of: Callable[[str], str]
 ) -> tuple[CompileRow, ...]:
-    """One row for each place and reason; reasons that differ only in numbers are one."""
+    """One row for each place and reason; reasons that differ only in values are one."""
     rows: list[CompileRow] = []
     for (where, _), same in grouped(
-        found, lambda item: (select.place(item[0]) or NO_PLACE, _without_numbers(reason_of(item[1])))
+        found, lambda item: (select.place(item[0]) or NO_PLACE, _without_values(reason_of(item[1])))
     ).items():
         text, costs = same[0][1], [cost for _, _, cost in same]
+        lines = list(dict.fromkeys(line for _, text, _ in same for line in _lines(text)[1:]))
+        hints = [line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")]
+        others = [line for line in lines if not line.startswith("Hint: ")] if kind == "recompile" else []
+        hint = guard_hint(_lines(text)[0]) if kind == "recompile" and not hints else None
         rows.append(
             CompileRow(
                 id=f"{kind}/{where}",
@@ -429,7 +455,8 @@ def _compile_rows(
                 reason=reason_of(text),
                 count=len(same),
                 cost_us=None if None in costs else sum(cost for cost in costs if cost is not None),
-                hints=tuple(line.removeprefix("Hint: ") for line in _lines(text) if line.startswith("Hint: ")),
+                hints=(*hints, hint) if hint else tuple(hints),
+                also=tuple(alike[0] for alike in grouped(others, _kind).values()),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-(row.cost_us or 0.0), -row.count)))

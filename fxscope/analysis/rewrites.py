@@ -1,6 +1,6 @@
 """The life of an op in the compiler's passes: which pattern replaced it by what, and where that ran."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from fxscope.english import near_miss_text, rewrite_text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common

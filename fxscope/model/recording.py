@@ -36,7 +36,9 @@ class Compile(Item, frozen=True, kw_only=True):
     cudagraphs: bool | None = None
     cudagraph_skip: str | None = None  # why Inductor left CUDA graphs out, in its words
     failure: str | None = None  # the error that ended it
-    phases: dict[str, float] = {}  # µs of each phase that torch timed, phases inside others too
+    phases: dict[
+        str, float
+    ] = {}  # µs of each phase of forward and backward, without those inside it; they sum to `duration_us`
     dynamic: bool | None = None
     duration_us: float | None = None
     runs: int | None = None  # of a plan: how often a step runs its graph; 0 also where no recorded step ran it

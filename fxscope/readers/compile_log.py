@@ -7,7 +7,7 @@ A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follo
 import json
 import re
 import textwrap
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
@@ -72,7 +72,6 @@ class Collected:
     found: list[InductorGraph] = field(default_factory=list)
     compiles: dict[str, Compile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    phases: dict[str, dict[str, float]] = field(default_factory=dict)  # of a compile, in µs
     num_entries: int = 0
 
     def count(self, size: int, path: Path, limit: int | None = None) -> None:
@@ -240,7 +239,6 @@ class _Log:
         self._strings: dict[int, str] = {}
         self._last: dict[str, InductorGraph] = {}  # by compile id
         self._direction: dict[str, Direction] = {}
-        self._phases: dict[tuple[str, str], list[float]] = {}  # start of each phase of a compile that has not ended
         self._num_aot = 0
         self._run = 1  # between two resets of Dynamo
         self._started: set[str] = set()  # compile ids of this run
@@ -280,9 +278,7 @@ class _Log:
                 self._inductor(name, payload, compile_id)
         elif name == "dynamo_start":
             self._collected.note(compile_id, source=self._frame(about.get("stack")))
-        elif name == "chromium_event":
-            self._phase(_json(payload), compile_id)
-        elif name == "compilation_metrics":
+        elif name in ("compilation_metrics", "bwd_compilation_metrics"):
             self._metrics(about, compile_id)
         elif name in ("guard_added", "propagate_real_tensors_provenance"):
             self._export_guard(name, about, compile_id)
@@ -327,20 +323,6 @@ class _Log:
         if name == "inductor_output_code":
             found.direction = _direction_of_code(payload) or found.direction
 
-    def _phase(self, event: Any, compile_id: str) -> None:
-        """Add the time of a phase where its end is written; a phase inside one of the same name counts once."""
-        if not isinstance(event, dict) or event.get("ph") not in ("B", "E"):
-            return
-        arguments = event.get("args")
-        said = arguments.get("compile_id") if isinstance(arguments, dict) else None
-        key = (self._in_run(str(said)) if said and said != "None" else compile_id, str(event.get("name")))
-        began, now = self._phases.setdefault(key, []), float(event.get("ts") or 0)
-        if event["ph"] == "B":
-            began.append(now)
-        elif began and (start := began.pop(), not began)[1]:
-            phases = self._collected.phases.setdefault(key[0], {})
-            phases[key[1]] = phases.get(key[1], 0.0) + now - start
-
     def _metrics(self, metrics: dict[str, Any], compile_id: str) -> None:
         known = self._collected.compiles.get(compile_id)
         if known is None and compile_id.startswith("aot/"):
@@ -356,9 +338,11 @@ class _Log:
         if function.startswith("torch_dynamo_resume_in_"):
             self._resumed.add(function)
         dynamic = metrics.get("shape_env_guard_count")
+        phases = with_phases(known.phases if known else {}, {} if metrics.get("is_runtime") else metrics)
         self._collected.note(
             compile_id,
-            duration_us=_duration(metrics),
+            phases=phases,
+            duration_us=sum(phases.values()) or None,
             recompile_reason=None if known and known.recompile_reason else metrics.get("recompile_reason") or None,
             dynamic=bool(dynamic) if dynamic is not None else None,
             cudagraph_skip=metrics.get("cudagraph_skip_reason"),
@@ -386,6 +370,13 @@ _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|D
 _ENTRIES = json.loads((resources.files("fxscope") / "data" / "log_entries.json").read_text(encoding="utf-8"))
 _CACHE: dict[str, str] = _ENTRIES["cache"]
 # → end of the graph's id, stage, direction
+# Phases of a compile, each inside the one before: the names that torch's metrics have for them, in µs, and in older ones in s.
+_PHASES = {
+    "Dynamo": ("dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s"),
+    "AOTAutograd": ("aot_autograd_cumulative_compile_time_us", "backend_compile_time_s"),
+    "Inductor": ("inductor_cumulative_compile_time_us", "inductor_compile_time_s"),
+    "code generation": ("inductor_code_gen_cumulative_compile_time_us", "code_gen_time_s"),
+}
 _GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = _ENTRIES["graphs"]
 # → field of `InductorGraph`; torch has named the last graph before lowering in three ways.
 _INDUCTOR: dict[str, str] = _ENTRIES["inductor"]
@@ -409,7 +400,7 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
     if name == "recompile_reasons":
         reasons = _json(payload)
         texts = tuple(map(str, reasons)) if isinstance(reasons, list) else (payload.strip(),)
-        return {"recompile_reason": "; ".join(texts) or None}
+        return {"recompile_reason": "\n".join(texts) or None}
     if name == "dynamo_cpp_guards_str":
         return {"guards": tuple(found[1].strip() for found in _GUARD.finditer(payload))}
     if name == "dynamo_error":
@@ -425,15 +416,18 @@ def _compile_id(entry: dict[str, Any]) -> str | None:
     return f"!{autograd}/{frame}/{number}" if isinstance(autograd, int) else f"{frame}/{number}"
 
 
-def _duration(metrics: dict[str, Any]) -> float | None:
-    """The time of a compile in µs: torch has written it in three ways."""
-    if micros := metrics.get("duration_us"):
-        return float(micros)
-    seconds = metrics.get("entire_frame_compile_time_s")
-    if isinstance(seconds, int | float):
-        return seconds * 1e6
+def with_phases(known: Mapping[str, float], metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Add the phases of a compile, or of its backward's, from torch's metrics: µs of each without those inside it."""
+    values = {phase: float(metrics.get(new) or (metrics.get(old) or 0) * 1e6) for phase, (new, old) in _PHASES.items()}
     start, end = metrics.get("start_time_us"), metrics.get("end_time_us")
-    return float(end - start) if start and end else None
+    whole = float(metrics.get("duration_us") or (end - start if start and end else 0))
+    if not values["Dynamo"]:
+        values["AOTAutograd" if values["Inductor"] else "Dynamo"] = whole
+    timed = [(phase, time) for phase, time in values.items() if time]
+    found = dict(known)
+    for (phase, time), (_, inner) in zip(timed, (*timed[1:], ("", 0.0)), strict=False):
+        found[phase] = found.get(phase, 0.0) + max(0.0, time - inner)
+    return found
 
 
 def _break(payload: str) -> tuple[str, Source | None]:
@@ -442,8 +436,8 @@ def _break(payload: str) -> tuple[str, Source | None]:
         r"Graph Break Reason: (.+?)(?:\n\n For more details|\n\nUser code traceback|\Z)", payload, re.DOTALL
     )
     lines = [line.strip() for line in (reason[1] if reason else payload).splitlines() if line.strip()]
-    wanted = [line for line in lines if not line.startswith(("Hint:", "Developer debug context"))]
-    text = " ".join(wanted).removeprefix("Encountered graph break when attempting to trace ")
+    wanted = [line for line in lines if not line.startswith("Developer debug context")]
+    text = "\n".join(wanted).removeprefix("Encountered graph break when attempting to trace ")
     if place is None:
         return text, None
     traceback = payload.partition("User code traceback:")[2].partition("\nTraceback (most recent call last)")[0]
@@ -570,10 +564,6 @@ def _recording(collected: Collected) -> Recording:
             schedule = schedule_text.schedule(found.ir, found.fusion_log, post_grad)
             if schedule is not None:
                 schedules.append(schedule_text.as_called(schedule, parsed))
-    for compile_id, item in collected.compiles.items():
-        phases = collected.phases.get(compile_id, {})
-        whole = phases.get("dynamo", phases.get("entire_frame_compile"))
-        collected.note(compile_id, phases=phases, duration_us=item.duration_us or whole)
     return Recording(
         title=collected.where,
         graphs=tuple(collected.graphs.values()),

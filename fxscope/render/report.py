@@ -176,7 +176,13 @@ def compile_words(made: Report) -> str:
     some = f" ({made.num_cached} from the cache)" if made.num_cached else ""
     cache = {True: " (cold)", False: " (from the cache)", None: some}[made.cold]
     took = microseconds(made.compile_us) if made.compile_us is not None else "time not recorded"
-    return f"{took}, {'once' if made.num_compiles == 1 else f'{made.num_compiles} times'}{cache}"
+    times = "once" if made.num_compiles == 1 else f"{made.num_compiles} times"
+    most = (
+        f", {percent(made.phases[0][1] / made.compile_us)} {made.phases[0][0]}"
+        if made.phases and made.compile_us
+        else ""
+    )
+    return f"{took}, {times}{cache}{most}"
 
 
 def advice(items: Sequence[Advice], width: int, *, name: str | None = None) -> list[str]:
@@ -382,8 +388,11 @@ def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, e
     limit = len(rows) if everything or len(rows) == most + 1 else most
     out = [title]
     for row in rows[:limit]:
-        cost = f", {microseconds(row.cost_us)}" if row.cost_us is not None else ""
-        out.append(cut(f"  {row.where} ×{row.count}{cost}  {row.reason}", width))
+        between = " between its parts" if row.id.startswith("break/") else ""
+        cost = f", {microseconds(row.cost_us)}{between}" if row.cost_us is not None else ""
+        text = f"  {row.where} ×{row.count}{cost}  {row.reason}"
+        out += grid.folded(text, width, rest="    ") if everything else [cut(text, width)]
+        out += [cut(f"    also: {listed(row.also, 4)}", width)] if row.also and (everything or most > 1) else []
         out += [cut(f"    try: {hint}", width) for hint in row.hints[: everything or most > 1]]
     out += [f"  … {len(rows) - limit} more: --all"] if len(rows) > limit else []
     return out

@@ -37,8 +37,6 @@ def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
     answer = why_text.words(recording, recording.why(), width=100)
     assert answer == "missed fusions unknown: the buffers of 2 of 5 kernel calls were not read.\n"
     assert "unknown" in why_text.words(recording, recording.why("mm", "mul"), width=100)
-    phases = recording.compiles[0].phases
-    assert phases["fx_codegen_and_compile"] < phases["compile_fx_aot"] == 9299765.0
 
 
 def test_a_mapping_by_kernel_names_nodes_but_no_loop_computes_a_collective() -> None:
@@ -63,13 +61,13 @@ def test_export_keeps_its_graph_its_guards_and_the_data_that_it_read() -> None:
 def test_a_failed_compile_says_what_failed() -> None:
     failed = read_trace(LOGS / "comp_failure.log.gz").compiles[0]
     assert failed.failure == "BackendCompilerFailed: backend='broken_backend' raised: RuntimeError: broken backend"
-    assert failed.phases.keys() == {"dynamo", "entire_frame_compile", "backend_compile"}
+    assert failed.phases.keys() == {"Dynamo", "AOTAutograd"} and failed.duration_us == sum(failed.phases.values())
 
 
 def test_recompiles_list_every_guard_that_failed() -> None:
     compiles = {item.compile_id: item for item in read_trace(LOGS / "recompiles.log.gz").compiles}
     assert compiles["0/2"].recompile_reason == (
-        "0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4; "
+        "0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4\n"
         "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 4"
     )
 
