@@ -82,18 +82,19 @@ def record(command: str, output: Path, checkout: Path) -> str | None:
 
 def strip(recordings: list[Path], folder: Path) -> str:
     """The kernels of a step by their time, one line a recording, all to one scale."""
-    steps: dict[str, list[dict[str, Any]]] = {}
+    steps: list[tuple[str, float, list[dict[str, Any]]]] = []
     for recording in recordings:
         answer = folder / f"{recording.stem}.json"
         fxscope("view", recording, "--format", "report", "-o", answer, "--force")
-        rows = json.loads(answer.read_text(encoding="utf-8"))["groups"]
-        steps[recording.stem] = sorted((row for row in rows if row["time_us"]), key=lambda row: row["order"])
-    longest = max(sum(row["time_us"] for row in rows) for rows in steps.values())
+        report = json.loads(answer.read_text(encoding="utf-8"))
+        rows = sorted((row for row in report["groups"] if row["time_us"]), key=lambda row: row["order"])
+        steps.append((recording.stem, report["step"]["device_us"] or 0.0, rows))
+    longest = max(total for _, total, _ in steps)
     lines: list[str] = []
-    for name, rows in steps.items():
+    for name, total, rows in steps if longest else ():
         bars = [(row["label"], round(WIDTH * row["time_us"] / longest)) for row in rows]
         drawn = "".join("|" + label[: width - 1].center(width - 1, "-") for label, width in bars if width)
-        lines.append(f"{name} {drawn}| {sum(row['time_us'] for row in rows):,.1f} µs")
+        lines.append(f"{name} {drawn}| {total:,.1f} µs")
     return "\n".join(["```text", *lines, "```"]) if longest else ""
 
 

@@ -5,25 +5,21 @@ The pytest fixture `fxscope` returns these; in another test framework wrap a rec
 
 from __future__ import annotations
 
-import difflib
-from pathlib import Path
 from typing import Any
 
 from fxscope.analysis.findings import CheckReport
 from fxscope.index import index_of
 from fxscope.model import Recording
 
-MAX_LINES = 40  # of the plan in a message
+MAX_LINES = 40  # of the kernels in a message
 __tracebackhide__ = True  # pytest shows the line of the test
 
 
 class Recorded:
     """A recording with assertions. Everything of the recording itself is there too (`.graphs`, `.calls`, `.show()`)."""
 
-    def __init__(self, recording: Recording, *, snapshot_path: Path | None = None, update: bool = False) -> None:
+    def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self._snapshot_path = snapshot_path
-        self._update = update
 
     def __getattr__(self, name: str) -> Any:
         if name == "recording":  # not set yet: copy and pickle ask before __init__ ran
@@ -75,63 +71,27 @@ class Recorded:
             return
         self.check(same_kernel=list(places))
 
-    def assert_plan(self, name: str = "plan") -> None:
-        """Compare the fusion plan with the one that was reviewed and committed; `--fxscope-update` rewrites it.
-
-        Raises:
-            AssertionError: the plan differs (the message is a diff), or none was committed yet.
-        """
-        if self._snapshot_path is None:
-            raise AssertionError("a snapshot needs the pytest fixture: use fxscope.record(…) of the fixture.")
-        safe = "".join(char if char.isalnum() or char in "-_." else "_" for char in name)
-        path = self._snapshot_path.with_name(f"{self._snapshot_path.name}.{safe}.txt")
-        text = plan(self.recording)
-        if self._update:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            return
-        if not path.exists():
-            raise AssertionError(
-                f"there is no reviewed plan yet. Run pytest with --fxscope-update to write {path}, read it, and commit "
-                f"it. It would be:\n\n{text}"
-            )
-        before = path.read_text(encoding="utf-8-sig")
-        if before != text:
-            diff = "\n".join(
-                difflib.unified_diff(before.splitlines(), text.splitlines(), "reviewed", "now", lineterm="")
-            )
-            raise AssertionError(
-                f"the plan is not the reviewed one ({path}). If it is better, run with --fxscope-update.\n\n{diff}"
-            )
-
     def _message(self, report: CheckReport) -> str:
         from fxscope.model import replace
         from fxscope.render.reports import check_text
 
         failed = tuple(outcome for outcome in report.outcomes if outcome.status != "met")
-        shown = plan(self.recording).splitlines()
+        shown = kernels(self.recording)
         rest = [f"… {len(shown) - MAX_LINES} more lines"] if len(shown) > MAX_LINES else []
         lines = (f"  {line}" for line in [*shown[:MAX_LINES], *rest])
         return "\n".join([check_text(replace(report, outcomes=failed), width=120), *lines])
 
 
-def plan(recording: Recording) -> str:
-    """The fusion plan as text that is stable from run to run: the kernels in order, and what runs in each.
-
-    Times, addresses and hashes are not in it; the numbers at the end of node names are, because they tell nodes apart.
-    """
+def kernels(recording: Recording) -> list[str]:
+    """The kernels in order, and what runs in each, as lines."""
     from fxscope.analysis import select
 
+    if not recording.calls:
+        return [f"{unit.kernel}  [{', '.join(unit.ops) or unit.category}]" for unit in select.units(recording)]
     lines: list[str] = []
-    graphs = index_of(recording).nodes
-    if recording.calls:
-        for graph_id in dict.fromkeys(call.graph for call in recording.calls):
-            lines += [graph_id] if not lines else ["", graph_id]
-            for call in (item for item in recording.calls if item.graph == graph_id):
-                nodes = graphs.get(graph_id, {})
-                lines.append(f"  {call.kernel}  [{call.type}]")
-                ran = [name for name in call.nodes if name not in nodes or nodes[name].nature != "view"]
-                lines += [f"    {name} = {nodes[name].target if name in nodes else '?'}" for name in ran or call.nodes]
-    else:
-        lines += [f"{unit.kernel}  [{', '.join(unit.ops) or unit.category}]" for unit in select.units(recording)]
-    return "\n".join(lines or ["nothing was compiled, and nothing ran on a device"]) + "\n"
+    for call in recording.calls:
+        nodes = index_of(recording).nodes.get(call.graph, {})
+        lines.append(f"{call.kernel}  [{call.type}]")
+        ran = [name for name in call.nodes if name not in nodes or nodes[name].nature != "view"]
+        lines += [f"  {name} = {nodes[name].target if name in nodes else '?'}" for name in ran or call.nodes]
+    return lines

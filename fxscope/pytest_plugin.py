@@ -4,7 +4,6 @@
         r = fxscope.record(mlp, x, compile=True)
         r.assert_fused("gelu", "mul")
         r.assert_kernels(4)
-        r.assert_plan()  # the kernels and what runs in each, compared with the text that was reviewed
 
 With `target="h200"` nothing runs on a GPU and none is needed: the plan is what Inductor would write for that device.
 """
@@ -24,16 +23,6 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--fxscope-update`."""
-    group = parser.getgroup("fxscope")
-    group.addoption(
-        "--fxscope-update",
-        action="store_true",
-        help="rewrite the reviewed fusion plans; read the diff before you commit it",
-    )
-
-
 @contextlib.contextmanager
 def without_trace_log() -> Generator[None]:
     """Keep pytest from capturing torch's trace log, which would bury the message of a failed assertion."""
@@ -50,10 +39,6 @@ def without_trace_log() -> Generator[None]:
 
 class Fixture:
     """The fixture `fxscope` of a test."""
-
-    def __init__(self, snapshot_path: Path, *, update: bool) -> None:
-        self._snapshot_path = snapshot_path
-        self._update = update
 
     def record(self, model_or_callable: Any, *inputs: Any, **options: Any) -> Recorded:
         """Record a program, as `fxscope.record` does, and return it with assertions."""
@@ -72,15 +57,10 @@ class Fixture:
         """Give a recording assertions."""
         from fxscope.assertions import Recorded
 
-        return Recorded(recording, snapshot_path=self._snapshot_path, update=self._update)
+        return Recorded(recording)
 
 
 @pytest.fixture
-def fxscope(request: pytest.FixtureRequest) -> Fixture:
+def fxscope() -> Fixture:
     """Record programs and assert what became of them; see `fxscope.assertions.Recorded`."""
-    path = Path(str(request.node.path))
-    # Class and test name both: two classes may each have a test of one name.
-    parts = [part for part in request.node.nodeid.split("::")[1:] if part]
-    name = "".join(char if char.isalnum() or char in "-_." else "_" for char in ".".join(parts))
-    folder = path.parent / "__fxscope__" / path.stem
-    return Fixture(folder / name, update=bool(request.config.getoption("--fxscope-update")))
+    return Fixture()

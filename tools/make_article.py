@@ -147,7 +147,7 @@ def between(recording: Recording) -> str:
 
 def resources(recording: Recording) -> list[str]:
     """Return the registers, occupancy and launch configuration of each kernel; those launched alike once."""
-    columns = ("registers", "shared_bytes", "occupancy", "block", "num_warps", "num_stages", "config", "chosen_by")
+    columns = ("registers", "shared_bytes", "occupancy", "block", "num_warps", "num_stages", "config")
     rows = [["kernel", "median", *columns]]
     seen: dict[tuple, None] = {}
     for item in uses_of(recording):

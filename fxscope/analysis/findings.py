@@ -53,7 +53,6 @@ class KernelUse(Item, frozen=True, kw_only=True):
     num_warps: int | None = None
     num_stages: int | None = None
     config: str | None = None  # "XBLOCK=1024"
-    chosen_by: str | None = None
     share_of_roof: float | None = None
     runs: float = 1  # of a planned call in a step; what stands here is of one
 

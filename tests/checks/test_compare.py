@@ -509,10 +509,9 @@ def test_real_captures_liger_is_aligned_by_place() -> None:
     comparison = compare(captures.read("mlp_eager"), captures.read("mlp_liger"))
     (fused,) = [match for match in comparison.kernels if match.kind == "merged"]
     assert fused.b[0].kernel == "_geglu_tanh_forward_kernel" and fused.aligned_by == "order"
-    assert fused.b[0].chosen_by == "author"
     compiled = compare(captures.read("mlp_eager"), captures.read("mlp_compiled")).kernels
     triton = next(use for match in compiled for use in match.b if use.kernel.startswith("triton_"))
-    assert triton.chosen_by == "autotuner" and triton.registers and triton.config
+    assert triton.registers and triton.config
     assert fused.time is not None and fused.time.verdict == "faster"  # what a program's own op does is not known
     assert not [item for item in comparison.ops_added if "Dynamo" in item.name]
 

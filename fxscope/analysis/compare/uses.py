@@ -38,7 +38,6 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         num_warps=num_warps,
         num_stages=num_stages,
         config=config,
-        chosen_by=chosen_by(recording, unit),
         runs=1 if unit.launch else runs_a_step(recording, unit.call),
         share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )
@@ -97,27 +96,3 @@ def first_of(kind: type[T], *values: Any) -> T | None:
         if isinstance(value, kind):
             return value
     return None
-
-
-def chosen_by(recording: Recording, unit: Unit) -> str | None:
-    """Return who chose the launch configuration, `None` where nothing tells.
-
-    Inductor's pointwise heuristic offers two or more configurations and times them when `autotune_pointwise` is on. The
-    generated code says so of itself (torch 2.11, `triton_heuristics.pointwise`): that is why it varies between runs.
-    """
-    if unit.category != "kernel":
-        return None
-    if unit.kernel.startswith("triton_"):
-        codes = [source.text for source in recording.sources if source.kind == "output_code"]
-        wanted = f"'kernel_name': '{unit.kernel}'"  # in the line that holds its `inductor_meta`
-        meta = next((line for code in codes for line in code.splitlines() if wanted in line), "")
-        if not meta:
-            return None
-        timed = any(
-            f"'{key}': True" in meta for key in ("autotune_pointwise", "max_autotune", "max_autotune_pointwise")
-        )
-        return "autotuner" if timed else "heuristic"
-    if not unit.chain:
-        return None
-    # An ATen op launches what belongs to PyTorch or a vendor's library.
-    return "library" if unit.chain[-1].startswith(("aten::", "_c10d", "c10d", "cudnn")) else "author"
