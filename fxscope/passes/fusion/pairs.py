@@ -213,6 +213,14 @@ class PairVerdict:
         )
         return (reason if possible else reason.without_hint()), None
 
+    def waits_for_another(self, pair: Pair) -> bool:
+        """Return whether one kernel would be a cycle: the second reads what a kernel between makes of the first's result."""
+        made = set[str]()
+        for side in self.sides[pair.a.position + 1 : pair.b.position]:
+            if side.reads.keys() & (pair.a.writes.keys() | made):
+                made |= side.writes.keys()
+        return bool(made & pair.b.reads.keys())
+
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
         if a.call.device and b.call.device and a.call.device != b.call.device:
