@@ -149,7 +149,7 @@ def worded(arguments: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "file":
             words["place"] = f" at {value}" if value else ""
         else:
-            words[name] = listed(value) if isinstance(value, (list, tuple)) else value
+            words[name] = listed(list(map(str, value))) if isinstance(value, (list, tuple)) else value
     return {"spaces": "", "place": "", "code_line": "", **words}
 
 

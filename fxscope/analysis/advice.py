@@ -61,7 +61,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
         total = next((item.time_us for item in made.brackets if item.number == library.bracket), library.time_us)
         found.append(
             Advice(
-                text=f"{library.producer} → {library.consumer} ×{library.count}: {(library.hint or '').rstrip('.')}",
+                text=f"{library.producer} → {library.consumer} ×{library.count}: {(library.hint or '').removeprefix('try ').rstrip('.')}",
                 why=f"~{microseconds(library.time_us)} (estimate)",
                 gain_us=total or library.time_us,
             )
@@ -119,7 +119,7 @@ def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
         return []
     label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
     text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
-    why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms, the longest there"
+    why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms; the longest is there"
     return [Advice(text=text, why=why, gain_us=step.idle_us if step.bound == "cpu" else long_us)]
 
 

@@ -504,7 +504,7 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
         has_ops = any(graph.stage == "eager" for graph in recording.graphs)
         return CudaGraphs(state="off", reason="eager" if has_ops else "")
     if asked == {False}:
-        return CudaGraphs(state="off", reason="mode does not ask for them")
+        return CudaGraphs(state="off", reason="the compile mode does not use them")
     return CudaGraphs(
         state="off" if recording.launches else "unknown", reason="" if recording.launches else "nothing ran"
     )

@@ -103,7 +103,7 @@ def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
     """The recording that a path stands for, titled after it.
 
     Args:
-        name: a recording, a trace, a folder with a trace and its compile's files, a compile log or a folder of logs.
+        name: a recording, a trace, a compile log, a debug folder, or a folder with one of these.
         arguments: with the options of `add_input_options`.
 
     Raises:
@@ -161,7 +161,7 @@ def step_range(text: str) -> range:
 
 def add_input_options(parser: argparse.ArgumentParser, *, nargs: str | None = "+") -> None:
     """The inputs of a verb, `recordings`, and how traces among them are read."""
-    what = "a recording, a trace, a folder with a trace and its compile's files, or a compile log"
+    what = "a recording, a trace, a TORCH_TRACE log, a TORCH_COMPILE_DEBUG folder, or a folder with one of these"
     parser.add_argument("recordings", nargs=nargs, metavar="RECORDING", help=what)
     add_trace_options(parser)
 
@@ -172,11 +172,11 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3"
     )
-    group.add_argument("--debug-dir", metavar="FOLDER", help="the compile's folder, from TORCH_COMPILE_DEBUG=1")
+    group.add_argument("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
+    group.add_argument("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
     group.add_argument(
-        "--compile-log", metavar="LOG", help="the compile's log or folder of logs, from TORCH_TRACE=FOLDER"
+        "--capture", metavar="TRACE", help="for a trace of CUDA or HIP graph replays: the trace of their capture"
     )
-    group.add_argument("--capture", metavar="TRACE", help="the trace in which the CUDA or HIP graphs were captured")
     group.add_argument(
         "--strict", action="store_true", help="fail on a damaged trace (default: read the undamaged events)"
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", help="a recording, a trace, or a folder with a trace and its compile's files")
+    parser.add_argument("a", metavar="A", help="a recording, a trace, a log or a folder, as for `view`")
     parser.add_argument("b", metavar="B", help="the recording to compare A with")
     common.add_trace_options(parser)
     common.add_output_options(parser, formats=common.TEXT_FORMATS)

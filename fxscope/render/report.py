@@ -295,7 +295,7 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
     same = possible[0].reason if len({row.reason for row in possible[:limit]}) == 1 else ""
     shown = made.missed if everything else possible[: limit if same else max(1, 3 * limit // 4)]
     if not shown:
-        return [f"Missed fusions: none that can be had ({counted(len(made.missed), 'row')} of others: --all)"]
+        return [f"Missed fusions: none that a known change fuses ({len(made.missed):,} others: --all)"]
     numbers = [row.bracket for row in shown]
     timed, sized = (any(getattr(row, field) is not None for row in shown) for field in ("time_us", "bytes"))
     what = "cost in device time" if timed else "cost in memory traffic" if sized else "cost unknown"
