@@ -329,11 +329,13 @@ def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, i
     assert [item.text for item in advice.advise(*eager_rows(*rows))] == texts
 
 
-@pytest.mark.parametrize(("name", "how"), [("x", " by torch._dynamo.mark_dynamic(x, 1)"), ("L['self'].y", "")])
-def test_a_size_that_recompiles_is_to_be_marked_as_dynamic(name: str, how: str) -> None:
-    reason = f"0/0: tensor '{name}' size mismatch at index 1. expected 4, actual 5"
-    made = report(Recording(compiles=(Compile(compile_id="0/1", recompile_reason=reason),)))
-    assert made.advice[0].text == f"Stop the recompiles of place not recorded{how}"
+@pytest.mark.parametrize(
+    ("guard", "why"),
+    [("tensor 'x' size mismatch at index 1. expected 4, actual 5", "mark_dynamic(x, 1)"), ("s.f() == 2", "s.f() == 2")],
+)
+def test_advice_on_a_recompile_is_what_avoids_it_else_its_guard(guard: str, why: str) -> None:
+    made = report(Recording(compiles=(Compile(compile_id="0/1", recompile_reason=f"0/0: {guard}"),)))
+    assert made.advice[0].text == "Stop the recompiles of place not recorded" and why in made.advice[0].why
 
 
 RECOMPILES = {

@@ -27,7 +27,6 @@ MIN_ATTENTION = 0.1  # of the device time, in attention that is written out
 MAX_NAMES = 50  # characters of the names in a command
 MIN_LONG_IDLE = 0.2  # of a step: time in long gaps that is worth a look where the CPU is not the limit
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
-_SIZE = re.compile(r"tensor '(?:L\[')?(\w+)(?:'\])?' size mismatch at index (\d+)")  # a guard in Dynamo's words
 _CONVERTS = re.compile(r"nchwToNhwc|nhwcToNchw")  # cuDNN's kernels that convert layouts
 _MOST_SLOWED = 2.0  # times a step without a profiler: the gaps of slower profiled steps are not those of the others
 LOADER = "enumerate(DataLoader)#"  # torch.utils.data.dataloader marks each wait for a batch
@@ -59,9 +58,10 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     )
     if library is not None:
         total = next((item.time_us for item in made.brackets if item.number == library.bracket), library.time_us)
+        hint = (library.hint or "").rstrip(".")
         found.append(
             Advice(
-                text=f"{library.producer} → {library.consumer} ×{library.count}: {(library.hint or '').removeprefix('try ').rstrip('.')}",
+                text=f"{library.producer} → {library.consumer} ×{library.count}: {hint.removeprefix('try ')}",
                 why=f"~{microseconds(library.time_us)} (estimate)",
                 gain_us=total or library.time_us,
             )
@@ -241,9 +241,8 @@ def _compile_advice(made: Report) -> list[Advice]:
     failed = {row.where for row in made.failures[:1]}
     for row in [row for row in made.recompiles if row.where not in failed][:1]:
         cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
-        size = _SIZE.search(row.reason)
-        how = f" by torch._dynamo.mark_dynamic({size[1]}, {size[2]})" if size else ""
-        found.append(Advice(text=f"Stop the recompiles of {row.where}{how}", why=f"{row.reason}; ×{row.count}{cost}"))
+        why = f"{next(iter(row.hints), row.reason)}; ×{row.count}{cost}"
+        found.append(Advice(text=f"Stop the recompiles of {row.where}", why=why))
     return found
 
 
