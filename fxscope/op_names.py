@@ -49,6 +49,13 @@ _HOST = _SETS["host"]  # storage is made or bookkeeping done; nothing is launche
 _MORE_COMPOSITES = _SETS["composite"]
 # Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
 _MORE_KEEP_SHAPE = _SETS["keeps_shape"]
+# Ops that hand all their work to an op they call, as those with one kernel for all devices do where they call any; other
+# ops may call one for a detail (`addmm` copies its bias) and then do their own work. On the CPU `relu` is `clamp_min`, and
+# what is fused on a GPU alone is code that calls other ops here (`fxscope dispatch` says so).
+DELEGATES = _SETS["delegate"]
+# Ops with a CPU kernel of their own, whose code leaves all the work to ops of these names on the path that calls one, and
+# does it itself on others: `index_add` of rows is `scatter_add_`, of single numbers a loop (torch 2.13).
+HANDS_TO = {op: frozenset(called.split()) for op, called in _DATA["hands_to"].items()}
 USERS_TRITON = "triton_kernel_wrapper"  # begins the names of the ops that call Triton kernels of the user's
 _GRAPH_NUMBER = re.compile(r"^graph_\d+_(?=cpp_|kernel)|(?<=^Torch-Compiled Region): \S+")
 _CPP_NODE = re.compile(r"torch::autograd::CppNode<([^<]+).*>")  # the backward of a C++ autograd function

@@ -19,11 +19,9 @@ from fxscope.readers.trace.columns import Trace
 from fxscope.readers.trace.intervals import Times
 from fxscope.readers.trace.kept import kept_steps, of_names, steps_of_rows
 from fxscope.readers.trace.reader import Args
+from fxscope.readers.trace.summary import BLOCKING
 from fxscope.readers.trace.table import whole
 
-# Waiting for the device, or a copy that the host waits for. A launch takes a few µs: one that takes far longer met a full
-# queue.
-BLOCKING = re.compile(r"Synchronize|^(cuda|hip)Memcpy(?!.*Async)|hipMemcpyWithStream|^cuMemcpy(?!.*Async)")
 ALLOCATION = re.compile(r"^(cuda|hip)(Malloc|Free)(?!Host)|^cuMem(Create|Map|Unmap|Release|AddressReserve|Alloc|Free)")
 LONG_CALL_NS = 200_000
 CPU_COLLECTIVE = re.compile(r"^(gloo|mpi|ucc):|monitored_?barrier", re.IGNORECASE)
@@ -97,7 +95,7 @@ class _Reading:
         self.problems = list(trace.problems)
         self.start, self.end = trace.start_ns, trace.start_ns + trace.duration_ns
         self.device = np.flatnonzero(trace.category >= t.KERNEL)
-        comm = of_names(trace, trace.name[self.device], lambda name: collective(name) is not None)
+        comm = of_names(trace, trace.name[self.device], collective)
         self.comm, self.work = self.device[comm], self.device[~comm]
         steps = kept_steps(trace) if len(trace) else ()
         self.numbers = [int(found[1]) if (found := STEP.search(step.name)) else step.index for step in steps]
@@ -152,14 +150,13 @@ class _Reading:
         work = intervals.union(self.start[self.work], self.end[self.work])
         runtime = np.flatnonzero(trace.category == t.RUNTIME)
         allocating, blocking = (
-            of_names(trace, trace.name[runtime], lambda name, pattern=pattern: bool(pattern.search(name)))
-            for pattern in (ALLOCATION, BLOCKING)
+            of_names(trace, trace.name[runtime], pattern.match) for pattern in (ALLOCATION, BLOCKING)
         )
         blocked_rows = runtime[(blocking | (trace.duration_ns[runtime] > LONG_CALL_NS)) & ~allocating]
         # A host that is stuck in a call while the device has nothing to do does not wait for the device.
         blocked = intervals.common(intervals.union(self.start[blocked_rows], self.end[blocked_rows]), every)
         inputs = self._annotations(is_input, launches_nothing=True)
-        waits = self._annotations(lambda name: bool(CPU_COLLECTIVE.search(name)))
+        waits = self._annotations(CPU_COLLECTIVE.search)
         free = [np.concatenate(ends) for ends in zip(blocked, inputs, waits, strict=True)]
         on_device = np.array([window.device for window in windows], np.int64).reshape(-1, 2)
         on_host = np.array([window.host for window in windows], np.int64).reshape(-1, 2)

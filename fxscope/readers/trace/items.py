@@ -273,7 +273,7 @@ class _Sources:
         self._known: dict[tuple[int, int], Source | None] = {(-1, -1): None}
         if self._has_frames:
             frames = trace.category == t.PYTHON
-            self._place = nearest(trace.parent, frames & of_names(trace, trace.name, lambda name: bool(_place(name))))
+            self._place = nearest(trace.parent, frames & of_names(trace, trace.name, _place))
             is_module = of_names(trace, trace.name, lambda name: name.startswith(_MODULE))
             self._module = nearest(trace.parent, frames & is_module)
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from fxscope.errors import TraceError
 from fxscope.index import whole_steps
 from fxscope.model import WHOLE, Problem, Step
 from fxscope.op_names import (
+    DELEGATES,
+    HANDS_TO,
     MAY_COPY,
     expected_nature,
     is_convolution,
@@ -252,45 +254,6 @@ def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray
     return found
 
 
-# Ops that hand all their work to an op they call, as those with one kernel for all devices do where they call any; other
-# ops may call one for a detail (`addmm` copies its bias) and then do their own work. On the CPU `relu` is `clamp_min`, and
-# `mean` is `sum` and `div_` (torch 2.13: aten/src/ATen/native/Activation.cpp, ReduceOps.cpp), and what is fused on a GPU alone
-# is code that calls other ops here (`fxscope dispatch` says so).
-_DELEGATES = frozenset(
-    """clone _to_copy to contiguous reshape flatten copy zero_ zeros ones full zeros_like ones_like full_like empty_like
-    new_zeros new_ones new_full rand randn rand_like randn_like randint arange dropout normal convolution _convolution
-    scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax relu mean linalg_inv_ex _linalg_solve_ex
-    _fused_rms_norm _fused_dropout native_dropout""".split()
-)
-# Ops with a CPU kernel of their own in the dispatcher's tables, whose code leaves all the work to ops of these names on the
-# path that calls one, and does it itself on others: `index_add` of rows is `scatter_add_`, of single numbers a loop
-# (torch 2.13: aten/src/ATen/native/TensorAdvancedIndexing.cpp). Neither the tables nor times tell: the copy before that
-# loop takes nearly all of the op's time where few indices are given.
-_HANDS_TO = {
-    op: frozenset(called.split())
-    for op, called in {
-        "index_add": "scatter_add",
-        "rsub": "sub",
-        "max": "maximum",
-        "min": "minimum",
-        "isnan": "ne",
-        "vdot": "dot",
-        "norm": "linalg_vector_norm",
-        "count_nonzero": "sum",
-        "repeat_interleave": "index_select clone",
-        "roll": "cat",
-        "hardtanh": "clamp",
-        "rrelu_with_noise": "leaky_relu",
-        "native_dropout_backward": "mul",
-        "channel_shuffle": "native_channel_shuffle",
-        "addbmm": "addmm",
-        "multinomial": "topk argmax",
-        "linalg_lu": "lu_unpack",
-        "linalg_pinv": "matmul",
-        "_linalg_det": "linalg_lu_factor_ex",
-        "_linalg_slogdet": "linalg_lu_factor_ex",
-    }.items()
-}
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
     r"AOTDispatcher|CompiledFunction|## Call|"
@@ -344,19 +307,19 @@ def _hands_on(name: str, called: str) -> bool:
     if is_convolution(name) and not may_multiply(called):
         return False  # MKL-DNN's transposed convolution is not an op: a copy of its weight is not its work
     if (
-        op in _DELEGATES
+        op in DELEGATES
         or expected_nature(name) != "kernel"
-        or out_of_place(called) in _HANDS_TO.get(out_of_place(name), ())
+        or out_of_place(called) in HANDS_TO.get(out_of_place(name), ())
     ):
         return True
     return op != "copy_" and "explicit" in table().get(out_of_place(name), ())  # `copy_` is no `copy` in place
 
 
-def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], bool]) -> NDArray[np.bool_]:
+def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], Any]) -> NDArray[np.bool_]:
     """For each index into `trace.names` whether the name passes a test, which is asked once a name."""
     answer = np.zeros(len(trace.names), np.bool_)
     is_used = np.zeros(len(answer), np.bool_)
     is_used[names] = True
     for index in np.flatnonzero(is_used).tolist():
-        answer[index] = test(trace.names[index])
+        answer[index] = bool(test(trace.names[index]))
     return answer[names]

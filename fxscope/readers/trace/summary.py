@@ -1,5 +1,6 @@
 """Totals of a trace, from columns: ops, kernels, steps, gaps, and whether the CPU or the GPU was the limit."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from fxscope.readers.trace.kept import Kept, of_names
 from fxscope.readers.trace.table import device_and_stream
 
 MAX_GAPS = 50
+# Runtime calls that return when the device has done what was asked
+BLOCKING = re.compile(r".*Synchronize$|(cuda|cu|hip)Memcpy(?!.*(Async|DtoD))|ur(QueueFinish|EventWait)$")
 _LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 LAUNCH_CATEGORY: dict[int, LaunchCategory] = {
     t.KERNEL: "kernel",
@@ -180,9 +183,9 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     launching = np.unique(trace.correlation[kept.launch_rows]) if kept.on_device else np.empty(0, np.int64)
     launching = launching[launching >= 0]
     is_runtime = kept.category == t.RUNTIME
-    syncs = is_runtime & of_names(trace, kept.name, _is_sync)
+    syncs = is_runtime & of_names(trace, kept.name, BLOCKING.match)
     calls = is_runtime & np.isin(correlation, launching) & ~syncs
-    talks = of_names(trace, kept.launch_name, lambda name: collective(name) is not None)
+    talks = of_names(trace, kept.launch_name, collective)
     has_communication = kept.on_device and bool(talks.any())
     num_steps = max((step.index for step in kept.steps), default=0) + 1
     calls, syncs = (np.flatnonzero(rows & (kept.step >= 0)) for rows in (calls, syncs))
@@ -277,20 +280,11 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
     return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])
 
 
-def _is_sync(name: str) -> bool:
-    """Return whether a runtime call returns when the device has done what was asked: the last two on an XPU."""
-    return name.endswith("Synchronize") or name in _BLOCKING
-
-
-_BLOCKING = frozenset(
-    "cudaMemcpy cuMemcpyDtoH cuMemcpyDtoH_v2 cuMemcpyHtoD cuMemcpyHtoD_v2 hipMemcpy hipMemcpyWithStream hipMemcpyDtoH "
-    "hipMemcpyHtoD urQueueFinish urEventWait".split()
-)
-
-
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     """The runtime calls that wait for the device, the longest first."""
-    waits = np.flatnonzero((kept.category == t.RUNTIME) & (kept.step >= 0) & of_names(kept.trace, kept.name, _is_sync))
+    waits = np.flatnonzero(
+        (kept.category == t.RUNTIME) & (kept.step >= 0) & of_names(kept.trace, kept.name, BLOCKING.match)
+    )
     names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
     total = _sums(which, kept.trace.duration_ns[kept.rows[waits]], len(names))
     columns = (column[np.argsort(first)].tolist() for column in (names, np.bincount(which), total))
