@@ -46,7 +46,9 @@ def joined(name: str, how: str | None = None) -> Recording:
 def test_every_device_event_has_its_op(name: str) -> None:
     recording = joined(name)
     assert recording.coverage and recording.coverage.device_events == len(recording.launches) > 0
-    assert recording.coverage.to_op == recording.coverage.device_events and recording.coverage.unattributed == 0
+    # What a compiled region replays is known by its graph's node alone
+    replayed = sum(launch.cuda_graph is not None for launch in recording.launches)
+    assert recording.coverage.unattributed == replayed and (replayed > 0) == (name == "mlp_reduce_overhead")
     assert all(launch.evidence.op == "correlation" for launch in recording.launches)
     ops = {op.id: op for op in recording.ops}
     for launch in recording.launches:
