@@ -40,11 +40,7 @@ SENDING = ("send", "recv", "sendrecv")
 
 
 def digest(path: str | Path) -> Digest:
-    """Return the digest of what `torch.profiler` exported on one rank, .json or .json.gz.
-
-    Raises:
-        TraceError: no such file, not a trace, too large, or no events. What is merely damaged is a problem in the digest.
-    """
+    """Return the digest of one rank's trace. Raises TraceError as `columns.read` does; damage is a problem in the digest."""
     return _Reading(columns.read(path)).digest()
 
 

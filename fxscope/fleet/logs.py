@@ -67,11 +67,7 @@ def find(places: Sequence[str]) -> dict[int, list[Path]]:
 
 
 def examine(logs: Mapping[int, Sequence[Path]], *, title: str) -> LogJob:
-    """Compare the logs of each rank; one that cannot be read is a problem.
-
-    Raises:
-        FxscopeError: fewer than two ranks have a log that can be read.
-    """
+    """Compare the logs of each rank; one that cannot be read is a problem. Raises FxscopeError where fewer than two can be."""
     facts: dict[int, dict[str, list[Fact]]] = {}
     seconds: dict[int, float] = {}
     problems: list[Problem] = []

@@ -41,11 +41,8 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
     """The ranks by plan, the largest group first; the others with what differs from it.
 
     Ranks that send to each other may run different programs on purpose, as the stages of a pipeline do. Whether they do is
-    not known, so there each plan that does other work is a program of its own.
-
-    Args:
-        digests: by rank.
-        late: ranks known to be late: of groups equally large, one without them counts as the majority.
+    not known, so there each plan that does other work is a program of its own. Of groups equally large, the one with fewest
+    late ranks counts as the majority.
     """
     by_signature: dict[str, list[int]] = {}
     for rank, digest in sorted(digests.items()):

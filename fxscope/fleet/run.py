@@ -37,9 +37,8 @@ def digests(
     """Return the digest of each trace, in the order given.
 
     Args:
-        found: the traces.
         jobs: processes at once; by default one a core, as many as the memory allows.
-        memory_bytes: what all processes together may take. A trace that needs more by itself is a problem of its rank.
+        memory_bytes: of all processes. A trace that needs more by itself is a problem of its rank.
         on: "local", "ray", or "ray://HOST:PORT".
         progress: called after each rank: done, of how many, which.
     """

@@ -23,14 +23,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]:
-    """The traces in folders and files, by rank where their names say one.
+    """The traces in folders and files, by rank where their names say one; `pattern` finds those that are wanted.
 
-    Args:
-        places: what the user named.
-        pattern: a regular expression; only files whose path within the folder it finds are taken.
-
-    Raises:
-        FxscopeError: a place does not exist, holds no trace, or the pattern is not a regular expression.
+    Raises FxscopeError where a place does not exist or holds no trace, and for a pattern that is not a regular expression.
     """
     try:
         wanted = re.compile(pattern or "")

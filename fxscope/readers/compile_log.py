@@ -143,10 +143,9 @@ def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:
 
 
 def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
-    """Read a TORCH_TRACE log (.log, .log.gz, .log.zst) or a rank's folder of them, of 4 GiB unpacked at most or of `max_bytes`.
+    """Read a TORCH_TRACE log, packed or not, or a rank's folder of them, of 4 GiB unpacked at most or of `max_bytes`.
 
-    Raises:
-        TraceError: there is none, it is not such a log, it is larger, or the folder has logs of several ranks.
+    Raises TraceError where there is none, or logs of several ranks; for what is larger or not such a log.
     """
     path = Path(path)
     ranks: dict[int | None, list[Path]] = logs_of_ranks(path) if path.is_dir() else {None: [path]}
@@ -465,11 +464,7 @@ def _direction_of_code(code: str) -> Direction | None:
 
 
 def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recording:
-    """Read a TORCH_COMPILE_DEBUG folder: one graph's, or any folder above several; 4 GiB at most or `max_bytes`.
-
-    Raises:
-        TraceError: there is no such folder, no graph in it, or more than that.
-    """
+    """Read a TORCH_COMPILE_DEBUG folder, one graph's or any above several. Raises TraceError where no graph is in it."""
     path = Path(path)
     if not path.is_dir():
         raise TraceError(

@@ -37,10 +37,9 @@ def eager_graph(ops: Sequence[Op], facts: Mapping[int, Any] | None = None, only:
     """The graph of one step's ops.
 
     Args:
-        ops: of a recording.
         facts: external id → what the session says (`_torch.event_tree.SeenOp`); `None` of a trace, whose nodes are made
             when they are looked at.
-        only: positions of the step's ops, of one run of the program; all by default.
+        only: positions of the step's ops; all by default.
     """
     graph = _graph(ops, op_tree(ops, only), facts or {})[0]
     return graph if facts is None else replace(graph, nodes=tuple(graph.nodes))
@@ -190,12 +189,7 @@ def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
 
 
 def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, int | None]:
-    """Position of a CPU op → of the op that called it, in the order in which they began, parents first.
-
-    Args:
-        ops: of a recording, parents first.
-        only: the positions that count, all by default.
-    """
+    """Position of a CPU op, parents first → of the op that called it, `None` for none; of some positions only, if given."""
     category, parents, start, ids = (column(ops, field) for field in ("category", "parent", "start_ns", "id"))
     position_of: dict[int | None, int] = {ids[row]: row for row in (range(len(ops)) if only is None else only)}
     tree: dict[int, int | None] = {}
@@ -224,8 +218,6 @@ def tie(
     """Say of each op of each step which node of the eager graph it is, by the order of names.
 
     Args:
-        ops: of any number of steps.
-        graph: the eager graph.
         only: positions of the ops that can be in it, all by default.
         known: position → node, of those that it was made of.
     """

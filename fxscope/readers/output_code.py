@@ -189,9 +189,7 @@ def named_calls(
 ) -> list[KernelCall]:
     """The calls with the nodes that torch names for them: by debug handle, else in the comment above the kernel.
 
-    Args:
-        handles: debug handle → nodes; of torch before 2.9 kernel → nodes, taken where the kernel is called once.
-        order: the graph's nodes by name.
+    `handles` are debug handle → nodes; of torch before 2.9 kernel → nodes, taken where the kernel is called once.
     """
     result: list[KernelCall] = []
     called: set[str] = set()

@@ -65,13 +65,7 @@ class Use(NamedTuple):
 
 
 def schedule(ir: str, log: str | None, graph: Graph) -> Schedule | None:
-    """The schedule that an IR text and, where there is one, its part of a fusion log tell.
-
-    Args:
-        ir: the text of `ir_post_fusion.txt`.
-        log: one section of a fusion log (`log_sections`).
-        graph: the post-grad graph.
-    """
+    """The schedule that the text of `ir_post_fusion.txt` and, where there is one, a section of a fusion log tell."""
     blocks = read_blocks(ir)
     if not blocks:
         return None

@@ -45,13 +45,7 @@ _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_paddin
 
 
 def workloads(calls: Sequence[Call], kernels: Mapping[str, Kernel], memory: Mapping[str, str]) -> list[Workload | None]:
-    """Return what each call of a wrapper does, `None` where the code does not say.
-
-    Args:
-        calls: in the order of execution.
-        kernels: the wrapper's Triton kernels.
-        memory: buffer → the first one in the memory that it reuses.
-    """
+    """Return what each call of a wrapper does, in the order of execution, `None` where the code does not say."""
     each = [workload(call, kernels.get(call.kernel)) for call in calls]
     # A program's inputs have no dtype in the wrapper: that of most others, where it is a library's call of them alone.
     common = Counter(done.dtype for done, _ in each if done and done.dtype and done.m).most_common(1)
@@ -207,14 +201,7 @@ def _gemm(call: Call) -> Workload | None:
 def product(
     sizes: tuple[int, int, int, int], dtype: str | None, *, added: int = 0, layout: str = "", variant: str = ""
 ) -> Workload:
-    """The workload of a matrix product.
-
-    Args:
-        sizes: batch, m, k, n.
-        dtype: of the operands.
-        added: tensors of the result's size that are added to it.
-        layout, variant: see `Workload`.
-    """
+    """The workload of a product of [batch, m, k] and [batch, k, n], to which so many tensors of its size are added."""
     batch, m, k, n = sizes
     return Workload(
         family="gemm",

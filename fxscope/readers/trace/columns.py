@@ -113,13 +113,9 @@ def read(
     progress: Callable[[int], None] | None = None,
     capture: str | Path | None = None,
 ) -> Trace:
-    """Read a trace (.json or .json.gz) into columns.
+    """Read a trace into columns. Raises TraceError: no such file, not a trace, too large; with `strict`, damaged.
 
-    Args, besides those of `read_trace`:
-        max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
-
-    Raises:
-        TraceError: no such file, not a trace, too large; with `strict`, damaged.
+    `max_bytes` is the largest size after unpacking; by default 16 GB, and no more than 50 times the size of a packed file.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
     table = Table()
@@ -157,11 +153,7 @@ def read(
 
 
 def add_captures(trace: Trace, other: Trace) -> list[Capture]:
-    """Append the host rows of another trace, and return its captures by their rows here.
-
-    Raises:
-        TraceError: the other trace holds no capture.
-    """
+    """Append the host rows of another trace, and return its captures by their rows here. Raises TraceError if it has none."""
     captures = graphs.captures_of(other)
     if not captures:
         raise TraceError(

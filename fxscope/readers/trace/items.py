@@ -43,10 +43,7 @@ def recording(
 ) -> Recording:
     """Return a trace's own facts: environment, steps, ops, launches, summary. No pass has run.
 
-    The arguments are those of `read_trace`.
-
-    Raises:
-        TraceError: the trace cannot be read, has no event, or has no such step.
+    The arguments are those of `read_trace`. Raises TraceError where the trace cannot be read, or has no such step.
     """
     trace = read(path, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture)
     kept = keep(trace, steps)

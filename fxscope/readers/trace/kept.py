@@ -125,11 +125,7 @@ class Kept:
 
 
 def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
-    """The events of some steps, of all by default.
-
-    Raises:
-        TraceError: the trace has no event, or no such step.
-    """
+    """The events of some steps, of all by default. Raises TraceError where the trace has no event, or no such step."""
     if not len(trace):
         for problem in trace.problems:
             raise TraceError(f"{trace.path} holds no events that can be read: {problem.message}. Export it again.")

@@ -122,8 +122,7 @@ _REPLACEMENT = "\\ufffd"
 def decode_json(text: bytes, decoder: json.JSONDecoder = _PLAIN) -> Any:
     """Decode all that `json.loads` takes, NaN and control characters too; what is no UTF-8 and half a surrogate read U+FFFD.
 
-    Raises:
-        ValueError: it is not JSON, or nested too deeply.
+    Raises ValueError for what is not JSON, or nested too deeply.
     """
     try:
         return decoder.decode(
@@ -204,8 +203,7 @@ class Reader:
     def fill(self, table: Table) -> None:
         """Read every event into a table, by the native scanner where it was built, else by msgspec.
 
-        Raises:
-            FxscopeError: no such file, not a trace, larger than `max_bytes`; with `strict`, any damage.
+        Raises FxscopeError for a file that is not a trace or larger than `max_bytes`; with `strict`, for any damage.
         """
         with open_trace(self.path) as self._file:
             self._more()
@@ -248,11 +246,7 @@ class Reader:
                 return None
 
     def _fast(self, table: Table) -> tuple[bool, int]:
-        """Read whole events up to what is not understood.
-
-        Returns:
-            Whether the list ends there, and how many bytes to read event by event before the next try.
-        """
+        """Read whole events; return whether the list ends there, and how many bytes to read one by one before the next try."""
         if native is None:
             return self._decode_stretch(table)
         before = self._base + self._at
@@ -396,10 +390,7 @@ def document(path: Path, is_wanted: Callable[[Event, int], bool] | None = None) 
     """Return a trace as JSON (the undamaged events of a damaged one) and the problems to report.
 
     With `is_wanted`, which is given an event and the trace's base time in ns, the other events are not decoded: a long
-    session holds millions of Python calls.
-
-    Raises:
-        TraceError: the file is not a trace.
+    session holds millions of Python calls. Raises TraceError for what is not a trace.
     """
     limit = max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
     data = bytearray()

@@ -86,13 +86,7 @@ class Table:
         return {name: np.concatenate([np.empty(0, dtype), *columns.pop(name)]) for name, dtype in COLUMNS.items()}
 
     def add_scanned(self, found: tuple[bytes, list[bytes], list[bytes]], buffer: bytes, gather: Any) -> None:
-        """Add what the native scanner found in a buffer.
-
-        Args:
-            found: its rows, strings and threads.
-            buffer: what was scanned.
-            gather: the scanner's function that joins spans of it.
-        """
+        """Add the rows, strings and threads that the native scanner found in a buffer; `gather` joins spans of it."""
         rows, strings, threads = found
         if not rows:
             return
@@ -216,11 +210,7 @@ def _value(span: bytes) -> Any:
 
 
 def nanoseconds(value: Any) -> int | None:
-    """Convert microseconds to whole nanoseconds, halves to the even one; `None` for what is no time, or far too large.
-
-    Args:
-        value: JSON text (`msgspec.Raw`), or a number.
-    """
+    """Convert microseconds (a number, or its JSON text) to whole nanoseconds, halves to the even one; `None` for no time."""
     if isinstance(value, msgspec.Raw):
         text = bytes(value).decode("latin-1")
         digits = text[:-4] + text[-3:]
