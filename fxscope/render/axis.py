@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from fxscope.analysis.groups import KernelGroup, numberless, span
@@ -161,6 +162,7 @@ class Strip:
                 found.append(Cut(row, tuple(pairs)))
         return found
 
+    @cached_property
     def views(self) -> dict[str, list[tuple[str, Key]]]:
         """The views (op, node), each with the group of the first kernel after it."""
         by_node = {node: group.id for group in self.report.groups for node in group.nodes}

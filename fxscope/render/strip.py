@@ -169,7 +169,8 @@ def line_words(lines: dict[str, str], width: float) -> str:
     room = int((width - 10) / (0.62 * SIZE)) - len(where) - 2
     if code and not others and room >= 16:
         return f"{where}  {code if len(code) <= room else code[: room - 1] + '…'}"
-    return where if fits(where, width) else ""
+    numbers = where.partition(":")[2]
+    return next((words for words in (where, numbers) if fits(words, width)), "")
 
 
 def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str, row: str, *, ref: str = "") -> str:
@@ -380,7 +381,7 @@ class Drawing:
         self.rest(self.y + DOTS, height - DOTS - 2, says=False)
 
     def views(self) -> None:
-        for group, views in self.strip.views().items():
+        for group, views in self.strip.views.items():
             place = self.strip.places[group]
             names = Counter(name for name, _ in views)
             said = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in names.items())
@@ -521,7 +522,7 @@ def legend(strips: Sequence[Strip], height: float) -> list[str]:
     timed = all(strip.timed for strip in strips)
     scale = "widths: device time; equal layers once (×N)" if timed else "not to scale: one width per call"
     used: dict[Kind, str] = {kind: words for kind, words in names.items() if kind in kinds}
-    return key(used | ({"view": "• view, 0 µs"} if any(strip.views() for strip in strips) else {}), scale, height)
+    return key(used | ({"view": "• view, 0 µs"} if any(strip.views for strip in strips) else {}), scale, height)
 
 
 def key(names: Mapping[Kind, str], scale: str, height: float) -> list[str]:

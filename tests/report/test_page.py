@@ -163,11 +163,11 @@ def test_sizes(pages):
     assert len(pages["long"].encode()) <= 3_000_000
 
 
-def test_no_text_below_eleven_px_and_nothing_from_outside(pages):
+def test_no_text_below_nine_points_and_nothing_from_outside(pages):
     source = html.asset("report.css") + html.assemble()
     sizes = [float(size) for size in re.findall(r"font(?:-size)?:[^;}]*?([\d.]+)px", html.asset("report.css"))]
     sizes += [float(size) for size in re.findall(r"(?:mono|sans)\((\d[\d.]*)", html.assemble())]
-    assert sizes and min(sizes) >= 11
+    assert sizes and min(sizes) >= 12
     assert not re.search(r"\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write", source)
     assert re.findall(r"https?://[^\s'\"]+", source) == ["http://www.w3.org/2000/svg"] * source.count(
         "http://www.w3.org/2000/svg"

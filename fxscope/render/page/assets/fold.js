@@ -14,10 +14,10 @@ function sizeOf(graph, box) {
   if (box >= 0) {
     const small = ['view', 'folded', 'eliminated', 'input'].includes(graph.nodes.kind[i]);
     if (small || (at(graph.nodes, 'nature', i) === 'view' && graph.stage !== 'eager'))
-      return [Math.round(7 * title + 6.7 * sub + 40), 24];
+      return [Math.round(7 * title + 7.3 * sub + 40), 24];
   }
   const [beside, least, head] = box >= 0 ? [30, 72, 26] : [46, 110, 28];
-  const width = Math.round(Math.max(7.6 * title + beside, 6.7 * sub + 24, 6.7 * meta + 24));
+  const width = Math.round(Math.max(7.6 * title + beside, 7.3 * sub + 24, 7.3 * meta + 24));
   return [Math.max(least, width), head + (sub ? 15 : 0) + (meta ? 15 : 0)];
 }
 

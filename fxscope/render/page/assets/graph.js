@@ -777,11 +777,11 @@ class GraphView {
     context.font = mono(12, 600);
     context.fillText(title_, x0 + 24, y0 + 14);
     lines.forEach((line, k) => {
-      const cut = shorten(line, Math.max(6, Math.floor(wide / 6.63)));
+      const cut = shorten(line, Math.max(6, Math.floor(wide / 7.23)));
       context.fillStyle = look.fill;
-      context.fillRect(x0 + 22, y0 + 22 + 15 * k, cut.length * 6.63 + 4, 15);
+      context.fillRect(x0 + 22, y0 + 22 + 15 * k, cut.length * 7.23 + 4, 15);
       context.fillStyle = k === 0 && lines.length > 1 ? colours().muted : look.text;
-      context.font = mono(11);
+      context.font = mono(12);
       context.fillText(cut, x0 + 24, y0 + 30 + 15 * k);
     });
     if (known(share)) this.gauge(context, x1 - 62, y0 + 11, 50, share, look.stroke);
@@ -879,7 +879,7 @@ class GraphView {
       if (done.has(pair) || !near(x - 60, y - 10, x + 60, y + 10)) return;
       done.add(pair);
       const words_ = `${at(d, 'price', pair)} not fused`;
-      context.font = sans(11.5, 600);
+      context.font = sans(12, 600);
       context.textAlign = 'left';
       context.textBaseline = 'middle';
       const w = context.measureText(words_).width + 12;
@@ -955,17 +955,17 @@ class GraphView {
     const glyph = isGroup ? '▸' : PAGE.theme.kinds[kind].glyph;
     context.textBaseline = 'middle';
     context.textAlign = 'left';
-    context.font = sans(11);
+    context.font = sans(12);
     context.fillStyle = stroke;
     context.fillText(glyph, x + 8, y + (dim || h < 26 ? h / 2 : 14));
     if (h < 26) {
-      context.font = mono(11.5);
+      context.font = mono(12);
       context.fillStyle = dim ? c.muted : c.text;
       context.fillText(title, x + 22, y + h / 2 + 0.5);
-      context.font = mono(11);
+      context.font = mono(12);
       context.fillStyle = c.muted;
       const left = 30 + title.length * 7.0;
-      if (w - left > 24) context.fillText(shorten(sub, Math.floor((w - left - 4) / 6.63)), x + left, y + h / 2 + 0.5);
+      if (w - left > 24) context.fillText(shorten(sub, Math.floor((w - left - 4) / 7.23)), x + left, y + h / 2 + 0.5);
       return;
     }
     const room = (text_, px, left) => shorten(text_, Math.max(3, Math.floor((w - left - 6) / px)));
@@ -974,13 +974,13 @@ class GraphView {
     context.fillText(room(title, 7.53, 23), x + 23, y + 14);
     let line = y + 30;
     if (sub) {
-      context.font = mono(11);
+      context.font = mono(12);
       context.fillStyle = c.muted;
-      context.fillText(room(sub, 6.63, 10), x + 10, line);
+      context.fillText(room(sub, 7.23, 10), x + 10, line);
       line += 15;
     }
     if (meta) {
-      context.font = sans(11.5, 600);
+      context.font = sans(12, 600);
       context.fillStyle = stroke;
       context.fillText(meta, x + 10, line);
     }

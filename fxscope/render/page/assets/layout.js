@@ -17,7 +17,7 @@ function frameHead(graph, g) {
   const more = frameLines(groups, g)
     .map((key) => (at(groups, key, g) || '').length)
     .filter(Boolean);
-  return { width: Math.max(title, ...more.map((length) => length * 6.5 + 40)), height: 29 + 15 * more.length };
+  return { width: Math.max(title, ...more.map((length) => length * 7.1 + 40)), height: 29 + 15 * more.length };
 }
 
 /** Centres of boxes, corners of frames and points of edges (cubic splines) of what is shown; px, y downwards. */

@@ -423,7 +423,7 @@ class Timeline {
       }
       for (const lane of track.lanes) {
         if (!lane.tight) {
-          context.font = sans(11, 600);
+          context.font = sans(12, 600);
           context.fillStyle = c.muted;
           context.textAlign = 'left';
           context.textBaseline = 'middle';
@@ -447,7 +447,7 @@ class Timeline {
   scale(context, width, height, c) {
     const nice = 10 ** Math.floor(Math.log10(120 / this.perNs));
     const step = [1, 2, 5, 10].map((k) => k * nice).find((v) => v * this.perNs >= 90) || nice * 10;
-    context.font = sans(11);
+    context.font = sans(12);
     context.textBaseline = 'middle';
     context.textAlign = 'left';
     for (let t = Math.ceil(this.from / step) * step; t < this.T(width); t += step) {
@@ -502,7 +502,7 @@ class Timeline {
       marks = [];
     context.textAlign = 'left';
     context.textBaseline = 'middle';
-    context.font = row.type === 'launch' ? mono(11, 600) : mono(11);
+    context.font = row.type === 'launch' ? mono(12, 600) : mono(12);
     const covered = new Map(); // colour → share of each pixel that bars cover which are too thin to be drawn
     const cover = (colour, x0, x1) => {
       if (!covered.has(colour)) covered.set(colour, new Float32Array(Math.ceil(width) + 10));
@@ -532,7 +532,7 @@ class Timeline {
           context.stroke();
         }
         if (w > 34) {
-          const room = Math.floor((w - 8) / 6.7);
+          const room = Math.floor((w - 8) / 7.3);
           let name = row.type === 'launch' ? r.launchWords(i) : r.opName(i);
           if (name.length > room) name = name.replace(/^\w+::/, ''); // "linear" of aten::linear, not "ate…ar"
           context.fillStyle = c.text;
