@@ -14,7 +14,7 @@ function sizeOf(graph, box) {
   if (box >= 0) {
     const small = ['view', 'folded', 'eliminated', 'input'].includes(graph.nodes.kind[i]);
     if (small || (at(graph.nodes, 'nature', i) === 'view' && graph.stage !== 'eager'))
-      return [Math.round(7 * title + 7.3 * sub + 40), 24];
+      return [Math.round(7.3 * (title + sub) + 42), 24];
   }
   const [beside, least, head] = box >= 0 ? [30, 72, 26] : [46, 110, 28];
   const width = Math.round(Math.max(7.6 * title + beside, 7.3 * sub + 24, 7.3 * meta + 24));

@@ -964,7 +964,7 @@ class GraphView {
       context.fillText(title, x + 22, y + h / 2 + 0.5);
       context.font = mono(12);
       context.fillStyle = c.muted;
-      const left = 30 + title.length * 7.0;
+      const left = 30 + title.length * 7.3;
       if (w - left > 24) context.fillText(shorten(sub, Math.floor((w - left - 4) / 7.23)), x + left, y + h / 2 + 0.5);
       return;
     }
