@@ -44,15 +44,15 @@ class Advice(Item, frozen=True, kw_only=True):
 
 
 def advise(recording: Recording, made: Report) -> list[Advice]:
-    """Return what to try, by what it can gain at most; nothing that cannot be done here."""
+    """Return what to try: what keeps code from being compiled, then by what it can gain at most."""
     step = made.step
     idle = _idle_advice(recording, made)
     failed, is_eager = _failure_advice(made), bool(recording.launches) and not is_compiled(recording)
-    first = (failed or _eager_advice(made, idle)) if is_eager else []
-    found = [*_optimizer_advice(made), *([] if is_eager else failed), *_compile_advice(made), *([] if first else idle)]
-    found += _loading_advice(recording, made)
+    found = [*failed, *_compile_advice(made)]
+    if not (is_eager and failed):
+        found += idle or (_eager_advice(made) if is_eager else [])
+    found += [*_optimizer_advice(made), *_loading_advice(recording, made), *_communication_advice(recording)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made), *_attention_advice(made)]
-    found += _communication_advice(recording)
     library = next(
         (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN)), None
     )
@@ -68,7 +68,8 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
         )
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
-    return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))] or _last_advice(recording, made)
+    in_order = sorted(kept_, key=lambda item: (item.gain_us is not None, -(item.gain_us or 0.0)))
+    return in_order or _last_advice(recording, made)
 
 
 def _last_advice(recording: Recording, made: Report) -> list[Advice]:
@@ -170,10 +171,8 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
     return sum(gap.duration_ns for gap in gaps) / 1e3, longest.after if longest else None
 
 
-def _eager_advice(made: Report, idle: list[Advice]) -> list[Advice]:
-    """`torch.compile`, for what it can fuse or replay; everything else comes after it."""
-    if idle:
-        return idle
+def _eager_advice(made: Report) -> list[Advice]:
+    """`torch.compile`, for what it can fuse."""
     rows = [row for row in made.groups if row.phase != "optimizer" and row.ops and all(map(is_pointwise, row.ops))]
     time_us = sum(row.time_us or 0.0 for row in rows)
     share = time_us / made.step.device_us if made.step.device_us else 0.0
