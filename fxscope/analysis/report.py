@@ -199,8 +199,7 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
         both = " (forward + backward)" if "backward" in directions else ""
         parts.append(f"{counted(len(compiled), 'compiled graph')}{both}")
     elif traced_regions.regions_of(recording):
-        regions = {title.partition(",")[0] for title in traced_regions.regions_of(recording)}
-        parts.append(counted(len(regions), "compiled region"))
+        parts.append(counted(len(traced_regions.regions_of(recording)), "compiled region"))
     elif traced_regions.runs_generated(recording):
         parts.append("compiled, its graphs not recorded")
     if compiled and not traced_regions.is_compiled(recording):

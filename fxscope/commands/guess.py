@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, compare. A wrong guess is not an error."""
     from fxscope.analysis.findings import CheckReport
-    from fxscope.assertions import plan
+    from fxscope.analysis.select import units
     from fxscope.capture import record
     from fxscope.factories import load_factory
     from fxscope.render.reports import check_text
@@ -60,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     report = CheckReport(title=f"Your guess about {arguments.factory}", outcomes=outcomes)
     sys.stdout.write(check_text(report, width=common.width()))
     for name, recording in recordings.items():
-        print(f"\n{name}:", *plan(recording).splitlines(), sep="\n  ")
+        kernels = (f"{unit.kernel}  [{', '.join(unit.ops) or unit.category}]" for unit in units(recording))
+        print(f"\n{name}:", *kernels, sep="\n  ")
     return 0
 
 

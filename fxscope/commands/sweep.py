@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
-from fxscope.errors import CaptureError, FxscopeError, RenderError
+from fxscope.errors import CaptureError, FxscopeError
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 
 if TYPE_CHECKING:
     from fxscope.analysis.findings import Sweep, SweepPoint
+
+FORMATS = {".json": "json", ".txt": "terminal"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,21 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=10, metavar="N", help="samples of each wall time (default 10)")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
     parser.add_argument("--from", dest="source", metavar="FILE", help="show an earlier sweep (.json)")
-    parser.add_argument("-o", "--output", metavar="FILE.json", action="append", help="write the sweep; repeatable")
-    parser.add_argument("--json", action="store_true", help="print the sweep as JSON")
-    common.add_budget_option(parser)
-    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+    common.add_output_options(parser, "write to FILE: .json or .txt", tuple(FORMATS.values()))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope import store
     from fxscope.render import sweeps
 
-    for name in arguments.output or ():
-        path = Path(name)
-        if path.suffix != ".json":
-            raise RenderError(f"{path}: a sweep is written as .json.")
-        store.check_free(path, force=arguments.force)
+    format = common.text_format(arguments.output, arguments, FORMATS)
     if arguments.source:
         common.refuse(arguments, "--from shows what was measured", "factory", "vary", "setup", "repeats", "backward")
         sweep = read_sweep(Path(arguments.source))
@@ -53,19 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.factory or not arguments.vary:
             raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
         sweep = measure(arguments)
-    for name in arguments.output or ():
-        store.write(Path(name), sweep.to_json(), force=arguments.force)
-        print(f"wrote {name}", file=sys.stderr)
-    if arguments.json or not arguments.output:
-        sys.stdout.write(common.budgeted(sweep.to_json(), arguments) if arguments.json else sweeps.text(sweep))
+    common.write_text(sweep.to_json() if format == "json" else sweeps.text(sweep), arguments.output, arguments)
     failed = [point for point in sweep.points if point.problem is not None]
     if failed:
-        where = f"{failed[0].setup} at {sweep.vary}={failed[0].vary.get(sweep.vary)}"
-        print(
-            f"fxscope sweep: {len(failed)} of {len(sweep.points)} points failed; the first is {where}: "
-            f"{failed[0].problem}",
-            file=sys.stderr,
-        )
+        where = f"{failed[0].setup} at {sweep.vary}={failed[0].vary.get(sweep.vary)}: {failed[0].problem}"
+        said = f"{len(failed)} of {len(sweep.points)} points failed; the first is {where}"
+        print(f"fxscope sweep: {said}", file=sys.stderr)
     return 3 if failed else 0
 
 

@@ -57,7 +57,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
     if recording.calls and (not stage or any(graph.stage == "post_grad" for graph in graphs)):
         out.append(grid.heading("kernel calls", width))
         out += tables.text(tables.calls(recording), width, only=CALLS, notes=("untimed",), most=MAX_CALLS)
-    out += section("compiled code, as far as the trace shows", traced_regions.lines(recording), width)
+    out += section("compiled code", traced_regions.more(recording), width)
     return out + footer(recording, width)
 
 

@@ -22,7 +22,7 @@ def words(recording: Recording, answer: WhyAnswer, *, width: int, everything: bo
     """The answer as text: the largest group of equal places first, the exceptions after it."""
     if answer.names and not everything:
         return "\n".join(brief(recording, answer, width)) + "\n"
-    parts = ["\n".join(wrapped(seen, width))] if (seen := traced_regions.lines(recording)) else []
+    parts = ["\n".join(wrapped(seen, width))] if (seen := traced_regions.more(recording)) else []
     if not answer.names:
         rows: list[str] = []
         for limit in range(MAX_MISSED, 0, -1):
@@ -54,8 +54,8 @@ def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
     while shown < len(blocks) and len(lines) + len(blocks[shown]) <= room:
         lines += blocks[shown]
         shown += 1
-    if not answer.decisions and (seen := traced_regions.lines(recording)):
-        lines += wrapped(seen[-1:], width)
+    if not answer.decisions and (seen := traced_regions.more(recording)):
+        lines += wrapped(seen, width)
     left = counted(len(blocks) - shown, "more pair") if shown < len(blocks) else ""
     if len(lines) > room:
         lines, left = lines[:room], "the rest"
