@@ -29,7 +29,7 @@ from fxscope.passes.schedules import merge
 from fxscope.readers.output_code import Call, OutputCode
 
 T = TypeVar("T", SchedulerNode, ScheduledGroup)
-HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")
+HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$", re.M)
 SEVERAL = re.compile("Fused|^Foreach|^Grouped")  # FusedSchedulerNode, OuterLoopFusedSchedulerNode, ForeachKernel…
 LAYOUT = re.compile(
     r"^[ \t]*(\w+?)(?:\.layout|_layout) = \w+\('([^'\n]+)', torch\.(\w+), "
@@ -46,7 +46,6 @@ ORIGINS = re.compile(
     r"SchedulerNode\(name=\\?'(\w+)\\?'\), (\w+)\(\[(?:(?!SchedulerNode\().)*?origins=OrderedSet\(\[(.*?)\]\)"
 )
 EXTERN_TYPES = {"MultiOutput": "multi_output", "UserDefinedTritonKernel": "user_triton", "FallbackKernel": "fallback"}
-MOST_JOINED = 500  # members of a group whose joins are spelt out where no log tells them: there are as many as pairs
 
 
 class Block(NamedTuple):
@@ -159,24 +158,16 @@ def read_blocks(ir: str) -> list[Block]:
     """The scheduler nodes; members of a fused one come after its head, which tells nothing else."""
     blocks: list[Block] = []
     group, remaining = "", 0
-    said: dict[str, str] = {}
-    key = ""
-    for line in ir.splitlines():
-        if head := HEAD.match(line):
-            name, kind, operation = head.groups()
-            said = {}
-            if SEVERAL.search(kind):
-                group, remaining = name, len(operation.split(","))
-                continue
-            group = group if remaining > 0 else name
-            remaining -= 1
-            blocks.append(Block(name, kind, operation, group, said))
-        elif blocks and line.startswith(f"{blocks[-1].name}."):
-            key, _, value = line.partition(" =")
-            key = key.partition(".")[2]
-            said.setdefault(key, value.strip())
-        elif key in said:
-            said[key] += "\n" + line
+    heads = [*HEAD.finditer(ir)]
+    for head, end in zip(heads, [*(after.start() for after in heads[1:]), len(ir)], strict=True):
+        name, kind, operation = head.groups()
+        if SEVERAL.search(kind):
+            group, remaining = name, len(operation.split(","))
+            continue
+        group = group if remaining > 0 else name
+        remaining -= 1
+        said = re.findall(rf"^{name}\.(\S+) = ?(.*(?:\n(?!{name}\.).*)*)", ir[head.end() : end], re.M)
+        blocks.append(Block(name, kind, operation, group, dict(reversed(said))))
     return blocks
 
 
@@ -329,18 +320,7 @@ def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttemp
         if len(groups[0]) == len(groups[1]) == 1 and groups[0] != groups[1]:
             attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason.strip(), order=order)
             last[groups[0].pop(), groups[1].pop()] = attempt
-    return tuple(sorted((*(joins or joins_of_groups(nodes)), *last.values()), key=lambda item: item.order))
-
-
-def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
-    """The joins that the final groups imply, where there is no log of them; their order is not known."""
-    groups = grouped(nodes, lambda name: nodes[name].group)
-    return [
-        FusionAttempt(a=tuple(names[:end]), b=(names[end],), fused=True, how=how(names[:end], names[end:][:1], nodes))
-        for names in groups.values()
-        if len(names) <= MOST_JOINED
-        for end in range(1, len(names))
-    ]
+    return tuple(sorted((*joins, *last.values()), key=lambda item: item.order))
 
 
 def how(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, SchedulerNode]) -> How:
