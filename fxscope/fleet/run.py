@@ -7,7 +7,6 @@ import contextlib
 import os
 import queue
 import subprocess
-import sys
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -38,7 +37,7 @@ def digests(
 
     Args:
         jobs: processes at once; by default one a core, as many as the memory allows.
-        memory_bytes: of all processes. A trace that needs more by itself is a problem of its rank.
+        memory_bytes: of all processes: so many of them run at once as it has room for the largest trace.
         on: "local", "ray", or "ray://HOST:PORT".
         progress: called after each rank: done, of how many, which.
     """
@@ -64,23 +63,9 @@ def work(source: Source) -> bytes:
         found = msgspec.structs.replace(digesting.digest(source.path), file=source.name)
     except FxscopeError as error:
         found = digesting.unreadable(source.name, str(error))
-    except MemoryError:
-        message = "the trace needs more memory than there is. Raise --memory or profile fewer steps."
-        found = digesting.unreadable(source.name, message)
     except Exception as error:  # whatever is wrong with one trace must not cost the others theirs
         found = digesting.unreadable(source.name, f"the trace could not be digested ({type(error).__name__}: {error})")
     return encoded(found)
-
-
-def limit_memory(num_bytes: int) -> None:
-    """Let this process allocate no more than so much; what the system does not know is left out."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, ValueError, OverflowError):  # a lower limit may be set already
-            resource.setrlimit(resource.RLIMIT_DATA, (num_bytes, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
 def need(source: Source) -> int:
@@ -94,8 +79,7 @@ class _Worker:
     `multiprocessing` would start the user's program again in each process, and its pool breaks as a whole when one dies.
     """
 
-    def __init__(self, memory_bytes: int) -> None:
-        self._memory_bytes = memory_bytes
+    def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_closed = False
 
@@ -104,7 +88,6 @@ class _Worker:
         if self._process is None and not self._is_closed:
             self._process = children.start(
                 "fxscope.fleet.worker",
-                str(self._memory_bytes),
                 environment={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -135,7 +118,7 @@ class _Worker:
 def _made(found: Sequence[Source], jobs: int, memory_bytes: int) -> Generator[tuple[Source, bytes]]:
     """Yield digests as they are made, by as many processes as the memory has room for the largest trace."""
     jobs = max(1, min(jobs, len(found), memory_bytes // max(map(need, found), default=1)))
-    workers = [_Worker(memory_bytes) for _ in range(jobs)]
+    workers = [_Worker() for _ in range(jobs)]
     idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
     for worker in workers:
         idle.put(worker)
@@ -144,7 +127,7 @@ def _made(found: Sequence[Source], jobs: int, memory_bytes: int) -> Generator[tu
         worker = idle.get()
         answer = worker.ask(source) or worker.ask(source)
         idle.put(worker)
-        message = "the process that read it was killed, twice (out of memory?). Raise --memory or profile fewer steps."
+        message = "the process that read it was killed, twice (out of memory?). Lower --jobs or profile fewer steps."
         return answer or encoded(digesting.unreadable(source.name, message))
 
     with ThreadPoolExecutor(jobs) as threads:

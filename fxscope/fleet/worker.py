@@ -1,4 +1,4 @@
-"""A process that digests traces within so many bytes of memory: a source a line of standard input, a digest a line back."""
+"""A process that digests traces: a source a line of standard input, a digest a line back."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 
-from fxscope.fleet.run import limit_memory, work
+from fxscope.fleet.run import work
 from fxscope.fleet.sources import Source
 
 
@@ -14,7 +14,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's to answer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints gets between the answers
-    limit_memory(int(sys.argv[1]))
     for line in sys.stdin.buffer:
         answers.write(work(msgspec.json.decode(line, type=Source)) + b"\n")
         answers.flush()

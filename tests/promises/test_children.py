@@ -23,7 +23,7 @@ DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 # Each starts a child that would run for minutes, and is killed when that has begun.
 PARENTS = {
     "program": "from fxscope import children\nchildren.run(['dot'], input=b'')",  # `dot` below shoots it
-    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(1 << 30)\n"
+    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker()\n"
     "worker.ask(sources.Source(name='t.json', path='t.json', size=1))  # it has begun\n"
     f"os.kill(worker._process.pid, signal.SIGSTOP)\n{DIE}",
     "target": "from fxscope._torch.target import child\nchild.record('factory.py:make', target='h200', progress=print)",

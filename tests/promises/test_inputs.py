@@ -22,7 +22,6 @@ import pytest
 from fxscope import cli, gpus, kernel_names, store
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
-from fxscope.fleet import run as running
 from fxscope.model import Graph, Op, Recording, replace
 from fxscope.readers import compile_log, eager_graph, graph_text, join, output_code, schedule_text, trace
 from tests import build
@@ -444,10 +443,6 @@ def test_a_mark_at_the_head_of_a_text_changes_nothing(
     write(b"", "utf-16")
     status, _, said = told()
     assert status == 2 and str(said).count("is text in UTF-16: write it in UTF-8.") == len(str(said).splitlines()) == 1
-
-
-def test_a_limit_of_memory_beyond_all_is_none() -> None:
-    running.limit_memory(10**20)
 
 
 def test_a_log_of_many_short_lines_takes_no_more_than_its_bound(tmp_path: Path) -> None:
