@@ -1,4 +1,4 @@
-"""Make the digests of a job in processes of this machine, under a memory cap, or on a Ray cluster.
+"""Make the digests of a job in processes of this machine or on a Ray cluster.
 
 A trace that cannot be read, or that takes its process down, costs its own rank only.
 """
