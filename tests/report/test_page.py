@@ -18,14 +18,17 @@ import pytest
 
 from fxscope import store
 from fxscope.analysis.compare import compare
-from fxscope.analysis.report import report
+from fxscope.analysis.report import others, report
+from fxscope.commands import common
 from fxscope.model import Decision, Recording, Step, replace
 from fxscope.render import axis, diff, labels, tables, terminal, theme
 from fxscope.render.page import html, payload
+from fxscope.render.report import MAX_KERNELS
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
 from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "report"
+H200 = DATA.parent / "h200"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
     "--no-sandbox",
@@ -92,6 +95,8 @@ def pages(folder):
         "long": html.render(MAKE.long_timeline()),
         "hostile": html.render(MAKE.hostile()),
         "training": html.render(MAKE.training()),
+        "trained": html.render(common.read(str(H200 / "mlp_train_compiled"))),
+        "block": html.render(common.read(str(H200 / "block.fxscope"))),
         "empty": html.render(store.loads('{"schema": "fxscope/1"}')),
     }
     for name, text in made.items():
@@ -340,7 +345,8 @@ def figures_of(value: Any) -> set[str]:
 def model_of(read: Recording) -> set[str]:
     """The numbers of the terminal's view model: the report, its words, and the records that it is made from."""
     made = report(read)
-    records = [made, read.summary, read.calls, read.coverage, read.decisions]
+    rest = others(made.kernels, MAX_KERNELS, made.step)
+    records = [made, rest, read.summary, read.calls, read.coverage, read.decisions]
     gaps = read.summary.gaps if read.summary else ()
     times = [item.duration_ns / 1e3 for item in (*read.launches, *read.ops, *gaps)]
     sizes = [launch.bytes for launch in read.launches]
@@ -351,11 +357,18 @@ def model_of(read: Recording) -> set[str]:
     return figures_of([msgspec.to_builtins(records), times, sizes, said, idle])
 
 
-@pytest.mark.parametrize("name", ["geglu", "three"])
+PANES = {
+    "geglu": lambda: [recording("mlp_compiled")],
+    "three": lambda: [recording(name) for name in ("mlp_eager", "mlp_compiled", "mlp_liger")],
+    "trained": lambda: [common.read(str(H200 / "mlp_train_compiled"))],
+    "block": lambda: [common.read(str(H200 / "block.fxscope"))],
+}
+
+
+@pytest.mark.parametrize("name", PANES)
 def test_every_number_of_every_pane_is_in_the_terminals_view_model(open_page, name):
     page = open_page(name)
-    names = ["mlp_compiled"] if name == "geglu" else ["mlp_eager", "mlp_compiled", "mlp_liger"]
-    read = [recording(item) for item in names]
+    read = PANES[name]()
     allowed = set().union(*map(model_of, read))
     for first, other in zip(read[:1] * 2, read[1:], strict=False):
         found = compare(first, other)

@@ -10,10 +10,9 @@ from fxscope.analysis.report import Report, others, report
 from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.diff import decision_title, kind_words, match_line, number, often
-from fxscope.render.report import MAX_ADVICE, MAX_MISSED
+from fxscope.render.report import MAX_ADVICE, MAX_KERNELS, MAX_MISSED
 from fxscope.text import sentence
 
-MAX_ROWS = 8
 MAX_GAPS = 5
 KERNEL = ("label", "phase", "module", "count", "launches", "time_us", "share", "roof")
 MISSED = ("producer", "consumer", "count", "decisions", "reason", "hint", "bracket")
@@ -66,9 +65,9 @@ def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
     """The rows of the report's kernels, the first and the sum of the others."""
     position = {call.id: place for place, call in enumerate(recording.calls)}
     names = {group.id: group.kernels for group in made.groups}
-    rest = others(made.kernels, MAX_ROWS, made.step)
+    rest = others(made.kernels, MAX_KERNELS, made.step)
     out: list[dict[str, Any]] = []
-    for row in [*made.kernels[:MAX_ROWS], *([rest] if rest else [])]:
+    for row in [*made.kernels[:MAX_KERNELS], *([rest] if rest else [])]:
         kernel = next((name for group in row.groups for name in names[group]), None)
         ref = ["call", position[row.calls[0]]] if row.calls else ["kernel", kernel] if kernel else None
         fields = {field: getattr(row, field) for field in KERNEL}
