@@ -28,7 +28,7 @@ from fxscope._torch.quiet import quiet
 from fxscope.columns import uncollected
 from fxscope.index import COMPILING
 from fxscope.model import Item, Source, TensorMeta, replace
-from fxscope.op_names import BACKWARD_NODE, is_dispatched, is_gemm
+from fxscope.op_names import BACKWARD_NODE, expected_nature, is_dispatched, is_gemm
 from fxscope.readers.eager_graph import COMPILED_REGION
 from fxscope.readers.trace.graphs import LAUNCHES
 
@@ -63,6 +63,7 @@ class SeenOp(Item, frozen=True, kw_only=True):
     source: Source | None = None
     sequence_number: int | None = None
     backward: bool = False
+    idle: bool = False  # it computed nothing
 
 
 class _Around(NamedTuple):
@@ -324,10 +325,11 @@ class _Identity:
             impls.append(tensor.impl_ptr)
         replayed = _replay(raw.name, raw.overload, tuple(_frozen(item) for item in raw.inputs), tuple(values))
         aliases = self._aliases(raw, schema, mutates, replayed)
-        outputs = tuple(meta for meta, _ in replayed or ())
+        idle = aliases is None and self._has_allocations and _is_idle(raw, replayed)
+        outputs = () if idle else tuple(meta for meta, _ in replayed or ())
         for index in mutates:
             self._writers[inputs[index].storage] = self._bound[impls[index]] = position
-        if not mutates:
+        if not mutates and not idle:
             self._gave(position, list(raw.allocated), inputs, aliases, outputs)
         backward = raw.around.sequence is not None
         number = raw.around.sequence if backward else raw.sequence
@@ -343,6 +345,7 @@ class _Identity:
             source=self._source(raw, number, backward=backward),
             sequence_number=number if number is not None and number >= 0 else None,
             backward=backward,
+            idle=idle,
         )
 
     def _read(self, tensor: Any) -> SeenTensor:
@@ -378,7 +381,7 @@ class _Identity:
             return ()
         if raw.allocated:
             return ()
-        shared = None if replayed is None else tuple(dict.fromkeys(at for _, at in replayed if at is not None))
+        shared = None if not replayed else tuple(dict.fromkeys(at for _, at in replayed if at is not None))
         if shared is None or shared or not self._has_allocations:
             return shared
         # Nothing was allocated: an output without elements needs no memory, and any other is unexplained.
@@ -417,6 +420,16 @@ def _meta(tensor: Any) -> TensorMeta:
 # ---------------------------------------------------------------------- asking torch
 
 
+def _is_idle(raw: _Raw, replayed: Sequence[tuple[TensorMeta, int | None]] | None) -> bool:
+    """Return whether an op that made no memory should have made some: it ended with an error, or was given its result.
+
+    Checkpointing does both: it ends a recomputation at the last tensor that is needed, in the middle of an op, and a
+    selective one returns what it saved.
+    """
+    is_dense = replayed is not None and all(meta.stride is not None for meta, _ in replayed)
+    return is_dense and expected_nature(raw.name) == "kernel"
+
+
 def _is_written(schema: Any, index: int) -> bool:
     info = schema.arguments[index].alias_info if index < len(schema.arguments) else None
     return info is not None and info.is_write
@@ -446,7 +459,7 @@ def _replay(
 ) -> tuple[tuple[TensorMeta, int | None], ...] | None:
     """Return (metadata, position of the tensor argument whose storage it shares) of each result, by the meta kernel.
 
-    None where it has none, or depends on data or on arguments that the profiler does not record.
+    None where it has none, or depends on data or on arguments that the profiler does not record; () where it refuses these.
     """
     target = live.overload(name, overload)
     if target is None or name.partition("::")[0] not in _REPLAYED:
@@ -456,8 +469,10 @@ def _replay(
     try:
         args, kwargs = _arguments_on_meta(target._schema, inputs, values, given, devices)
         result = target(*args, **kwargs)
-    except Exception:  # any meta kernel may refuse: then the profiler's own facts are all there is
+    except NotImplementedError:
         return None
+    except Exception:  # any meta kernel may refuse: then the profiler's own facts are all there is
+        return None if "opaque" in inputs else ()
     names = [argument.name for argument in target._schema.arguments]
     asked = dict(zip(names, values, strict=False)).get("device")
     device = asked or next((d for d in devices if d != "cpu"), "cpu")
@@ -527,7 +542,8 @@ def _arguments(schema: Any, inputs: Sequence[Any], values: Sequence[str]) -> str
 def _printed(tensor: Any) -> str:
     if not hasattr(tensor, "impl_ptr"):
         return "None"
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.sizes)}"
+    layout = "" if tensor.layout == torch.strided else f" {str(tensor.layout).removeprefix('torch.')}"
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.sizes)}{layout}"
 
 
 def _value(text: str) -> str:

@@ -156,7 +156,7 @@ class Launch(Item, frozen=True, kw_only=True):
     name: str
     category: LaunchCategory
     step: int = 0
-    invocation: int | None = None  # which execution of the compiled graph within the step
+    invocation: int | None = None  # which execution of the compiled graph in the step; of a call in a loop, of the call
     start_ns: int
     duration_ns: int
     stream: int | None = None

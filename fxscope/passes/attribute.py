@@ -14,6 +14,7 @@ from fxscope.columns import column, rows_of, with_columns
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, Evidence, Graph, KernelCall, Launch, LaunchEvidence, Recording, Timing, replace
+from fxscope.op_names import expected_nature
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
 
 CudaGraphNode = tuple[int | None, int | None, int | None]  # device, graph, node
@@ -21,6 +22,7 @@ CudaGraphNode = tuple[int | None, int | None, int | None]  # device, graph, node
 
 def attribute(recording: Recording) -> Recording:
     """Recording → Recording whose launches know call and nodes with evidence; calls and nodes their times; coverage."""
+    recording = without_idle(recording)
     launches = recording.launches
     if not launches:
         return recording
@@ -45,6 +47,22 @@ def attribute(recording: Recording) -> Recording:
     )
     recording = replace(recording, launches=launches, coverage=coverage_of(recording, ops, call, nodes))
     return with_reasons(with_timing(recording), runs)
+
+
+def without_idle(recording: Recording) -> Recording:
+    """The recording without CPU executions of ops that computed nothing; their nodes are expected to be the host's."""
+    idle = {
+        (graph.id, name)
+        for graph in recording.graphs
+        if graph.stage == "eager"
+        for name, expected, target in rows_of(graph.nodes, "name", "expected", "target")
+        if expected == "host" and expected_nature(target) == "kernel"
+    }
+    if not idle:
+        return recording
+    ops = {op for op, *key in rows_of(recording.ops, "id", "graph", "node") if tuple(key) in idle}
+    kept = (item for item in recording.launches if item.category != "cpu_kernel" or item.op_id not in ops)
+    return replace(recording, launches=tuple(kept))
 
 
 class Linked(NamedTuple):
@@ -72,6 +90,7 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
     ]
     by_node = calls_of_nodes(regions, assigned)
     runs: Counter[tuple[int, str]] = Counter()  # of a step's runs of a graph
+    turns: dict[tuple[int, str], dict[object, int]] = {}  # of a step's runs of a call in a branch or a loop
     for region, graph_id, known in zip(regions, picked, assigned, strict=True):
         for launch in region.replayed:
             call_id = by_node.get(node_of(launch))
@@ -84,6 +103,7 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
         if not captured:
             runs[region.step, graph_id] += 1
         numbers: dict[object, int] = {}  # of each replay, or of the one run, in its step
+        groups = {launch.id: group.start_ns for group in region.groups for launch in group.launches}
         for launch_id, call_id in known.items():
             call, launch = by_id[call_id], launches[launch_id]
             step = launch.step if captured else region.step
@@ -93,7 +113,11 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
                 numbers[replay] = runs[step, graph_id] - 1
             how = LaunchEvidence(op=launch.evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None)
             graph = call.graph if call.nodes else None
-            links[position[launch_id]] = Linked(call_id, call.nodes, graph, numbers[replay], how)
+            number = numbers[replay]
+            if call.conditional:
+                mine = turns.setdefault((step, call_id), {})
+                number = mine.setdefault(groups[launch_id], len(mine))
+            links[position[launch_id]] = Linked(call_id, call.nodes, graph, number, how)
     totals: Counter[str] = Counter()
     for (_, graph_id), number in runs.items():
         totals[graph_id] += number

@@ -335,7 +335,8 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         elif name in above:
             kind, nature, reason = "kernel", "composite", "the ops it calls launch work"
         else:
-            kind, nature, reason = _without_launch(expected, aliases, name in callers, ran)
+            idle = expected_nature(target) == "kernel"
+            kind, nature, reason = _without_launch(expected, aliases, name in callers, ran, idle)
         if on_cpu and (whole := parts.get(parent) or (parent if parent in launched else None)):  # its time holds theirs
             parts[name] = whole
             if kind in ("host", "kernel") and not kernels:
@@ -349,13 +350,15 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
 
 @cache
 def _without_launch(
-    expected: Nature, aliases: tuple[str, ...] | None, calls: bool, ran: bool
+    expected: Nature, aliases: tuple[str, ...] | None, calls: bool, ran: bool, idle: bool
 ) -> tuple[Kind, Nature, str]:
     """Classify an eager op that launched nothing, nor what it `calls`; without a profile nothing `ran`."""
     if aliases:
         return "view", "view", f"its result shares the storage of {', '.join(aliases)}"
     if expected == "view" or (expected == "unknown" and aliases is None):
         return "view", "view", "launched nothing" if ran else "expected to be a view"
+    if expected == "host" and idle:
+        return "host", "host", "computed nothing: it was given a saved result, or ended before"
     if expected == "host":
         return "host", "host", "allocates or asks; launches nothing"
     if calls:

@@ -72,6 +72,8 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
             }
             if fact.sequence_number is not None:
                 known[place]["sequence_number"] = fact.sequence_number
+            if fact.idle:
+                known[place]["expected"] = "host"
     parents = [None if (parent := tree[row]) is None else node_of.get(parent) for row in rows]
     expected = {target: expected_nature(target) for target in set(targets)}
     columns: dict[str, Column] = {

@@ -424,7 +424,12 @@ class _Walk:
         return function if function in self.functions and function not in self.kernels else None
 
     def enter(self, name: str) -> None:
-        if name in self.active or name not in self.functions or (self.conditions and name in self.entered):
+        if name in self.active or name not in self.functions:
+            return
+        if self.conditions and name in self.entered:  # the condition of a loop: first before it, then in it
+            self.calls = [
+                dataclasses.replace(call, conditional=True) if call.subgraph == name else call for call in self.calls
+            ]
             return
         self.entered.add(name)
         self.active.append(name)

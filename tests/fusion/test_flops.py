@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections import defaultdict
+from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 from torch.utils.flop_counter import FlopCounterMode
 
 import fxscope
 from fxscope._torch.nodes import tensors
 from fxscope.model import Node, Op, replace
-from fxscope.op_names import op_name
+from fxscope.op_names import is_gemm, op_name
 from fxscope.passes import flops
 
 aten = torch.ops.aten
@@ -268,4 +273,41 @@ def test_a_sparse_product_has_no_dense_flops(layout: torch.layout) -> None:
     recording = fxscope.record(Product(), torch.eye(64).to_sparse(layout=layout), torch.randn(64, 32))
     products = [op for op in recording.ops if op.name in ("aten::mm", "aten::addmm")]
     assert products and {flops.of_op(op) for op in products} == {None}
+    assert not any(node.flops for graph in recording.graphs for node in graph.nodes)
     assert flops.of_op(replace(products[0], strides=((64, 1), (32, 1)))) == 2 * 64 * 64 * 32
+
+
+def selective(x, w):
+    save = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+    checkpoint(lambda x: (x @ w).tanh() @ w, x, use_reentrant=False, context_fn=save).sum().backward()
+
+
+def ended_early(x, w):
+    def outer(x):
+        return checkpoint(lambda x: (x @ w).sigmoid(), (x @ w).sin(), use_reentrant=False) @ w
+
+    checkpoint(outer, x, use_reentrant=False).sum().backward()
+
+
+def of_a_batch(x, w):
+    return torch.vmap(lambda a, b: (a @ b).sum())(x.view(4, 8, 32), w.view(4, 32, 8))
+
+
+def refused(x, w):
+    with contextlib.suppress(RuntimeError):
+        torch.mm(x, w[:5])
+    return x @ w
+
+
+@pytest.mark.parametrize("program", [selective, ended_early, of_a_batch, refused])
+def test_a_product_counts_only_if_it_was_computed(program: Callable[..., Any]) -> None:
+    """Checkpointing returns saved results, and ends a recomputation inside an op; a batch is one product of another name."""
+    inputs = [torch.randn(32, 32, requires_grad=True) for _ in range(2)]
+    with FlopCounterMode(display=False) as counter:
+        program(*inputs)
+    recording = fxscope.record(program, *inputs, steps=1, warmup=1)
+    (graph,) = recording.graphs
+    counted = [node for node in graph.nodes if node.flops]
+    assert sum(node.flops for node in counted) == counter.get_total_flops()
+    products = [launch for launch in recording.launches if is_gemm(launch.name)]
+    assert len(products) == len(counted) == sum(map(len, (launch.nodes for launch in products)))

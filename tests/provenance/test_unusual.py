@@ -42,11 +42,11 @@ def timed_falsely(recording: Recording, lines: Lines) -> tuple[list[str], int]:
         for place, calls in mine.items():
             executed = sum(lines.counts[file][line] for line in range(place[0], place[1] + 1)[:1]) / lines.entries[file]
             launches = [launch for call in calls for launch in index_of(recording).launches_of_call.get(call.id, [])]
-            runs = grouped(launches, lambda launch: (launch.step, launch.invocation))
             unknown += bool(executed) and not launches
-            for run in runs.values():
-                if not executed or len(run) % executed:
-                    faults.append(f"{calls[0].handle}: {len(run)} launches in a run, executed {executed:g} times")
+            for step, run in grouped(launches, lambda launch: launch.step).items():
+                runs = len({(launch.call, launch.invocation) for launch in run})
+                if not executed or runs % executed:
+                    faults.append(f"{calls[0].handle}: {runs} times in step {step}, executed {executed:g} times")
     return faults, unknown
 
 

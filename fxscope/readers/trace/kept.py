@@ -21,6 +21,7 @@ from fxscope.op_names import (
     expected_nature,
     is_convolution,
     is_dispatched,
+    is_gemm,
     may_multiply,
     op_name,
     out_of_place,
@@ -294,12 +295,14 @@ def _does_work(name: str) -> bool:
     if _BOOKKEEPING.match(name) or name.endswith("Backward") or re.search(r"Backward\d+$", name):
         return False
     # reshape, contiguous, to: where they copy, an op below them does it
-    return expected_nature(name) not in ("view", "host") and op_name(name) not in MAY_COPY
+    return expected_nature(name) not in ("view", "host", "composite") and op_name(name) not in MAY_COPY
 
 
 def _hands_on(name: str, called: str) -> bool:
     """Return whether an op leaves all its work to the ops that it calls, of which this is one."""
     op = op_name(name)
+    if is_gemm(name) and is_gemm(called):  # for a batch
+        return True
     if is_convolution(name) and not may_multiply(called):
         return False  # MKL-DNN's transposed convolution is not an op: a copy of its weight is not its work
     if (
