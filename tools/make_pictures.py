@@ -147,7 +147,12 @@ def pages(given: dict[str, str]) -> dict[str, Callable[[], str]]:
         "page_plan": lambda: page(planned(), "two layers of experts, training, planned"),
         "page_fleet": fleet_page,
     }
-    titles = {"page_gpt2": "GPT-2, training, eager", "page_twelve_layers": "12-layer transformer, training, compiled"}
+    titles = {
+        "page_gpt2": "GPT-2, training, eager",
+        "page_twelve_layers": "12-layer transformer, compiled",
+        "page_experts": "32 layers of four experts, eager",
+        "page_plan": "two layers of experts, training, planned",
+    }
     for name, file in given.items():
         found[name] = partial(lambda name, file: page(common.read(file), titles.get(name, Path(file).stem)), name, file)
     return found

@@ -84,7 +84,7 @@ def render(
 def frame(parts: Sequence[str], title: str, height: float, *, is_light: bool = False, in_page: bool = False) -> str:
     """Return the drawing as one SVG of a height; a page has the colours itself."""
     body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}"/>' + "\n".join(parts)
-    left = EDGE if in_page else 0
+    left = EDGE - 1 if in_page else 0  # with the line around the last box
     look = css() + ("" if is_light else f"@media (prefers-color-scheme:dark){{{css(dark=True)}}}")
     drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} 0 {WIDTH - 2 * left} {height:g}" '
