@@ -67,9 +67,6 @@ class KernelMatch(Item, frozen=True, kw_only=True):
     time: TimeComparison | None = None
     saved_bytes: int | None = None  # a step's traffic of A minus that of B, where both are known
     predicted_us: float | None = None  # between plans: a step's predicted time of B minus that of A
-    not_predicted: tuple[
-        str, ...
-    ] = ()  # between plans: kernels whose time no model predicts; then there is no difference
 
 
 class Change(Item, frozen=True, kw_only=True):
@@ -79,14 +76,6 @@ class Change(Item, frozen=True, kw_only=True):
     a: float | None
     b: float | None
     unit: Literal["count", "us", "bytes"] = "count"
-
-
-class OpChange(Item, frozen=True, kw_only=True):
-    """A CPU op that occurs in only one of the two, or a different number of times; everything is per step."""
-
-    name: str
-    a: float
-    b: float
 
 
 class DecisionChange(Item, frozen=True, kw_only=True):
@@ -115,8 +104,7 @@ class Comparison(Item, frozen=True, kw_only=True):
     step_time: TimeComparison | None = None  # device time of a step
     without_collectives: bool = False  # `step_time` leaves them out: their kernels run while they wait for other ranks
     wall_time: TimeComparison | None = None  # wall time of a step, as the profiler saw it
-    ops_gone: tuple[OpChange, ...] = ()
-    ops_added: tuple[OpChange, ...] = ()
+    ops: tuple[Change, ...] = ()  # CPU ops that a step runs more or less often
     decisions: tuple[DecisionChange, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be compared, and why
 

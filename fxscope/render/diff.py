@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed
-from fxscope.analysis.findings import Change, Comparison, DecisionChange, KernelMatch, OpChange, TimeComparison
+from fxscope.analysis.findings import Change, Comparison, DecisionChange, KernelMatch, TimeComparison
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.model import encoded
 from fxscope.render import tables
 from fxscope.render.markdown import block
-from fxscope.text import aligned, counted, kernel_name, listed, microseconds, num_bytes, shorten
+from fxscope.text import aligned, counted, kernel_name, listed, microseconds, shorten
 
 SAME = "No difference beyond noise."
 SCREEN = 40
@@ -58,7 +58,7 @@ def diff_json(comparison: Comparison) -> str:
         for row in rows
     ]
     facts = msgspec.structs.asdict(comparison)
-    order = {"kernels": 2, "totals": 1, "ops_gone": 1, "ops_added": 1}
+    order = {"kernels": 2, "totals": 1, "ops": 1}
     facts = {key: facts[key] for key in sorted(facts, key=lambda key: order.get(key, 0))}
     lines = [SAME] if is_same(comparison) else headline(comparison)
     return encoded({"schema": facts.pop("schema"), "headline": lines, "changes": changes, **facts}).decode() + "\n"
@@ -222,10 +222,10 @@ def total_lines(comparison: Comparison) -> list[str]:
 
 def op_lines(comparison: Comparison, most: int) -> list[str]:
     """CPU ops that a step runs more or less often, those that differ most first."""
-    changes = sorted((*comparison.ops_gone, *comparison.ops_added), key=lambda item: -abs(item.a - item.b))
+    changes = sorted(comparison.ops, key=lambda item: -abs((item.a or 0) - (item.b or 0)))
     if not changes:
         return []
-    rows = [[f"  {shorten(item.name, 34)}", often(item)] for item in changes]
+    rows = [[f"  {shorten(item.subject, 34)}", _often(item)] for item in changes]
     shown = aligned(rows[:most])
     return ["", "CPU ops per step", *shown, *([f"  … {len(rows) - most} more (--all)"] if len(rows) > most else [])]
 
@@ -265,17 +265,6 @@ def kind_words(match: KernelMatch) -> str:
     return f"{match.kind} {len(match.a)} → {len(match.b)}" if several else match.kind
 
 
-def match_line(match: KernelMatch) -> str:
-    how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
-    gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
-    if match.predicted_us is not None and match.kind != "same":
-        gain = f": predicted {signed(match.predicted_us)}"
-    elif match.not_predicted and match.kind != "same":
-        gain = f": not predicted ({listed(list(dict.fromkeys(match.not_predicted)), 2)})"
-    saved = f"; {num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
-    return f"{kind_words(match)}{how}{gain}{saved}"
-
-
 def change_words(change: Change) -> str:
     """ "7 → 4"; of bytes and predicted times with their ratio: what measured times show is said with its interval."""
     line = f"{number(change.a, change.unit)} → {number(change.b, change.unit)}"
@@ -292,6 +281,6 @@ def decision_title(change: DecisionChange) -> str:
     return f"{' + '.join(change.pair)}{where}{times}"
 
 
-def often(change: OpChange) -> str:
+def _often(change: Change) -> str:
     """ "15 → 2": how often a step runs the op."""
-    return f"{number(change.a, 'count')} → {number(change.b, 'count')}"
+    return f"{number(change.a or 0, 'count')} → {number(change.b or 0, 'count')}"

@@ -27,7 +27,6 @@ def compare(a: Recording, b: Recording) -> Comparison:
     # A collective's kernel runs until the last rank is there: the late rank has the least of it
     apart = collective_us(a) is not None or collective_us(b) is not None
     steps = [own_step_us(item) if apart else index_of(item).step_us for item in (a, b)]
-    gone, added = op_changes(a, b)
     return Comparison(
         a_title=a.title or "A",
         b_title=b.title or "B",
@@ -37,8 +36,7 @@ def compare(a: Recording, b: Recording) -> Comparison:
         step_time=compare_recorded(*steps, on_cpu=is_on_cpu(a) or is_on_cpu(b)) if a.launches and b.launches else None,
         without_collectives=apart,
         wall_time=compare_wall(a, b),
-        ops_gone=gone,
-        ops_added=added,
+        ops=op_changes(a, b),
         decisions=decision_changes(a, b),
         notes=notes(a, b),
     )
@@ -58,7 +56,7 @@ def build(
     bytes_a, bytes_b = sum_bytes(a), sum_bytes(b)
     comparable = a and b and (kind != "regrouped" or len(a) == len(b))
     planned = not any(side.launches for side in sides)
-    not_predicted = tuple(item.kernel for item in (*a, *b) if planned and item.time_us is None)
+    is_predicted = planned and all(item.time_us is not None for item in (*a, *b))
     return KernelMatch(
         kind=kind,
         a=a,
@@ -66,8 +64,7 @@ def build(
         aligned_by=how,
         time=time,
         saved_bytes=bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None,
-        predicted_us=None if not_predicted or not planned else _total_us(b) - _total_us(a),
-        not_predicted=not_predicted,
+        predicted_us=_total_us(b) - _total_us(a) if is_predicted else None,
     )
 
 

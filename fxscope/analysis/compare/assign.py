@@ -23,7 +23,6 @@ COPIES = {"clone", "copy_", "contiguous", "_to_copy", "to", "copy"}
 LIBRARY = re.compile("^(cudnn|miopen|mkldnn|native)_")  # of `cudnn_convolution`
 TRUST: tuple[AlignedBy, ...] = ("nodes", "name", "source", "module", "shapes", "op", "order")
 COPIED = ("gpu_memcpy", "gpu_memset")  # which their kind names in full
-FEW = 16  # kernels that one may stand against; more say that nothing is known
 ACCUMULATION = "torch::autograd::AccumulateGrad"  # no part of a compiled backward
 
 
@@ -201,7 +200,6 @@ class _Links:
                 for _, keys in self._traits(side, place):
                     for key in keys:
                         tables[side][key].append(place)
-        taken: Counter[tuple[int, int]] = Counter()
         for side in (0, 1):
             linked = sorted(self.votes[side])
             for place in self.unlinked_kernels(side):
@@ -209,8 +207,7 @@ class _Links:
                 near = linked[min(bisect(linked, place), len(linked) - 1)] if linked else None
                 expected = place if near is None else next(iter(self.votes[side][near]))
                 other, how = self._home(side, place, expected, tables[1 - side])
-                if other is not None and taken[1 - side, other] < FEW:
-                    taken[1 - side, other] += 1
+                if other is not None:
                     self.link(*((place, other) if side == 0 else (other, place)), how)
 
     def _traits(self, side: int, place: int) -> list[tuple[AlignedBy, list[Hashable]]]:
@@ -249,9 +246,8 @@ class _Links:
         ]
         for key in places[0].keys() & places[1].keys() if self.cuts else ():
             xs, ys = places[0][key], places[1][key]
-            if max(len(xs), len(ys)) <= FEW:
-                for x, y in [*((x, ys[0]) for x in xs), *((xs[0], y) for y in ys)]:
-                    self.link(x, y, "order")
+            for x, y in [*((x, ys[0]) for x in xs), *((xs[0], y) for y in ys)]:
+                self.link(x, y, "order")
 
     def groups(self) -> list[Aligned]:
         """Kernels with the one with which each shares most items; with all of them where the graph's nodes say so."""

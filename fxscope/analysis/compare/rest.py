@@ -6,7 +6,7 @@ from statistics import median
 from typing import Literal
 
 from fxscope.analysis import select
-from fxscope.analysis.findings import Change, OpChange
+from fxscope.analysis.findings import Change
 from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.index import per_step as index_per_step
@@ -133,21 +133,13 @@ def of_a_step(recording: Recording, found: Mapping[tuple[str, int], int]) -> dic
     return {name: index_per_step(by_step.values(), index.num_steps) for name, by_step in total.items()}
 
 
-def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[OpChange, ...]]:
-    """(ops that B runs less often or not at all, ops that B runs more often or only it)."""
+def op_changes(a: Recording, b: Recording) -> tuple[Change, ...]:
+    """CPU ops that a step of B runs more or less often than one of A; `None` where a side runs none."""
     if not a.ops or not b.ops:
-        return (), ()
-    counts_a, counts_b = op_counts(a), op_counts(b)
-    gone: list[OpChange] = []
-    added: list[OpChange] = []
-    for name in dict.fromkeys((*counts_a, *counts_b)):
-        left, right = counts_a.get(name, 0.0), counts_b.get(name, 0.0)
-        change = OpChange(name=name, a=left, b=right)
-        if left > right:
-            gone.append(change)
-        elif right > left:
-            added.append(change)
-    return tuple(gone), tuple(added)
+        return ()
+    sides = op_counts(a), op_counts(b)
+    rows = [(name, *(side.get(name) for side in sides)) for name in dict.fromkeys((*sides[0], *sides[1]))]
+    return tuple(Change(subject=name, a=left, b=right) for name, left, right in rows if left != right)
 
 
 def notes(a: Recording, b: Recording) -> tuple[str, ...]:

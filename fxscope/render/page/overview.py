@@ -9,7 +9,7 @@ from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
 from fxscope.analysis.report import Report, others, report
 from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
-from fxscope.render.diff import decision_title, kind_words, match_line, number, often
+from fxscope.render.diff import decision_title, kind_words, number
 from fxscope.render.report import MAX_ADVICE, MAX_KERNELS, MAX_MISSED
 from fxscope.text import sentence
 
@@ -122,13 +122,11 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
                 "time": time(m.time) if m.time and m.time.ratio is not None else None,
                 "saved": m.saved_bytes,
                 "change": kind_words(m),
-                "words": match_line(m),
             }
             for m in item.kernels
         ],
         "totals": [[c.subject, number(c.a, c.unit), number(c.b, c.unit)] for c in item.totals],
-        "gone": [[c.name, often(c)] for c in item.ops_gone],
-        "added": [[c.name, often(c)] for c in item.ops_added],
+        "ops": [[c.subject, round(c.a or 0, 2), round(c.b or 0, 2)] for c in item.ops],
         "decisions": [[decision_title(d), d.a_verdict, d.b_verdict, d.a_reason, d.b_reason] for d in item.decisions],
         "notes": item.notes,
     }

@@ -164,7 +164,6 @@ class Compare {
           by: matches[0]?.by,
           time: matches.length === 1 ? matches[0].time : null,
           saved: matches.length === 1 ? matches[0].saved : null,
-          words: matches.map((m) => m.words).join('; '),
         })),
       ],
     }));
@@ -206,7 +205,7 @@ class Compare {
         ? el(
             'div',
             { class: 'change-row' },
-            el('span', { class: `change ${cell.kind}`, title: cell.words }, `${CHANGE[cell.kind]} ${cell.change}`),
+            el('span', { class: `change ${cell.kind}` }, `${CHANGE[cell.kind]} ${cell.change}`),
             cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null,
             el('span', { class: 'spring' }),
             cell.time ? this.verdict(cell.time) : null,
@@ -269,8 +268,7 @@ class Compare {
     );
   }
   ops(c) {
-    const rows = [...c.gone.map((x) => ['−', ...x]), ...c.added.map((x) => ['+', ...x])];
-    if (!rows.length) return null;
+    if (!c.ops.length) return null;
     return el(
       'section',
       { class: 'card' },
@@ -278,19 +276,19 @@ class Compare {
       el(
         'ul',
         { class: 'notes' },
-        rows
+        c.ops
           .slice(0, 24)
-          .map(([sign, name, often]) =>
+          .map(([name, a, b]) =>
             el(
               'li',
               {},
-              el('b', { class: sign === '+' ? 'lost' : 'won' }, sign),
+              el('b', { class: b > a ? 'lost' : 'won' }, b > a ? '+' : '−'),
               ' ',
               el('code', {}, name),
-              ` ${often}`,
+              ` ${a} → ${b}`,
             ),
           ),
-        rows.length > 24 ? el('li', { class: 'muted' }, `and ${rows.length - 24} more`) : null,
+        c.ops.length > 24 ? el('li', { class: 'muted' }, `and ${c.ops.length - 24} more`) : null,
       ),
     );
   }
