@@ -2,7 +2,8 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -14,15 +15,17 @@ from fxscope.index import Index, grouped, index_of
 from fxscope.model import Decision, Recording
 from fxscope.op_names import op_of
 
-Ends = tuple[frozenset[str], frozenset[str]]  # of the writer and of the reader
+TRAITS = ("nodes", "modules", "lines")  # what a place is called, the most exact first
+Ends = tuple[frozenset[str], ...]  # of the writer and of the reader
+Alike = tuple["Placed", "Placed", tuple[str, ...]]  # a decision of A, that of B, and where they are
 
 
 class Placed(NamedTuple):
     """A decision, and its place in the program."""
 
     item: Decision
-    ops: tuple[str, str]  # of the writer and of the reader, with their direction
-    nodes: Ends  # and the graphs; empty unless both recordings have these graphs
+    ops: tuple[str, ...]  # of the writer and of the reader, with their direction
+    nodes: Ends  # empty unless both recordings have these graphs
     modules: Ends
     lines: Ends
     said: Hashable  # verdict and reason as data, without names that another compile gives otherwise
@@ -31,7 +34,7 @@ class Placed(NamedTuple):
 def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
     """The pairs of ops whose verdict or reason differs; pairs that one side never met, or cannot tell, are left out."""
     graphs = same_graphs(a, b)
-    found: dict[Hashable, list[tuple[Placed, Placed, tuple[str, ...]]]] = defaultdict(list)
+    found: dict[Hashable, list[Alike]] = defaultdict(list)
     for x, y, where in pairs(placed(a, graphs), placed(b, graphs)):
         if None in (x.item.verdict, y.item.verdict) or x.said == y.said:
             continue
@@ -41,56 +44,47 @@ def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
     return tuple(map(change_of, found.values()))
 
 
-def change_of(alike: Sequence[tuple[Placed, Placed, tuple[str, ...]]]) -> DecisionChange:
-    x, y, _ = alike[0]
+def change_of(alike: Sequence[Alike]) -> DecisionChange:
+    ours, theirs, places = zip(*alike, strict=True)
     return DecisionChange(
-        pair=x.ops,
-        a_verdict=x.item.verdict,
-        b_verdict=y.item.verdict,
-        a_reason=_reason_of([x.item for x, *_ in alike]),
-        b_reason=_reason_of([y.item for _, y, _ in alike]),
-        where=tuple(dict.fromkeys(name for *_, where in alike for name in where)),
+        pair=ours[0].ops,
+        a_verdict=ours[0].item.verdict,
+        b_verdict=theirs[0].item.verdict,
+        a_reason=_reason_of(ours),
+        b_reason=_reason_of(theirs),
+        where=tuple(dict.fromkeys(chain(*places))),
         count=len(alike),
     )
 
 
-def _reason_of(decisions: Sequence[Decision]) -> str:
+def _reason_of(decisions: Sequence[Placed]) -> str:
     """The reason of decisions that differ at most in names."""
-    item = decisions[0]
-    if len({item.reason for item in decisions}) == 1:
+    item = decisions[0].item
+    if len({placed.item.reason for placed in decisions}) == 1:
         return item.reason
-    return reason_text(
-        item.reason_code, without_names(item.reason_code, item.reason_arguments), item.notes, item.config
-    )
+    arguments = without_names(item.reason_code, item.reason_arguments)
+    return reason_text(item.reason_code, arguments, item.notes, item.config)
 
 
-def pairs(a: Sequence[Placed], b: Sequence[Placed]) -> Iterator[tuple[Placed, Placed, tuple[str, ...]]]:
+def pairs(a: Sequence[Placed], b: Sequence[Placed]) -> Iterator[Alike]:
     """Decisions about the same ops and place, and what the place is called.
 
-    The place is the nodes, modules or lines: the first of them that all decisions about these ops know. Where one of several
-    could be meant, there is none, unless all say the same.
+    The place is the first trait that all decisions about these ops know. Where one of several could be meant, there is
+    none, unless all say the same.
     """
     theirs = grouped(b, lambda item: item.ops)
-    for ops, xs in grouped(a, lambda item: item.ops).items():
-        both = [xs, theirs.get(ops, [])]
-        trait = next((t for t in TRAITS if all(any(getattr(item, t)) for side in both for item in side)), "ops")
-        place_of = attrgetter(trait) if trait != "nodes" else attrgetter("nodes", "item.graph", "item.other_graph")
-        sides = [grouped(side, place_of) for side in both]
-        for place, mine in sides[0].items():
-            other = sides[1].get(place, [])
-            if len(mine) != len(other) or any(len({item.said for item in side}) > 1 for side in (mine, other)):
-                continue
-            first = mine[0]
-            where = place if trait != "nodes" else next(filter(any, (first.modules, first.lines, first.nodes)))
-            yield from ((x, y, _called(where) if trait != "ops" else ()) for x, y in zip(mine, other, strict=True))
-
-
-TRAITS = ("nodes", "modules", "lines")
-
-
-def _called(ends: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    names = [" and ".join(sorted(end)) for end in ends]
-    return (" + ".join(dict.fromkeys(filter(None, names))),) if any(names) else ()
+    for ops, ours in grouped(a, lambda item: item.ops).items():
+        sides = ours, theirs.get(ops, [])
+        trait = next((name for name in TRAITS if all(any(getattr(x, name)) for side in sides for x in side)), "ops")
+        place_of = attrgetter(trait, "item.graph", "item.other_graph") if trait == "nodes" else attrgetter(trait)
+        by_place = [grouped(side, place_of) for side in sides]
+        for place, xs in by_place[0].items():
+            ys = by_place[1].get(place, [])
+            if len(xs) == len(ys) and all(len({item.said for item in side}) == 1 for side in (xs, ys)):
+                ends = next(filter(any, (xs[0].modules, xs[0].lines, xs[0].nodes)), ()) if trait == "nodes" else place
+                names = filter(None, (" and ".join(sorted(end)) for end in ends if trait != "ops"))
+                where = " + ".join(dict.fromkeys(names))
+                yield from ((x, y, (where,) if where else ()) for x, y in zip(xs, ys, strict=True))
 
 
 def placed(recording: Recording, same: set[str]) -> list[Placed]:
@@ -100,13 +94,11 @@ def placed(recording: Recording, same: set[str]) -> list[Placed]:
     for item in recording.decisions:
         if item.graph in index.graphs and index.graphs[item.graph].stage == "eager":
             continue  # eager mode decides nothing
-        ends = [_end_of(index, end.graph, end.nodes) for end in item.ends]
-        ops, nodes, modules, lines = zip(*ends, strict=True)
-        if not same.issuperset(end.graph for end in item.ends):
-            nodes = (frozenset[str](), frozenset[str]())
+        ops, nodes, modules, lines = zip(*(_end_of(index, end.graph, end.nodes) for end in item.ends), strict=True)
+        known = same.issuperset(end.graph for end in item.ends)
         arguments = without_names(item.reason_code, item.reason_arguments)
         said = item.verdict, item.reason_code, json.dumps(arguments, sort_keys=True), item.notes, item.config
-        found.append(Placed(item, ops, nodes, modules, lines, said))
+        found.append(Placed(item, ops, nodes if known else (), modules, lines, said))
     return found
 
 
