@@ -112,9 +112,9 @@ def worse_than_base(diff: dict[str, Any]) -> list[str]:
 
 def check(head: Path, expectations: Path, folder: Path) -> tuple[str, bool]:
     """Hold the recording against a file; its table, and whether everything is met."""
-    table, junit = folder / f"check-{expectations.stem}.md", folder / f"check-{expectations.stem}.xml"
-    code = fxscope("check", head, expectations, "-o", table, "--junit", junit, "--force", codes=(0, 1))
-    return table.read_text(encoding="utf-8"), code == 0
+    table, junit = (folder / f"check-{expectations.stem}.{suffix}" for suffix in ("md", "xml"))
+    codes = [fxscope("check", head, expectations, "-o", file, "--force", codes=(0, 1)) for file in (table, junit)]
+    return table.read_text(encoding="utf-8"), codes == [0, 0]
 
 
 def comment(parts: list[str], tables: list[tuple[str, str]], broken: list[str], link: str) -> str:

@@ -54,22 +54,9 @@ class Recorded:
         """Assert how many kernels a step runs, or the compiled code calls where nothing ran: 4, "<= 5", [3, 5]."""
         self.check(kernels=number)
 
-    def assert_launches_none(self, *names: str) -> None:
-        """Assert that these ops launch nothing."""
-        self.check(launches_none=list(names))
-
     def assert_no_graph_breaks(self) -> None:
         """Assert that everything was captured in graphs without a break."""
         self.check(graph_breaks=0)
-
-    def assert_same_kernel(self, *places: str, other: Recorded | Recording | None = None) -> None:
-        """Assert the same kernels at each place; with `other`, at each place of both recordings."""
-        if other is not None:
-            for place in places or ("",):
-                tail = f":{place}" if place else ""
-                self.check(others={"other": other}, same_kernel=[f"recorded{tail}", f"other{tail}"])
-            return
-        self.check(same_kernel=list(places))
 
     def _message(self, report: CheckReport) -> str:
         from fxscope.model import replace

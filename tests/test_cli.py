@@ -108,7 +108,7 @@ def test_a_mistake_is_one_line_and_exit_2(saved: Path, tmp_path: Path, arguments
 
 
 _DO_NOTHING = """
-check --kinds --junit j.xml
+check --kinds -o j.xml
 view t.json --tables -o x.svg
 view t.json --tables --json
 view r.fxscope --stage eager --json

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -39,21 +38,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="recordings, traces, folders with a trace (NAME=FILE names one); the last is the .toml file",
     )
     parser.add_argument("--kinds", action="store_true", help="list the kinds of expectations")
-    parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
     common.add_trace_options(parser)
     common.add_output_options(parser, "write to FILE: .txt .md .json .xml .sarif", (*SUFFIXES.values(), "github"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
-    from fxscope import store
     from fxscope.analysis import check
     from fxscope.errors import FxscopeError
     from fxscope.model import replace
     from fxscope.render import reports
 
     if arguments.kinds:
-        common.refuse(arguments, "--kinds prints a list", "junit", "output", "format")
+        common.refuse(arguments, "--kinds prints a list", "output", "format")
         print(check.help_of_kinds())
         return 0
     expectations = [name for name in arguments.files if name.endswith(".toml")]
@@ -61,8 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     if len(expectations) != 1 or not others:
         raise FxscopeError("give recordings and one .toml file of expectations: fxscope check RECORDING… EXPECT.toml.")
     format = common.text_format(arguments.output, arguments, SUFFIXES)
-    if arguments.junit:
-        store.check_free(arguments.junit, force=arguments.force)
     data = check.parse(common.read_text(expectations[0]), expectations[0])
     check.entries(data, expectations[0])  # a typo is an error before the recordings are read
     report = check.check(common.named(others, arguments), data, where=expectations[0])
@@ -76,7 +71,4 @@ def run(arguments: argparse.Namespace) -> int:
         "sarif": lambda item: reports.sarif(item, where=expectations[0]),
     }
     common.write_text(show[format](report), arguments.output, arguments)
-    if arguments.junit:
-        store.write(arguments.junit, reports.junit(report), force=arguments.force)
-        print(f"wrote {arguments.junit}", file=sys.stderr)
     return 0 if report.passed else 1

@@ -425,9 +425,6 @@ def write_text(text: str | bytes, output: str | Path | None, arguments: argparse
         print(f"wrote {store.write(output, text, force=arguments.force)}", file=sys.stderr)
 
 
-_WRITTEN = {"output": "-o", "junit": "--junit", "save": "--save"}
-
-
 def check_apart(arguments: argparse.Namespace) -> None:
     """Raise RenderError where two outputs are one file, or an output is a file that is read: `--force` is for others."""
     from fxscope.errors import RenderError
@@ -437,21 +434,20 @@ def check_apart(arguments: argparse.Namespace) -> None:
         for name, value in vars(arguments).items()
     }
     read: set[str] = set()
-    for name in texts.keys() - {"verb", "words", "arguments", "title", "format", *_WRITTEN}:
+    for name in texts.keys() - {"verb", "words", "arguments", "title", "format", "output"}:
         parts = {part for text in texts[name] for part in (text, text.partition("=")[2], text.rpartition(":")[0])}
         read.update(_real(part) for part in parts if os.path.isfile(part))  # noqa: PTH113, that raises of long names
-    outputs = [(option, text) for name, option in _WRITTEN.items() for text in texts.get(name, ())]
     written: dict[str, str] = {}
-    for option, text in outputs:
+    for text in texts.get("output", ()):
         if not text:
-            raise RenderError(f"{option} takes the name of a file, and this one is empty.")
+            raise RenderError("-o takes the name of a file, and this one is empty.")
         file = _real(text)
         if file in read:
-            raise RenderError(f"{option} {text} is a file that is read here, and would be overwritten: name another.")
+            raise RenderError(f"-o {text} is a file that is read here, and would be overwritten: name another.")
         if file in written:
-            raise RenderError(f"{written[file]} and {option} {text} are one file: give each its own name.")
+            raise RenderError(f"-o {written[file]} and -o {text} are one file: give each its own name.")
         if Path(file).is_file() or not Path(file).exists():  # a device takes several
-            written[file] = f"{option} {text}"
+            written[file] = text
 
 
 def _real(name: str) -> str:

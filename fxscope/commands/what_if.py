@@ -28,26 +28,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dynamic", action="store_true", help="compile with dynamic shapes")
     parser.add_argument("--target", metavar="GPU", help="plan for this GPU instead of running")
     parser.add_argument("--steps", type=int, default=10, metavar="N", help="profiled calls of each (default 10)")
-    parser.add_argument("--save", nargs=2, metavar=("BEFORE", "AFTER"), help="also write the two recordings")
     parser.add_argument("--all", action="store_true", help="print all rows, not one screen")
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
     common.add_budget_option(parser)
-    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope import store
     from fxscope._torch.running import inductor_switches
     from fxscope.analysis.compare import compare
     from fxscope.analysis.select import nearest
     from fxscope.factories import load_factory, parse_setting
-    from fxscope.render import check_target
     from fxscope.render.diff import SAME, diff_json, diff_text, is_same
 
     changed = dict(parse_setting(text) for text in arguments.settings)
     check(arguments, changed)
-    for name in arguments.save or ():
-        check_target(name, format="fxscope", force=arguments.force)
     known = inductor_switches()
     for name in changed:
         if name not in known:
@@ -60,8 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     before = recorded(arguments, program, same, "before")
     after = recorded(arguments, program, same | asked, title)
     comparison = compare(before, after)
-    for name, recording in zip(arguments.save or (), (before, after), strict=False):
-        store.write(name, store.encode(recording), force=arguments.force)
     if arguments.json:
         sys.stdout.write(common.budgeted(diff_json(comparison), arguments))
         return 0

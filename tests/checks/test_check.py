@@ -237,7 +237,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     expectations = tmp_path / "expect.toml"
     expectations.write_text('[[expect]]\nin = "a"\nkernels = 3\n[[expect]]\nin = "compiled"\nfused = ["gelu", "mul"]\n')
     files = [f"a={tmp_path / 'eager.fxscope'}", str(tmp_path / "compiled.fxscope"), str(expectations)]
-    assert main(["check", *files, "--junit", str(tmp_path / "junit.xml")]) == 0
+    assert main(["check", *files, "-o", str(tmp_path / "junit.xml")]) == main(["check", *files]) == 0
     assert "2 of 2 hold" in capsys.readouterr().out
     assert ElementTree.parse(tmp_path / "junit.xml").getroot().get("failures") == "0"
     expectations.write_text("kernels = 3\n[[expect]]\nclaim = 'one: 100 %, no'\ngemms = 9\n")
@@ -245,7 +245,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"::error file={expectations},title=kernels 3::expected 3; found 2 kernels")
     assert "title=one%3A 100 %25%2C no::" in lines[1] and lines[-1].startswith("::notice title=fxscope check::1 of 4")
-    assert main(["check", *files, "-o", str(tmp_path / "check.sarif"), "--junit", str(tmp_path / "b.xml")]) == 1
+    assert main(["check", *files, "-o", str(tmp_path / "check.sarif")]) == 1
     (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
     assert [item["kind"] for item in run["results"]] == ["pass", "fail", "fail", "fail"]
     rules = {item["id"]: item["help"]["text"] for item in run["tool"]["driver"]["rules"]}

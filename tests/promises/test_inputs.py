@@ -341,17 +341,15 @@ def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("check r.fxscope e.toml -o x.md --junit x.md", "-o x.md and --junit x.md are one file"),
-        ("check r.fxscope e.toml -o here.md --junit sub/../here.md --force", "are one file"),
-        ("check r.fxscope e.toml --junit e.toml --force", "--junit e.toml is a file that is read here"),
-        ("check a=r.fxscope e.toml --junit link --force", "--junit link is a file that is read here"),
+        ("view r.fxscope -o here.md -o sub/../here.md --force", "are one file"),
+        ("check r.fxscope e.toml -o e.toml --force", "-o e.toml is a file that is read here"),
+        ("check a=r.fxscope e.toml -o link --format md --force", "-o link is a file that is read here"),
         ("view r.fxscope -o a.md -o ./a.md", "-o a.md and -o ./a.md are one file"),
         ("view r.fxscope -o r.fxscope --force", "is a file that is read here"),
         ("redact r.fxscope -o link --force", "is a file that is read here"),
         ("run s.py -o s.py --format json --force", "is a file that is read here"),
         ("run s.py -o a.md -o a.md", "are one file"),
         ("run s.py:f -o s.py --format json --force", "is a file that is read here"),
-        ("what-if s.py:f --set a=1 --save a.fxscope a.fxscope", "are one file"),
     ],
 )
 def test_of_two_outputs_in_one_file_and_of_one_over_an_input_nothing_is_written(
