@@ -241,7 +241,7 @@ def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
             met = [item for item in inside if any(one & {*item.a} and other & {*item.b} for one, other in ends)]
             across += [item for item in met[:1] if item not in across]
         together = [item for item in inside if all({*nodes} & {*item.a, *item.b} for nodes in (ones, others))]
-        return across or together[:1] or inside[:1]
+        return across or together[:1]
     known = kept(recording, "decisions of places", _by_place)
     by_call = a.call is not None and b.call is not None
     keys = [[place.call] if by_call else [(place.graph, node) for node in place.nodes] for place in (a, b)]
@@ -260,6 +260,8 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
     if a.graph != b.graph:
         return f"{first} and {second}: never considered. They are in different graphs ({a.graph} and {b.graph})."
     calls = index_of(recording).calls
+    if a.call is not None and a.call == b.call:
+        return f"{first} and {second}: both run in {calls[a.call].handle}, not in one loop."
     if any(place.call in calls and calls[place.call].reads is None for place in (a, b)):
         return f"{first} and {second}: unknown. The buffers of their kernel calls were not read."
     if a.call is None or b.call is None:

@@ -108,6 +108,18 @@ def verdict(recording: Recording, item: Same, name: str, width: int) -> list[str
     return [*lines, *(report.cut(f"  {line}", width) for line in decisions.user_lines(nodes, 1))]
 
 
+def loops_of(recording: Recording, call: KernelCall) -> list[set[str]]:
+    """The nodes of each of a call's loop nests, as far as they were recorded: a C++ function may have several."""
+    members = [
+        node
+        for schedule in recording.schedules
+        if schedule.graph == call.graph
+        for node in schedule.nodes
+        if node.name in call.scheduler_nodes and node.ran is not None
+    ]
+    return [{name for node in loop for name in node.ran or ()} for loop in grouped(members, lambda n: n.group).values()]
+
+
 def home(recording: Recording, item: Same, call: KernelCall) -> str:
     """Return which kernel runs some nodes, and what else runs in it: "fused with mul in triton_…:3"."""
     nodes = index_of(recording).nodes.get(call.graph, {})
@@ -117,10 +129,9 @@ def home(recording: Recording, item: Same, call: KernelCall) -> str:
         return f"{call.handle} runs {labels.ops_words(ops)}" if len(ops) > 1 else f"own kernel, {call.handle}"
     mine = set(op_names.ops_of(nodes[name] for name in asked if name in nodes))
     others = [op for op in ops if op not in mine]
-    rejected = [end for one in item.decisions if one.verdict == "rejected" for end in one.ends if end.call == call.id]
-    apart = {name for end in rejected if not asked & set(end.nodes) for name in end.nodes}  # another loop of the call
-    if apart:
-        together = op_names.ops_of(nodes[name] for name in call.nodes if name in nodes and name not in apart)
+    loops = [loop for loop in loops_of(recording, call) if asked & loop]
+    if loops:
+        together = op_names.ops_of(nodes[name] for name in set[str]().union(*loops) if name in nodes)
         others = [op for op in others if op in together]
     return f"fused with {listed(others, 4)} in {call.handle}" if others else f"runs in {call.handle}"
 
