@@ -7,6 +7,7 @@ import difflib
 import importlib
 import inspect
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -23,20 +24,13 @@ _ORDER = ("Autocast{}", "Autograd{}", "ADInplaceOrView", "BackendSelect", "{}")
 _FOLDER = re.compile(r".*/(?:site-packages|dist-packages|pytorch)/|.*?/(?=(?:aten|torch|build|c10|functorch)/)|.*/")
 
 
-class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """The registration at a key. `kind` is torch's word."""
-
-    where: str  # file:line
-    kind: str  # "kernel", "autograd kernel", "math kernel", "default backend kernel", "backend fallback"
-    fallthrough: bool = False
-
-
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One dispatch key on the way, and what happens there."""
+    """One dispatch key on the way, what happens there, and what is registered at it."""
 
     key: str
     state: str  # "calls", "calls, then goes on", "falls through", "not reached", "excluded"
-    registration: Registration
+    kind: str  # torch's word: "kernel", "autograd kernel", "math kernel", "default backend kernel", "backend fallback"
+    where: str  # file:line
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,12 +40,10 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
     schema: str | None = None
     device: str = "cpu"
     keys: tuple[Key, ...] = ()
-    aliases: tuple[str, ...] | None = None  # inputs that may share memory with a result, by the schema
-    mutates: tuple[str, ...] = ()
     decomposition: str | None = None
     inductor: str | None = None  # a key of `fxscope.english.INDUCTOR`
     inductor_where: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    note: str = ""
 
 
 def resolve(name: str) -> str:
@@ -86,103 +78,66 @@ def _overload_of(base: str, variant: str | None, known: tuple[str, ...]) -> str 
     return next((item for item in (base, f"{base}.Tensor", *plain, *overloads) if item in known), None)
 
 
-def overload(name: str) -> Any:
-    """The `OpOverload` of a dispatcher's name, `None` where Python has no view of it."""
-    base, _, variant = name.partition(".")
-    return live.overload(base, variant or "default")
-
-
-def table(name: str) -> dict[str, Registration]:
-    """The kernel that this build would call at each dispatch key."""
-    lines = map(_LINE.match, torch._C._dispatch_dump_table(name).splitlines())
-    return {
-        line["key"]: Registration(where=place(line["where"]), kind=line["kind"], fallthrough=bool(line["through"]))
-        for line in lines
-        if line
-    }
-
-
-def place(where: str) -> str:
-    """A file and line without the folders of the machine that torch was built or installed on."""
-    return _FOLDER.sub("", where.replace("\\", "/"), count=1)
-
-
-def has_device() -> bool:
-    """Return whether there is a CUDA device to run on."""
-    return torch.cuda.is_available()
-
-
-def describe(name: str, *, device: str = "cpu", autocast: bool = False) -> Dispatch:
-    """Say what the dispatcher does with an op for tensors on a device, and what Inductor makes of it."""
-    name = resolve(name)
+def describe(name: str, *, device: str | None = None, autocast: bool = False) -> Dispatch:
+    """Say what the dispatcher does with an op for tensors on a device (default: a GPU, if any), and what Inductor makes of it."""
+    name, device = resolve(name), device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         backend = torch._C._dispatch_key_for_device(device.split(":")[0])
     except RuntimeError:
         raise FxscopeError(f"torch has no device {device!r}: use cpu, cuda, meta, …") from None
-    rows = table(name)
-    notes: tuple[str, ...] = ()
+    lines = map(_LINE.match, torch._C._dispatch_dump_table(name).splitlines())
+    rows, note = {line["key"]: line for line in lines if line}, ""
     if backend == "CUDA" and not torch.backends.cuda.is_built():
-        notes = ("this build of torch has no CUDA kernels: what runs at CUDA is not known",)
+        note = "this build of torch has no CUDA kernels: what runs at CUDA is not known"
         # What is left without the backend's own kernels is not what a CUDA build would run.
-        if backend in rows and rows[backend].kind != "math kernel":
+        if backend in rows and rows[backend]["kind"] != "math kernel":
             del rows[backend]
-    op = overload(name)
-    implicit = torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
-    inductor, inductor_where = _inductor(op, implicit)
+    base, _, variant = name.partition(".")
+    op = live.overload(base, variant or "default")
+    inductor, places = _inductor(op, torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))
     decomposed = torch._decomp.decomposition_table.get(op)
     unknown = None if decomposed is None else "registered, but not as a Python function"
-    aliases, mutates = _memory(op)
     return Dispatch(
         name=name,
         schema=None if op is None else str(op._schema),
         device=device,
         keys=tuple(_keys(rows, backend, autocast=autocast)),
-        aliases=aliases,
-        mutates=mutates,
-        decomposition=source_of(decomposed) or unknown,
+        decomposition=_source_of(decomposed) or unknown,
         inductor=inductor,
-        inductor_where=inductor_where,
-        notes=notes,
+        inductor_where=places,
+        note=note,
     )
 
 
-def _keys(rows: dict[str, Registration], backend: str, *, autocast: bool) -> list[Key]:
+def _keys(rows: Mapping[str, re.Match[str]], backend: str, *, autocast: bool) -> Iterator[Key]:
     """Walk the keys as the dispatcher does: what falls through is skipped, an autograd kernel calls what is below it."""
-    found: list[Key] = []
-    done = False
+    is_done = False
     for name in (pattern.format(backend) for pattern in _ORDER):
-        row = rows.get(name)
-        if row is None:
+        if (row := rows.get(name)) is None:
             continue
         if name.startswith("Autocast") and not autocast:
             state = "excluded"
-        elif done:
+        elif is_done:
             state = "not reached"
-        elif row.fallthrough:
+        elif row["through"]:
             state = "falls through"
-        elif row.kind == "math kernel" or name == backend:
+        elif row["kind"] == "math kernel" or name == backend:
             # A composite kernel at an Autograd key is the whole op: it calls other ops, which start at the top again.
-            state, done = "calls", True
+            state, is_done = "calls", True
         else:
             state = "calls, then goes on"
-        found.append(Key(key=name, state=state, registration=row))
-    return found
+        yield Key(key=name, state=state, kind=row["kind"], where=_place(row["where"]))
 
 
-def _memory(op: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """The inputs that share memory with a result by the schema (it says may, and storage decides), and those written."""
-    if op is None:
-        return None, ()
-    returned = set().union(*(item.alias_info.before_set for item in op._schema.returns if item.alias_info))
-    marked = [item for item in op._schema.arguments if item.alias_info]
-    written = tuple(item.name for item in marked if item.alias_info.is_write)
-    return tuple(i.name for i in marked if i.name not in written and i.alias_info.before_set & returned), written
+def _place(where: str) -> str:
+    """A file and line without the folders of the machine that torch was built or installed on."""
+    return _FOLDER.sub("", where.replace("\\", "/"), count=1)
 
 
-def source_of(function: Any) -> str | None:
+def _source_of(function: Any) -> str | None:
     """`torch/_decomp/decompositions.py:123` of a Python function, its wrappers taken off."""
     code = _code(function)
-    return f"{place(code.co_filename)}:{code.co_firstlineno}" if code is not None else None
+    return f"{_place(code.co_filename)}:{code.co_firstlineno}" if code is not None else None
 
 
 def _code(function: Any) -> Any:
@@ -203,10 +158,10 @@ def _inductor(op: Any, implicit: bool) -> tuple[str | None, tuple[str, ...]]:
         importlib.import_module("torch._inductor.kernel")
     decomposed = decompositions.get(op)
     lowered = lowering.lowerings.get(op) or lowering.lowerings.get(op.overloadpacket)
-    where = None if decomposed is None else source_of(decomposed)
+    where = None if decomposed is None else _source_of(decomposed)
     if implicit and where is not None and where.startswith("torch/_export/"):
         decomposed = where = None  # the table's entry for "composed of other ops", not a decomposition of its own
-    places = tuple(item for item in (where, None if lowered is None else source_of(lowered)) if item)
+    places = tuple(item for item in (where, None if lowered is None else _source_of(lowered)) if item)
     if decomposed is not None:
         # A decomposition may decline (it returns NotImplemented for a device or a shape); then the lowering counts.
         declines = lowered is not None and "NotImplemented" in getattr(_code(decomposed), "co_names", ())

@@ -37,8 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     from fxscope._torch import dispatch_table
 
-    device = arguments.device or ("cuda" if dispatch_table.has_device() else "cpu")
-    found = dispatch_table.describe(op, device=device, autocast=arguments.autocast)
+    found = dispatch_table.describe(op, device=arguments.device, autocast=arguments.autocast)
     if arguments.json:
         import msgspec
 
@@ -50,10 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def words(dispatch: Dispatch, width: int) -> str:
     """The op in prose, then a table of its keys."""
-    rows = [(key.key, key.state, key.registration.kind) for key in dispatch.keys]
+    rows = [(key.key, key.state, key.kind) for key in dispatch.keys]
     lines = aligned([("key", "what happens", "kind, and where it is registered"), *rows])
     start = lines[0].index("kind")
-    places = ("", *(f"\n  {' ' * start}{key.registration.where}" for key in dispatch.keys))
+    places = ("", *(f"\n  {' ' * start}{key.where}" for key in dispatch.keys))
     table = "\n".join(f"  {line.rstrip()}{place}" for line, place in zip(lines, places, strict=True))
     return f"{textwrap.fill(prose(dispatch), width, break_long_words=False, break_on_hyphens=False)}\n\n{table}"
 
@@ -64,21 +63,17 @@ def prose(dispatch: Dispatch) -> str:
     last = next((key for key in dispatch.keys if key.state == "calls"), None)
     passed = [key.key for key in dispatch.keys if key.state == "calls, then goes on"]
     if last is not None:
-        sentence = DISPATCH.get(last.registration.kind, DISPATCH["kernel"])
-        found = [sentence.format(name=name, device=device, key=last.key, where=last.registration.where)]
-    elif passed or dispatch.notes:
+        sentence = DISPATCH.get(last.kind, DISPATCH["kernel"])
+        found = [sentence.format(name=name, device=device, key=last.key, where=last.where)]
+    elif passed or dispatch.note:
         found = [f"{name}: the kernel for {device} tensors is not known."]
     else:
         found = [f"{name} has nothing registered for {device} tensors: the call fails."]
     found += [f"Before that it passes {listed(passed, sys.maxsize)}."] if passed else []
-    found += [f"It writes into {listed(dispatch.mutates, sys.maxsize)}."] if dispatch.mutates else []
-    if dispatch.aliases:
-        found.append(f"By its schema the result may share memory with {listed(dispatch.aliases, sys.maxsize)}.")
-    elif dispatch.aliases is not None and not dispatch.mutates:
-        found.append("By its schema the result shares memory with no input.")
+    found += [f"Its schema is {dispatch.schema}."] if dispatch.schema else []
     if dispatch.decomposition:
         found.append(f"torch can decompose it ({dispatch.decomposition}).")
     if dispatch.inductor:
         where = f" ({', '.join(dispatch.inductor_where)})" if dispatch.inductor_where else ""
         found.append(f"Inductor {INDUCTOR[dispatch.inductor]}{where}.")
-    return " ".join([*found, *(f"Note: {note}." for note in dispatch.notes)])
+    return " ".join([*found, *([f"Note: {dispatch.note}."] if dispatch.note else [])])

@@ -39,9 +39,9 @@ def test_an_unknown_op_names_the_nearest():
 
 def test_linear_is_composite_and_calls_addmm_for_a_bias():
     found = dispatch_table.describe("linear", device="cpu")
-    assert found.inductor == "composite" and found.aliases == ()
+    assert found.inductor == "composite"
     calling = [key for key in found.keys if key.state == "calls"]
-    assert [key.key for key in calling] == ["AutogradCPU"] and calling[0].registration.kind == "math kernel"
+    assert [key.key for key in calling] == ["AutogradCPU"] and calling[0].kind == "math kernel"
 
 
 def test_addmm_has_a_kernel_below_autograd():
@@ -56,23 +56,8 @@ def test_addmm_has_a_kernel_below_autograd():
 def test_places_are_torchs_own_and_no_folders_of_a_machine():
     for op in ("linear", "mm", "add", "softmax", "reshape"):
         for key in dispatch_table.describe(op, device="meta").keys:
-            assert key.registration.where.startswith(("aten/", "torch/", "build/aten/", "c10/", "functorch/")), key
-            assert key.registration.where.rsplit(":", 1)[1].isdigit()
-
-
-@pytest.mark.parametrize(
-    ("op", "aliases", "mutates"),
-    [
-        ("view", ("self",), ()),
-        ("reshape", ("self",), ()),
-        ("add", (), ()),
-        ("relu_", (), ("self",)),
-        ("_unsafe_view", (), ()),
-    ],
-)
-def test_what_a_schema_says_of_aliasing(op, aliases, mutates):
-    found = dispatch_table.describe(op, device="cpu")
-    assert (found.aliases, found.mutates) == (aliases, mutates)
+            assert key.where.startswith(("aten/", "torch/", "build/aten/", "c10/", "functorch/")), key
+            assert key.where.rsplit(":", 1)[1].isdigit()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +87,7 @@ def test_a_build_without_cuda_says_what_it_cannot_tell():
         library.impl("unrecorded", torch.clone, "CompositeExplicitAutograd")
         found = dispatch_table.describe("fxscope_test::unrecorded", device="cuda")
     assert "CUDA" not in {key.key for key in found.keys}
-    assert "no CUDA kernels" in found.notes[0]
+    assert "no CUDA kernels" in found.note
     assert "is not known" in dispatch.prose(found)
 
 
