@@ -79,7 +79,7 @@ def _overload_of(base: str, variant: str | None, known: tuple[str, ...]) -> str 
 
 
 def describe(name: str, *, device: str | None = None, autocast: bool = False) -> Dispatch:
-    """Say what the dispatcher does with an op for tensors on a device (default: a GPU, if any), and what Inductor makes of it."""
+    """Say what the dispatcher does with an op for tensors on a device (a GPU if any), and what Inductor makes of it."""
     name, device = resolve(name), device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         backend = torch._C._dispatch_key_for_device(device.split(":")[0])

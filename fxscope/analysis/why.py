@@ -1,14 +1,14 @@
 """Answers of `why`: the decisions about names, equal places of a step as one answer."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from fxscope.analysis import select
 from fxscope.analysis.groups import KernelGroup, Places, ends_of, groups, pattern
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
 from fxscope.errors import PassError
-from fxscope.index import by_each, grouped, index_of, kept
+from fxscope.index import Key, by_each, grouped, index_of, kept
 from fxscope.model import Decision, Item, Recording
 from fxscope.text import counted, microseconds, percent
 
@@ -21,7 +21,6 @@ class Same(Item, frozen=True, kw_only=True):
     calls: tuple[str, ...] = ()  # one call of each place
     nodes: tuple[tuple[str, str], ...] = ()  # (graph, node) that the question is about, of the first place
     call: str | None = None  # whose story answers the question about one name
-    graph: str | None = None
     decisions: tuple[Decision, ...] = ()
     note: str = ""  # an answer without a decision
 
@@ -52,15 +51,10 @@ def why(recording: Recording, *names: str) -> WhyAnswer:
     if len(names) > 2:
         raise PassError("give no name, one or two: why gelu mul.")
     if not names:
-        return WhyAnswer(decisions=tuple(unfused(recording)))
+        return WhyAnswer(decisions=tuple(item for item in recording.decisions if item.verdict != "fused"))
     if len(names) == 1:
         return _about(recording, names[0])
     return _between(recording, *names)
-
-
-def unfused(recording: Recording) -> list[Decision]:
-    """All unfused neighbours, most expensive first."""
-    return [item for item in recording.decisions if item.verdict != "fused"]
 
 
 def _about(recording: Recording, name: str) -> WhyAnswer:
@@ -85,7 +79,6 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
                 calls=tuple(place.call for place in same if place.call),
                 nodes=tuple((first.graph, node) for node in first.nodes),
                 call=first.call if first.call in index_of(recording).calls else None,
-                graph=first.graph,
                 decisions=tuple(inside),
             )
         )
@@ -155,7 +148,8 @@ def _unplaced(group: KernelGroup) -> str:
 
 def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
     a_found, b_found = places_of(recording, first), places_of(recording, second)
-    decided = _decided(recording, a_found, b_found)
+    pairs = ((a, b) for a in a_found for b in b_found if a != b)
+    decided = [(a, b, found) for a, b in pairs if (found := decide(recording, a, b))]
     ends = ends_of(recording)
 
     def key(item: tuple[Place, Place, list[Decision]]) -> object:
@@ -170,7 +164,6 @@ def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
             module=_modules(recording, [place for a, b, _ in same for place in (a, b)]),
             calls=tuple(call for a, _, _ in same if (call := a.call)),
             nodes=tuple((place.graph, node) for place in same[0][:2] for node in place.nodes),
-            graph=same[0][0].graph,
             decisions=tuple(same[0][2]),
         )
         for same in grouped(decided, key).values()
@@ -179,15 +172,8 @@ def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
     if not found:
         a, b = a_found[0], b_found[0]
         note = not_neighbours(recording, a, b, first, second)
-        found = [Same(nodes=tuple((a.graph, node) for node in a.nodes), graph=a.graph, note=note)]
+        found = [Same(nodes=tuple((a.graph, node) for node in a.nodes), note=note)]
     return WhyAnswer(names=(first, second), same=_largest_first(found), decisions=tuple(every.values()))
-
-
-def _decided(
-    recording: Recording, ones: Iterable[Place], others: Sequence[Place]
-) -> list[tuple[Place, Place, list[Decision]]]:
-    pairs = ((a, b) for a in ones for b in others if a != b)
-    return [(a, b, found) for a, b in pairs if (found := decide(recording, a, b))]
 
 
 def _largest_first(found: list[Same]) -> tuple[Same, ...]:
@@ -256,7 +242,7 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
     """Say why there is no decision about two things: they are not neighbours, or one of them ran nowhere."""
     for place in (a, b):
         if place.call is None and recording.calls:
-            return "\n".join(what_became(recording, place))
+            return "\n".join(what_became(recording, [(place.graph, name) for name in place.nodes]))
     if a.graph != b.graph:
         return f"{first} and {second}: never considered. They are in different graphs ({a.graph} and {b.graph})."
     calls = index_of(recording).calls
@@ -271,10 +257,7 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
     return f"{first} and {second}: never considered, no shared buffer."
 
 
-def what_became(recording: Recording, place: Place) -> list[str]:
+def what_became(recording: Recording, keys: Iterable[Key]) -> list[str]:
     """Say what became of nodes that ran in no call."""
-    return [
-        f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else "")
-        for node in recording.graph(place.graph).nodes
-        if node.name in place.nodes
-    ]
+    nodes = [index_of(recording).by_key[key] for key in keys]
+    return [f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else "") for node in nodes]

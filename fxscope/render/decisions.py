@@ -35,15 +35,8 @@ def block(
     asked: frozenset[Key] = frozenset(),
     most: int | None = None,
 ) -> list[str]:
-    """One decision: verdict and reason, what it costs, what to try, where its two ends are in the source.
-
-    Args:
-        recording: of the decision.
-        decision: to be shown.
-        title: its two ends.
-        width: in columns.
-        asked: the nodes that the question is about; of an end that has some, their source lines are shown.
-        most: lines of the reason; the ends are left out then.
+    """One decision: verdict, reason, cost, what to try, and both ends in the source, where of an end with nodes that were
+    asked for only those count. With `most`, so many lines of the reason, and no ends.
     """
     said = "fused" if decision.verdict == "fused" else "unknown" if decision.verdict is None else "not fused"
     how = f" ({decision.how})" if decision.how else ""

@@ -6,7 +6,6 @@ from fxscope import english, op_names
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
-from fxscope.analysis.select import Place
 from fxscope.analysis.why import Same, WhyAnswer, what_became
 from fxscope.index import grouped, index_of
 from fxscope.model import KernelCall, Recording
@@ -82,9 +81,7 @@ def verdict(recording: Recording, item: Same, name: str, width: int) -> list[str
         kernels = listed(list(dict.fromkeys(kernel_name(kernel, 40) for kernel in group.kernels)), 2)
         head = f"{name}{times}{where}: launches {kernels}"
     else:
-        head = "\n".join(
-            what_became(recording, Place(item.graph or "", tuple(node for _, node in item.nodes), None))[:3]
-        )
+        head = "\n".join(what_became(recording, item.nodes)[:3])
     costs: list[str] = []
     if group is not None and group.time_us is not None:
         bound = "at least " if group.is_lower_bound else ""
@@ -156,10 +153,12 @@ def exception(recording: Recording, item: Same, width: int) -> str:
     head = f"  ×{item.count} {item.module or ''}".rstrip()
     if item.call is not None:
         call = index_of(recording).calls[item.call]
-        return shorten(f"{head}: {labels.kernel_title(call, index_of(recording).nodes.get(call.graph, {}))}", width)
-    found = [f"{' → '.join(labels.Ends(recording)(one))}: {english.VERDICTS[one.verdict]}" for one in item.decisions]
-    became = what_became(recording, Place(item.graph or "", tuple(node for _, node in item.nodes), None))
-    return shorten(f"{head}: {[*found, item.note, *became][0] or became[0]}", width)
+        said = labels.kernel_title(call, index_of(recording).nodes.get(call.graph, {}))
+    else:
+        ends = labels.Ends(recording)
+        found = [f"{' → '.join(ends(one))}: {english.VERDICTS[one.verdict]}" for one in item.decisions]
+        said = [*found, *filter(None, [item.note]), *what_became(recording, item.nodes)][0]
+    return shorten(f"{head}: {said}", width)
 
 
 def same_words(recording: Recording, item: Same, *, width: int) -> Sequence[str]:
@@ -175,8 +174,7 @@ def same_words(recording: Recording, item: Same, *, width: int) -> Sequence[str]
         ]
         parts += ["\n".join(wrapped(lines, width))] if lines else []
     elif not item.note and not (item.decisions and item.calls):
-        place = Place(item.graph or "", tuple(node for _, node in item.nodes), None)
-        parts.append("\n".join(wrapped(what_became(recording, place), width)))
+        parts.append("\n".join(wrapped(what_became(recording, item.nodes), width)))
     ends = labels.Ends(recording)
     asked = frozenset(item.nodes)
     found = (decisions.block(recording, one, " → ".join(ends(one)), width, asked=asked) for one in item.decisions)
