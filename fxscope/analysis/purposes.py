@@ -19,7 +19,9 @@ class PurposeRow(Item, frozen=True, kw_only=True):
     calls: tuple[str, ...] = ()
 
 
-def purpose_rows(recording: Recording, groups: Iterable[KernelGroup]) -> tuple[PurposeRow, ...]:
+def purpose_rows(
+    recording: Recording, groups: Iterable[KernelGroup], device_us: float | None
+) -> tuple[PurposeRow, ...]:
     """The purposes of the groups of a step, most device time first; none where the recording has no purposes."""
     if "purposes" not in recording.history:
         return ()
@@ -37,7 +39,7 @@ def purpose_rows(recording: Recording, groups: Iterable[KernelGroup]) -> tuple[P
             purpose=purpose,  # pyright: ignore[reportArgumentType]
             kernels=counts[purpose],
             time_us=times[purpose] if total else None,
-            share=times[purpose] / total if total else None,
+            share=times[purpose] / device_us if total and device_us else None,
             calls=tuple(call.id for call in recording.calls if (call.purpose or "unknown") == purpose),
         )
         for purpose in counts

@@ -22,7 +22,8 @@ from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, rows_of
 from fxscope.english import cudagraph_text, explained, guard_hint
 from fxscope.index import grouped, index_of, kept
-from fxscope.model import Compile, Item, Printed, Recording, Source, encoded, replace
+from fxscope.model import Compile, Item, Printed, Recording, Schedule, Source, encoded, replace
+from fxscope.op_names import ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, listed, microseconds
 
@@ -110,6 +111,7 @@ class GraphMemory(Item, frozen=True, kw_only=True):
     bytes: int
     call: str | None  # the kernel that runs then
     buffers: tuple[tuple[str, int], ...]  # (name, bytes), largest first
+    owners: tuple[str, ...] = ()  # of each buffer: "mm, saved for the backward"
 
 
 class Report(Printed, frozen=True, kw_only=True):
@@ -173,7 +175,7 @@ def _report(recording: Recording) -> Report:
         kernels=rows,
         groups=found,
         serving=serving(recording),
-        purposes=purpose_rows(recording, found),
+        purposes=purpose_rows(recording, found, step.device_us),
         missed=missed,
         brackets=brackets,
         failures=failures,
@@ -513,13 +515,29 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
     """The peak of each compiled graph, the largest first."""
     calls = index_of(recording).calls_of_graph
     found: list[GraphMemory] = []
-    for graph, peak in ((item.graph, item.peak_memory) for item in recording.schedules):
-        if peak is not None:
-            running = (call for call in calls.get(graph, ()) if {*call.scheduler_nodes} & {*peak.scheduler_nodes})
+    for schedule in recording.schedules:
+        if (peak := schedule.peak_memory) is not None:
+            mine = calls.get(schedule.graph, ())
+            running = (call for call in mine if {*call.scheduler_nodes} & {*peak.scheduler_nodes})
             call = next((call.handle for call in running), None)
-            name = graph.removesuffix(":post_grad")
-            found.append(GraphMemory(graph=name, bytes=peak.bytes, call=call, buffers=peak.buffers))
+            name = schedule.graph.removesuffix(":post_grad")
+            owners = tuple(_owner(recording, schedule, buffer) for buffer, _ in peak.buffers)
+            found.append(GraphMemory(graph=name, bytes=peak.bytes, call=call, buffers=peak.buffers, owners=owners))
     return tuple(sorted(found, key=lambda item: -item.bytes))
+
+
+def _owner(recording: Recording, schedule: Schedule, buffer: str) -> str:
+    """The ops of the first kernel that writes a buffer, and why it lives on."""
+    nodes = index_of(recording).nodes.get(schedule.graph, {})
+    writers = (
+        call
+        for call in index_of(recording).calls_of_graph.get(schedule.graph, ())
+        if buffer in {item.buffer for item in call.writes or ()}
+    )
+    ops = next((ops_of([nodes[name] for name in call.nodes]) or [call.kernel] for call in writers), [])
+    kept = {"saved for the backward": schedule.saved, "returned": schedule.outputs, "input, freed here": tuple(nodes)}
+    role = next((words for words, names in kept.items() if buffer in names), "")
+    return ", ".join(filter(None, [listed(ops, 2), role]))
 
 
 def _has_node(recording: Recording, field: str, test: Callable[[Any], Any]) -> bool:

@@ -90,8 +90,8 @@ class _Graph:
             return self._extern(call, ran, members)
         if found := self._copy(call, working, members) or self._extra(call, working, members):
             return found
-        ops = ops_of(working)
-        return ("computes", {"ops": ops}) if ops or call.biases or call.type == "user_triton" else (None, {})
+        ops = ops_of(working) or [f"bias of {op}" for op in ops_of([self.nodes[name] for name in call.biases])]
+        return ("computes", {"ops": ops}) if ops or call.type == "user_triton" else (None, {})
 
     @staticmethod
     def _extern(call: KernelCall, ran: Sequence[Node], members: Sequence[SchedulerNode]) -> Found:
@@ -117,10 +117,9 @@ class _Graph:
             return ("program_copy", {"ops": ops}) if copies else None
         written = {access.buffer for access in call.writes or ()}
         if not moves or not demands:
-            origins = {name for member in members for name in member.origins}
-            writers = [other for other in self.calls if written & {item.buffer for item in other.writes or ()}]
-            later = [name for other in writers if other.id != call.id for name in other.nodes if name in origins]
-            found = ops_of([self.nodes[name] for name in later if name in self.nodes])
+            others = [other for other in self.calls if written & {item.buffer for item in other.writes or ()}]
+            later = {name for other in others if other.id != call.id for name in other.nodes}
+            found = ops_of([self.nodes[member.origin_node] for member in members if member.origin_node in later])
             return ("mutation_copy", {"cause": "out_of_place", "ops": found}) if moves and found else None
         first = demands[0]
         takers = [c for c in self.calls if not c.is_generated and written & {item.buffer for item in c.reads or ()}]

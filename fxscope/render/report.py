@@ -12,7 +12,18 @@ from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report, 
 from fxscope.analysis.serving import Serving
 from fxscope.model import Recording, replace
 from fxscope.render import grid
-from fxscope.text import UNKNOWN, aligned, counted, faster_than_limit, listed, microseconds, num_bytes, percent, shorten
+from fxscope.text import (
+    UNKNOWN,
+    aligned,
+    counted,
+    faster_than_limit,
+    kernel_name,
+    listed,
+    microseconds,
+    num_bytes,
+    percent,
+    shorten,
+)
 
 MAX_LINES = 40
 UNSAVED = "x.fxscope"  # where a recording can be saved that is in no file
@@ -375,9 +386,12 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     """The peak of each compiled graph: how much, at which kernel, the largest buffers."""
     out = ["Memory peak of each compiled graph (Inductor's estimate, without inputs that stay)"] if rows else []
     for row in rows:
-        owners = listed([f"{name} {num_bytes(size)}" for name, size in row.buffers], 3)
-        where = row.call or "an unknown kernel"
-        out.append(cut(f"  {row.graph}  {num_bytes(row.bytes)} at {where}: {owners}", width))
+        every = zip(row.buffers, row.owners, strict=True)
+        owners = listed(
+            [f"{name} {num_bytes(size)}{f' ({words})' if words else ''}" for (name, size), words in every], 3
+        )
+        where = kernel_name(row.call or "an unknown kernel", width // 2)
+        out += grid.folded(f"  {row.graph}  {num_bytes(row.bytes)} at {where}: {owners}", width, rest="      ")
     return out
 
 

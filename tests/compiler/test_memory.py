@@ -67,6 +67,9 @@ def test_what_the_backward_needs_is_alive_at_the_forwards_peak() -> None:
     peaks = {item.graph: item.peak_memory for item in recording.schedules}
     (forward,) = (peak for graph, peak in peaks.items() if "forward" in graph)
     assert forward.bytes == sum(size for _, size in forward.buffers) == 18_874_368
+    rows = {row.graph: row.owners for row in report(recording).graph_memory}
+    assert rows["0/0:forward"] == ("addmm, saved for the backward", "gelu, saved for the backward", "addmm, returned")
+    assert rows["0/0:backward"] == ("mm, returned", "mm, returned", "mm", "sum, returned", "sum, returned")
 
 
 def test_a_cpp_function_of_several_loops_needs_the_memory_of_all() -> None:

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 import fxscope
 from fxscope.analysis.report import report
+from fxscope.english import purpose_text
 from fxscope.index import grouped, index_of
 from fxscope.render.decisions import call_story
 from fxscope.render.report import lines
@@ -212,3 +213,24 @@ def test_the_purposes_sum_to_the_device_time_and_copies_name_their_layout() -> N
     assert "Layout copies: 2 kernels, " in shown and "Fallbacks" not in shown
     stories = [call_story(recording, call) for call in recording.calls if call.purpose == "layout_copy"]
     assert "layout copy for convolution, which requires stride order (3, 0, 2, 1)" in stories[0]
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs", "words"),
+    [
+        (
+            lambda x, i, y: x.scatter_add(1, i, y.relu()),
+            (*tensors(8, 8), *tensors(8, 8, dtype=torch.int64), *tensors(8, 8)),
+            "copy for scatter_add, whose kernel writes into it: the operand has to stay as it is",
+        ),
+        (nn.Conv2d(3, 8, 3), tensors(2, 3, 16, 16), "computes bias of convolution"),
+    ],
+)
+def test_a_kernel_without_ops_names_the_op_that_it_is_for(program, inputs, words: str) -> None:
+    torch._dynamo.reset()
+    recording = fxscope.record(program, *inputs, compile=True, target="h200")
+    texts = [purpose_text(call.purpose, call.purpose_arguments) for call in recording.calls if not call.nodes]
+    assert texts[-1] == words and "computes " not in texts and "purpose unknown" not in texts
+    made = report(recording)
+    shares = {row.share for row in made.purposes if row.purpose == "mutation_copy"}
+    assert shares <= {row.time_us / made.step.device_us for row in made.kernels if row.time_us}
