@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
-from fxscope.gpus.prediction import CpuFit, Prediction, StepFit, predict  # noqa: E402
+from fxscope.gpus.prediction import CpuFit, FamilyFit, Prediction, StepFit, predict  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
 from tools.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402
@@ -37,7 +37,7 @@ from tools.measured import MeasuredCall, battery_calls, measured_calls  # noqa: 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-ZOO = ROOT / "tests" / "data" / "zoo"
+ZOO, KINDS_FOLDER, BATTERY = (ROOT / "tests" / "data" / name for name in ("zoo", "kinds", "battery"))
 FOLDS = 5  # each program is held against a fit that did not see it
 # What is left out of a fit together: programs of one kind of architecture, in inference and training.
 KINDS = {
@@ -83,75 +83,88 @@ def programs(folder: Path, *, aside: bool | None) -> Programs:
     return found
 
 
-def observations(found: Programs) -> list[fitting.Observation]:
+def observations(found: Programs, gpu: str, memory: float, later_us: float) -> list[fitting.Observation]:
     return [
-        fitting.Observation(name, item.call.workload, item.us, KIND_OF[name])
-        for name, (_, calls) in found.items()
+        fitting.Observation(
+            f"{gpu}/{name}", item.call.workload, max(item.us - later_us, 0.3), KIND_OF.get(name) or meta["kind"], memory
+        )
+        for name, (meta, calls) in found.items()
         for item in calls
         if item.call.workload is not None
     ]
 
 
-def fit(name: str, battery: Path | None, like: str | None) -> None:
-    """Fit a GPU: to the zoo and its battery, or near the fit of a like GPU with the other memory's rate."""
-    gpu = gpus.load(name)
-    zoo = programs(ZOO / name, aside=False)
-    also: list[fitting.Observation] = []
-    replay = None
-    text = f"{len(zoo)} programs of the zoo (tests/data/zoo, the part not set aside) on an {gpu.device_name}"
-    if battery is not None:
-        content = read(battery)
-        assert content["gpu"]["device_name"] == gpu.device_name
-        also = [fitting.Observation(part, work, us, part) for part, work, us in battery_calls(content)]
-        replay = fitting.replay_of(content["launch"])
-        text += f", and {len(also)} calls of fxscope's battery on it"
-    start = spreads = other = None
-    if like is not None:
-        other = gpus.load(like)
-        ratio = gpu.datasheet_bandwidth / other.datasheet_bandwidth
-        assert other.calibration is not None
-        start = {
-            family: {n: value * ratio if n == "dram" else value for n, value in found.parameters.items()}
-            for family, found in other.calibration.families.items()
-        }
-        spreads = {family: found.spreads for family, found in other.calibration.families.items()}
-        replay = other.calibration.replay_us
-        text += f", near the fit of the {other.device_name} (its memory's rate by the data sheets, {ratio:.2f})"
+def fit(names: list[str]) -> None:
+    """Fit GPUs of one silicon together: they differ by the rate of their memory and by what each call takes longer.
+
+    The first is the one whose battery is fitted to, and whose parameters are found.
+    """
+    measured = [gpus.load(name) for name in names]
+    first = measured[0]
+    zoos = {gpu.name: programs(ZOO / gpu.name, aside=False) for gpu in measured}
+    points, texts, cards = [], [], {}
+    for gpu in measured:
+        ratio = gpu.datasheet_bandwidth / first.datasheet_bandwidth
+        later_us = later(zoos[first.name], zoos[gpu.name])
+        cards[gpu.name] = ratio, later_us
+        parts = [zoos[gpu.name], programs(KINDS_FOLDER / gpu.name, aside=None)]
+        points += [item for part in parts for item in observations(part, gpu.name, ratio, later_us)]
+        texts.append(f"{sum(map(len, parts))} programs on an {gpu.device_name} (tests/data/zoo, tests/data/kinds)")
+    content = read(BATTERY / f"{first.name}.json.xz")
+    added = [fitting.Observation(part, work, us, fitting.BATTERY) for part, work, us in battery_calls(content)]
+    texts.append(f"{len(added)} calls of fxscope's battery on an {first.device_name}")
     calibration, left_out = fitting.fit(
-        observations(zoo),
-        int(gpu.limit("multi_processor_count")),
-        source="calibration",
-        also=also,
-        start=start,
-        spreads=spreads,
-        replay_us=replay,
+        [*points, *added], first.multiprocessors, source="calibration", replay_us=fitting.replay_of(content["launch"])
     )
-    calibration = msgspec.structs.replace(calibration, step=step_fit(left_out), cpu=fit_cpu(zoo))
-    if other is not None and other.calibration is not None:  # a battery shows it, and only the like GPU has one
-        calibration = msgspec.structs.replace(calibration, outside=other.calibration.outside)
-    path = ROOT / "fxscope" / "gpus" / f"{name}.json"
-    content = json.loads(path.read_text())
-    content["calibration"] = msgspec.to_builtins(calibration)
-    content["sources"]["calibration"] = f"{text}, torch 2.11.0+cu130, fitted by tools/fit_prediction.py"
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    for gpu in measured:
+        families = {family: of_card(found, *cards[gpu.name]) for family, found in calibration.families.items()}
+        mine = replace(calibration, families=families, step=step_fit(left_out), cpu=fit_cpu(zoos[gpu.name]))
+        path = ROOT / "fxscope" / "gpus" / f"{gpu.name}.json"
+        description = json.loads(path.read_text())
+        description["calibration"] = msgspec.to_builtins(mine)
+        text = "; ".join(texts)
+        description["sources"]["calibration"] = (
+            f"{text}; torch 2.11.0+cu130, fitted together by tools/fit_prediction.py"
+        )
+        path.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n")
+
+
+def later(first: Programs, other: Programs) -> float:
+    """By how much a call takes longer on another GPU, in µs: the median over the calls that both ran."""
+    pairs = [
+        item.us - mine.us
+        for name, (_, calls) in other.items()
+        for mine, item in zip(first.get(name, ({}, []))[1], calls, strict=False)
+        if mine.call.kernel == item.call.kernel
+    ]
+    return round(median(pairs), 3) if pairs else 0.0
+
+
+def of_card(found: FamilyFit, memory: float, later_us: float) -> FamilyFit:
+    """The fit of a family with another memory's rate and later calls."""
+    parameters = {
+        name: value * memory if name == "dram" else value + later_us * name.endswith("floor")
+        for name, value in found.parameters.items()
+    }
+    return replace(found, parameters={name: float(f"{value:.4g}") for name, value in parameters.items()})
 
 
 def step_fit(held: Sequence[fitting.LeftOut]) -> StepFit | None:
     """Return how far sums over whole programs are off; programs with calls unlike what was measured are off further."""
-    rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for item, us, outside in held:
-        row = rows[item.program]
-        row[:] = row[0] + item.us, row[1] + us, row[2] + us * outside
+    rows: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for item, us, outside, count in held:
+        row = rows[item.program, item.kind]
+        row[:] = row[0] + count * item.us, row[1] + count * us, row[2] + count * us * outside
     if len(rows) < 10:
         return None
+    kinds = [kind for _, kind in rows]
     ratios = [real / us for real, us, _ in rows.values()]
-    middle = median(ratios)
+    middle = fitting.quantile(list(zip(ratios, kinds, strict=True)), 0.5)
     shares = [outside / us for _, us, outside in rows.values()]
     errors = [abs(float(np.log(ratio / middle))) for ratio in ratios]
     slope = outside_slope(errors, shares)
-    factor = float(
-        np.exp(fitting.rank_80([error / (1 + slope * share) for error, share in zip(errors, shares, strict=True)]))
-    )
+    scaled = [error / (1 + slope * share) for error, share in zip(errors, shares, strict=True)]
+    factor = float(np.exp(fitting.quantile(list(zip(scaled, kinds, strict=True)), 0.8)))
     low, middle, high, slope = (round(value, 3) for value in (middle / factor, middle, middle * factor, slope))
     return StepFit(low=low, middle=middle, high=high, count=len(rows), outside=slope)
 
@@ -312,14 +325,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=["fit", "check"])
     parser.add_argument("gpu", nargs="+")
-    parser.add_argument("--battery", type=Path)
-    parser.add_argument("--like", help="a GPU with a fit of its own, to stay near")
     parser.add_argument("--fitted", action="store_true", help="check on the part that was fitted to")
     parser.add_argument("--variants", type=Path, default=ROOT / "tests" / "data" / "variants")
     arguments = parser.parse_args()
     if arguments.what == "fit":
-        for name in arguments.gpu:
-            fit(name, arguments.battery, arguments.like)
+        fit(arguments.gpu)
     else:
         check(
             arguments.gpu,

@@ -42,7 +42,14 @@ def measured_calls(program: Mapping[str, Any]) -> Iterator[MeasuredCall]:
             continue
         left.remove(found)
         calls = output_code.kernel_calls(codes[found], graph_id=f"{prefix}:post_grad", prefix=prefix)
-        yield from (MeasuredCall(calls[number - 1], item[3]) for number, item in sorted(numbered.items()) if item[3])
+        for number, item in sorted(numbered.items()):
+            call, dtype = calls[number - 1], program.get("dtypes", {}).get(item[0])
+            work = call.workload
+            if work is not None and work.m and dtype and work.dtype != dtype:  # of inputs, which the code does not say
+                at_two_bytes = work.num_bytes * 2 // ITEM_BYTES.get(work.dtype or "", 2)
+                call = replace(call, workload=of_dtype(replace(work, num_bytes=at_two_bytes), dtype))
+            if item[3]:
+                yield MeasuredCall(call, item[3])
 
 
 def battery_calls(content: Mapping[str, Any]) -> Iterator[tuple[str, Workload, float]]:
@@ -52,15 +59,8 @@ def battery_calls(content: Mapping[str, Any]) -> Iterator[tuple[str, Workload, f
     for name, program in content.get("programs", {}).items():
         for item in measured_calls(program):
             work = item.call.workload
-            if work is None:
-                continue
-            dtype = program.get("dtypes", {}).get(item.call.id)
-            if work.m and dtype and work.dtype != dtype:  # of a program's inputs, which the code does not say
-                at_two_bytes = work.num_bytes * 2 // ITEM_BYTES.get(work.dtype or "", 2)
-                work = of_dtype(replace(work, num_bytes=at_two_bytes), dtype)
-            if name.endswith("tfloat32"):  # which the code does not say: it was switched on around it
-                work = replace(work, dtype="tfloat32")
-            yield name, work, item.us
+            if work is not None:  # the code does not say that TF32 was switched on around it
+                yield name, replace(work, dtype="tfloat32") if name.endswith("tfloat32") else work, item.us
 
 
 def _fits(code: output_code.OutputCode, numbered: Mapping[int, Any]) -> bool:

@@ -10,13 +10,13 @@ the GPU of a machine.
 
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from fxscope.errors import FxscopeError
-from fxscope.gpus.prediction import Calibration
-from fxscope.gpus.timing import Positive, Times
+from fxscope.gpus.prediction import Calibration, Positive
 from fxscope.store import NOT_JSON, unmarked
 
 __all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names", "text_of"]
@@ -25,7 +25,7 @@ __all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names", "text_of"]
 class Fact(msgspec.Struct, frozen=True, array_like=True):
     """A value and the key of its source in `Gpu.sources`."""
 
-    value: int | float | str
+    value: Annotated[int, Meta(ge=0, lt=2**62)] | str
     source: str
 
 
@@ -52,8 +52,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     properties: dict[str, Fact]
     bandwidths: tuple[Rate, ...]  # device memory, bytes per second
     matrix: dict[str, tuple[Rate, ...]]  # dtype → dense floating point operations per second
-    times: Times | None = None  # calibrated: see fxscope.gpus.timing
-    calibration: Calibration | None = None  # … of every family of kernels: see fxscope.gpus.prediction
+    calibration: Calibration | None = None  # of every family of kernels: see fxscope.gpus.prediction
     sources: dict[str, str]
     notes: tuple[str, ...] = ()
 
@@ -65,6 +64,10 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     def capability(self) -> tuple[int, int]:
         """Compute capability, such as (9, 0); only NVIDIA's GPUs have one."""
         return int(self.limit("major")), int(self.limit("minor"))
+
+    @property
+    def multiprocessors(self) -> int:
+        return int(self.limit("multi_processor_count"))
 
     @property
     def datasheet_bandwidth(self) -> float:
@@ -108,32 +111,16 @@ def load(name: str) -> Gpu:
     except NOT_JSON as error:
         raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
     if name.strip().lower().endswith(".json"):
-        if wrong := _what_is_wrong(gpu):
-            raise FxscopeError(f"{name} describes no GPU: {wrong}. `fxscope calibrate -o FILE` writes one.")
+        for limit in _NEEDED if gpu.target else ():
+            if type(value := gpu.limit(limit)) is not int or not (value or limit == "minor"):
+                said = f"{limit} is {value!r}. `fxscope calibrate -o FILE` writes one."
+                raise FxscopeError(f"{name} describes no GPU: {said}")
         _opened[gpu.name] = Path(name.strip())
     return gpu
 
 
-def _what_is_wrong(gpu: Gpu) -> str | None:
-    """Say what nothing can be computed with: numbers that are none, parameters that are missing or zero."""
-    from fxscope.gpus.prediction import formula_of
-
-    needed = ("major", "minor") if gpu.vendor == "nvidia" else ()
-    for name in (*needed, *gpu.properties):
-        value, known = gpu.limit(name), name in needed or type(load("h200").limit(name)) is int
-        if known and not (
-            type(value) is int and (value > 0 or (value == 0 and name in _MAY_BE_ZERO)) and value < 2**63
-        ):
-            return f"{name} is {value!r}"
-    for family, fit in (gpu.calibration.families if gpu.calibration is not None else {}).items():
-        for name in formula_of(family)[1]:
-            value = fit.parameters.get(name)
-            if value is None or (value == 0 and name in ("l2", "dram", "capacity", "sm")):
-                return f"the calibration of {family}: {name} is {fit.parameters.get(name, 'missing')}"
-    return None
-
-
-_MAY_BE_ZERO = ("minor", "reserved_shared_memory_per_block")
+# What plans and predictions compute with.
+_NEEDED = ("major", "minor", "multi_processor_count", "warp_size")
 
 
 def text_of(name: str) -> bytes:

@@ -7,7 +7,9 @@ more than one which is a quarter off. A weak pull holds what nothing measured de
 from programs that were left out of the fit they are held against.
 """
 
-from collections import defaultdict
+from __future__ import annotations
+
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, inf
 from statistics import median
@@ -16,24 +18,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fxscope.gpus.prediction import (
+    SIZES,
     Calibration,
     FamilyFit,
     Measured,
     Spread,
+    Works,
     family_of,
     formula_of,
     is_outside,
-    measured_of,
-    time_of,
+    spread_at,
+    times_of,
+    traits_of,
 )
+from fxscope.index import grouped
 from fxscope.model import Workload
 
 Array = np.ndarray[Any, Any]
 
+BATTERY = "battery"  # the kind of calls that are never left out
 _HUBER = 0.25  # an error of a quarter; beyond it weights fall
 _PULL = 0.02  # of a parameter towards where it starts, against one call's squared error
 _STRONG_PULL = 2.0  # … where that is a fit to a like GPU
-_FOLDS = 5
 _KERNEL_US = 0.9  # of a replay's small kernel
 _CLASSES = (2.0, 4.0, 10.0, 40.0)  # µs: where size classes of the intervals begin
 _FEWEST = 25  # calls that an interval of a size class needs
@@ -41,12 +47,13 @@ _HANDFUL, _FEW_ARE_OFF = 10, 1.5  # so few calls say little: their interval is n
 
 
 class Observation(NamedTuple):
-    """One call of one program, and what it took in µs; `kind` is what is left out of a fit as one."""
+    """One call of one program, and what it took in µs; programs of a kind are left out of a fit together."""
 
     program: str
     work: Workload
     us: float
-    kind: str = ""
+    kind: str
+    memory: float = 1.0  # the rate of its GPU's memory, relative to that of the GPU that is fitted
 
 
 class LeftOut(NamedTuple):
@@ -55,48 +62,73 @@ class LeftOut(NamedTuple):
     item: Observation
     us: float
     outside: bool
+    count: int = 1  # how often its program ran it
+
+
+class Group(NamedTuple):
+    """The different calls of one family, and how often each was seen in its program."""
+
+    items: Array  # of `Observation`
+    works: Works
+    us: Array
+    counts: Array
+    kinds: Array
+
+    def rows(self, mask: Array) -> Group:
+        return Group(self.items[mask], self.works.rows(mask), self.us[mask], self.counts[mask], self.kinds[mask])
+
+
+def groups_of(observations: Iterable[Observation]) -> dict[str, Group]:
+    """Return family → its calls, each different one of a program once, with the median of its times."""
+    found: dict[str, list[tuple[Observation, int]]] = defaultdict(list)
+    for (_, work), items in grouped(observations, lambda item: (item.program, item.work)).items():
+        found[family_of(work)].append((items[0]._replace(us=median(item.us for item in items)), len(items)))
+    found["anything"] = [point for points in found.values() for point in points]
+    result = {}
+    for family, points in found.items():
+        items = np.empty(len(points), dtype=object)
+        items[:] = [item for item, _ in points]
+        works = Works([item.work for item, _ in points], [item.memory for item, _ in points])
+        us, counts, kinds = zip(*((item.us, count, item.kind) for item, count in points), strict=True)
+        result[family] = Group(items, works, np.array(us), np.array(counts), np.array(kinds))
+    return result
 
 
 def fit_family(
     family: str,
-    points: Sequence[tuple[Observation, int]],
+    group: Group,
     multiprocessors: int,
     *,
-    start: Mapping[str, float],
+    start: Mapping[str, float] | None = None,
     begin: Mapping[str, float] | None = None,
-    pull: float = _PULL,
     rates: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """Return the parameters that fit best.
 
-    They are pulled to `start`; the search begins at `begin`. `rates` are those of the GPU's memory, as another family shows
-    them: what is seen of them here counts little.
+    Args:
+        begin: where the search begins.
+        start: parameters of a like GPU, which hold what is seen here of little; a weak pull is to `FORMULAS`' else.
+        rates: those of the GPU's memory, as another family shows them: what is seen of them here counts little.
     """
-    start = {**start, **(rates or {})}
-    names = list(start)
-    works = [point.work for point, _ in points]
-    target = np.log([point.us for point, _ in points])
-    weights = np.sqrt([min(count, 4) for _, count in points])
-    origin = np.log([start[name] for name in names])
-    pulls = np.array([_STRONG_PULL if name in (rates or {}) else pull for name in names])
+    near = {**(start or formula_of(family)[1]), **(rates or {})}
+    names, target, weights = list(near), np.log(group.us), np.sqrt(np.minimum(group.counts, 4))
+    origin = np.log([near[name] for name in names])
+    pulls = np.array([_STRONG_PULL if start or name in (rates or {}) else _PULL for name in names])
 
     def residuals(values: Array) -> Array:
-        p = dict(zip(names, np.exp(values).tolist(), strict=True))
-        return np.log([formula_of(family)[0](p, work, multiprocessors) for work in works]) - target
+        p = dict(zip(names, np.exp(values), strict=True))
+        return np.log(times_of(family, p, group.works, multiprocessors)) - target
 
     def cost(errors: Array, values: Array) -> float:
         size = np.abs(errors)
         huber = np.where(size < _HUBER, 0.5 * size * size, _HUBER * (size - 0.5 * _HUBER))
         return float((weights * huber).sum() + 0.5 * (pulls * (values - origin) ** 2).sum())
 
-    values, damping = np.log([(begin or start)[name] for name in names]), 1e-2
+    values, damping = np.log([(begin or near)[name] for name in names]), 1e-2
     errors = residuals(values)
     best = cost(errors, values)
-    for _ in range(15):
-        columns = [
-            (residuals(values + 1e-3 * np.eye(1, len(names), index)[0]) - errors) / 1e-3 for index in range(len(names))
-        ]
-        slope = np.stack(columns, axis=1)
+    for _ in range(25):
+        slope = np.stack([(residuals(values + step) - errors) / 1e-3 for step in 1e-3 * np.eye(len(names))], axis=1)
         trust = weights * np.minimum(1.0, _HUBER / np.maximum(np.abs(errors), 1e-9))
         matrix = slope.T @ (slope * trust[:, None]) + np.diag(pulls)
         gradient = slope.T @ (errors * trust) + pulls * (values - origin)
@@ -114,97 +146,86 @@ def fit_family(
     return {name: float(f"{value:.4g}") for name, value in zip(names, np.exp(values), strict=True)}
 
 
-def by_family(observations: Iterable[Observation]) -> dict[str, list[tuple[Observation, int]]]:
-    """Return each different call of a program once, with the median of its times and how often it was seen."""
-    groups: dict[tuple[str, Workload], list[float]] = defaultdict(list)
-    for item in observations:
-        groups[item.program, item.work].append(item.us)
-    found: dict[str, list[tuple[Observation, int]]] = defaultdict(list)
-    for (program, work), times in groups.items():
-        found[family_of(work)].append((Observation(program, work, median(times)), len(times)))
-    return dict(found)
-
-
 def fit_all(
-    observations: Iterable[Observation],
+    groups: Mapping[str, Group],
     multiprocessors: int,
     *,
-    start: Mapping[str, Mapping[str, float]] | None = None,
+    start: Mapping[str, Mapping[str, float]],
     begin: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, dict[str, float]]:
     """The parameters of every family that was measured; a family with few calls stays near where it starts."""
     found: dict[str, dict[str, float]] = {}
     rates: dict[str, float] = {}
-    groups = by_family(observations)
-    groups["anything"] = [point for points in groups.values() for point in points]
-    for family, points in sorted(groups.items(), key=lambda item: item[0] != "pointwise"):
-        found[family] = fit_family(
-            family,
-            points,
-            multiprocessors,
-            start=(start or {}).get(family) or formula_of(family)[1],
-            begin=(begin or {}).get(family),
-            pull=_STRONG_PULL if family in (start or {}) else _PULL,
-            rates=rates,
-        )
+    for family, group in sorted(groups.items(), key=lambda item: item[0] != "pointwise"):
+        near, first = start.get(family), (begin or {}).get(family)
+        found[family] = fit_family(family, group, multiprocessors, start=near, begin=first, rates=rates)
         if family == "pointwise":  # which does little else than move memory
             rates = {name: found[family][name] for name in ("l2", "dram", "capacity")}
     return found
 
 
 def left_out(
-    observations: Sequence[Observation],
+    groups: Mapping[str, Group],
     multiprocessors: int,
-    also: Sequence[Observation] = (),
-    start: Mapping[str, Mapping[str, float]] | None = None,
-    begin: Mapping[str, Mapping[str, float]] | None = None,
+    start: Mapping[str, Mapping[str, float]],
+    begin: Mapping[str, Mapping[str, float]],
 ) -> list[LeftOut]:
-    """Every observation with its prediction by a fit that saw nothing of its kind; `also` is always fitted to."""
-    kinds = sorted({item.kind or item.program for item in observations})
-    folds = len(kinds) if any(item.kind for item in observations) else _FOLDS
+    """Every call with its prediction by a fit that saw nothing of its kind, whose search began at the fit to all."""
     found: list[LeftOut] = []
-    for fold in range(folds):
-        mine = set(kinds[fold::folds])
-        others = [*also, *(item for item in observations if (item.kind or item.program) not in mine)]
-        parameters = fit_all(others, multiprocessors, start=start, begin=begin)
-        measured = measured_families(others)
-        for item in observations:
-            if (item.kind or item.program) in mine:
-                family = family_of(item.work)
-                p = parameters.get(family) or (start or {}).get(family)
-                formula = formula_of(family)[0] if p else formula_of("anything")[0]
-                us = formula(p or parameters["anything"], item.work, multiprocessors)
-                found.append(LeftOut(item, us, not p or is_outside(measured.get(family), item.work)))
+    for kind in sorted({*groups["anything"].kinds} - {BATTERY}):
+        others = {name: group.rows(group.kinds != kind) for name, group in groups.items() if set(group.kinds) != {kind}}
+        parameters = {**start, **fit_all(others, multiprocessors, start=start, begin=begin)}
+        for family, group in groups.items():
+            mine = group.rows(group.kinds == kind)
+            if family == "anything" or not len(mine.us):
+                continue
+            used = family if family in parameters else "anything"
+            measured = measured_of(others[family].items) if family in others else None
+            times = times_of(used, parameters[used], mine.works, multiprocessors)
+            found += [
+                LeftOut(item, float(us), used != family or is_outside(measured, item.work), int(count))
+                for item, us, count in zip(mine.items, times, mine.counts, strict=True)
+            ]
     return found
 
 
-def measured_families(observations: Iterable[Observation]) -> dict[str, Measured]:
-    groups = {family: [item.work for item, _ in points] for family, points in by_family(observations).items()}
-    return {family: measured_of(works) for family, works in groups.items()}
+def measured_of(items: Iterable[Observation]) -> Measured:
+    """Return what a family's calls were like, for `is_outside`."""
+    works = [item.work for item in items]
+    sizes = {name: [float(getattr(work, name)) for work in works] for name in SIZES}
+    return Measured(
+        traits=tuple(sorted({traits_of(work) for work in works})),
+        sizes={name: (min(values), max(values)) for name, values in sizes.items() if any(values)},
+    )
 
 
-def spreads_of(pairs: Sequence[tuple[float, float]]) -> tuple[Spread, ...]:
-    """Return the intervals of (measured, predicted) by size class; classes with few calls join the one below."""
+def spreads_of(pairs: Sequence[tuple[float, float, str]]) -> tuple[Spread, ...]:
+    """Return the intervals of (measured, predicted, kind) by size class; classes with few calls join the one below.
+
+    Each kind counts as much as any other, whatever number of calls it has.
+    """
     found: list[Spread] = []
     start = 0.0
     for end in (*_CLASSES, inf):
-        inside = [real / predicted for real, predicted in pairs if start <= predicted < end]
-        rest = sum(predicted >= end for _, predicted in pairs)
+        inside = [(real / predicted, kind) for real, predicted, kind in pairs if start <= predicted < end]
+        rest = sum(predicted >= end for _, predicted, _ in pairs)
         if end < inf and (len(inside) < _FEWEST or 0 < rest < _FEWEST):
             continue
         if inside:
-            low, _, high = tenths(inside)
+            low, high = (quantile(inside, share) for share in (0.1, 0.9))
             if len(inside) < _HANDFUL:
                 low, high = min(low, round(1 / _FEW_ARE_OFF, 3)), max(high, _FEW_ARE_OFF)
             found.append(Spread(above_us=start if found else 0.0, low=low, high=high, count=len(inside)))
         start = end
-    return tuple(found) or (Spread(above_us=0.0, low=0.4, high=2.5, count=0),)
+    return tuple(found)
 
 
-def tenths(ratios: Sequence[float]) -> tuple[float, float, float]:
-    """The 10th, 50th and 90th percentile between which the next one lies in 80 of 100, however few there were."""
-    low, middle, high = np.percentile(ratios, [10, 50, 90], method="weibull")
-    return round(float(low), 3), round(float(middle), 3), round(float(high), 3)
+def quantile(values: Sequence[tuple[float, str]], share: float) -> float:
+    """The value below which a share of (value, kind) lies, each kind counting the same."""
+    counts = Counter(kind for _, kind in values)
+    ordered = sorted(values)
+    reached = np.cumsum([1 / counts[kind] for _, kind in ordered]) / len(counts)
+    return round(float(np.interp(share, reached, [value for value, _ in ordered])), 3)
 
 
 def fit(
@@ -212,63 +233,44 @@ def fit(
     multiprocessors: int,
     *,
     source: str,
-    also: Sequence[Observation] = (),
-    start: Mapping[str, Mapping[str, float]] | None = None,
-    spreads: Mapping[str, Sequence[Spread]] | None = None,
+    like: Mapping[str, FamilyFit] | None = None,
     replay_us: float | None = None,
 ) -> tuple[Calibration, list[LeftOut]]:
-    """Fit everything; intervals are made by leaving programs out, whose calls are returned as well.
+    """Fit everything; intervals are made by leaving kinds of programs out, whose calls are returned as well.
 
     Args:
-        also: further calls to fit to, such as a battery's; of intervals they only say how far off are calls unlike others.
-        start, spreads: parameters and intervals of a like GPU, for families of which few calls are in `observations`.
+        like: the fit of a like GPU, which a family with few calls stays near, and one with none is taken from.
     """
-    everything = [*also, *observations]
-    parameters = fit_all(everything, multiprocessors, start=start)
-    held = left_out(observations, multiprocessors, also, start, begin=parameters)
-    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for item, us, outside in held:
-        if not outside:
-            pairs[family_of(item.work)].append((item.us, us))
-    for family, found in (start or {}).items():  # of a like GPU, where nothing of the family was measured here
-        parameters.setdefault(family, dict(found))
-    own: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for item in everything:
-        family = family_of(item.work)
-        roofline = formula_of("anything")[0](parameters["anything"], item.work, multiprocessors)
-        own["anything"].append((item.us, roofline))
-        if (
-            len(pairs.get(family, ())) < _FEWEST
-        ):  # few programs have it: how far its own fit is off, and half as far again
-            us = time_of(parameters[family], item.work, multiprocessors)
-            own[family].append((us * (item.us / us) ** 1.5, us))
-    for family, pairs_of in own.items():
-        pairs[family] += pairs_of
-    groups, measured = by_family(everything), measured_families(everything)
-    kept = spreads or {}
-    families = {
-        family: FamilyFit(
-            parameters=found,
-            spreads=tuple(kept[family])
-            if family in kept and len(pairs[family]) < _FEWEST
-            else spreads_of(pairs[family]),
-            count=len(groups.get(family, ())),
-            measured=measured.get(family),
+    start = {family: found.parameters for family, found in (like or {}).items()}
+    groups = groups_of(observations)
+    parameters = fit_all(groups, multiprocessors, start=start)
+    held = left_out(groups, multiprocessors, start, parameters)
+    families = dict(like or {})
+    for family, group in groups.items():
+        own = times_of(family, parameters[family], group.works, multiprocessors)
+        pairs = [
+            (item.us, us, item.kind) for item, us, outside, _ in held if not outside and family_of(item.work) == family
+        ]
+        if family == "anything":
+            pairs = list(zip(group.us, own, group.kinds, strict=True))
+        elif len(pairs) < _FEWEST:  # few programs have it: how far its own fit is off, and half as far again
+            pairs += list(zip(own * (group.us / own) ** 1.5, own, group.kinds, strict=True))
+        families[family] = FamilyFit(
+            parameters=parameters[family],
+            spreads=spreads_of(pairs),
+            count=len(group.us),
+            measured=measured_of(group.items),
         )
-        for family, found in parameters.items()
-    }
-    unlike = [*held, *left_out(also, multiprocessors, observations, start, begin=parameters)]
-    outside = outside_factor(unlike, families)
+    outside = outside_factor(held, families)
     return Calibration(families=families, outside=outside, replay_us=replay_us, source=source), held
 
 
 def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -> float:
     """The factor on the interval's ends that puts 80 of 100 of the calls inside that are unlike what was measured."""
     needed: list[float] = []
-    for item, us, outside in held:
-        fit = families.get(family_of(item.work))
-        spread = next((s for s in reversed(fit.spreads) if us >= s.above_us), None) if fit is not None else None
-        if outside and spread is not None:
+    for item, us, outside, _ in held:
+        if outside:
+            spread = spread_at(families[family_of(item.work)], us)
             needed.append(max(us * spread.low / item.us, item.us / (us * spread.high), 1.0))
     return round(rank_80(needed), 3) if len(needed) >= 10 else 1.5
 
@@ -282,8 +284,3 @@ def replay_of(launch: Mapping[str, float]) -> float | None:
     """The time between two kernels of a CUDA graph's replay beyond their own, by replays of 50 and 400 of them."""
     few, many = launch.get("replay_50_us"), launch.get("replay_400_us")
     return None if few is None or many is None else round(max(0.0, (many - few) / 350 - _KERNEL_US), 3)
-
-
-def in_parts(observations: Iterable[Observation], parts: int = 12) -> list[Observation]:
-    """Return a battery's calls as if of several programs: a fit that leaves one out still sees each family."""
-    return [item._replace(program=f"part {number % parts}") for number, item in enumerate(observations)]

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
-from math import ceil, isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
+import numpy as np
+from msgspec import Meta
 
 from fxscope import op_names
-from fxscope.gpus.timing import NotNegative
 from fxscope.model import Workload
 
 if TYPE_CHECKING:
     from fxscope.gpus import Gpu
 
-Formula = Callable[[Mapping[str, float], Workload, int], float]
+Array = np.ndarray[Any, Any]
+Formula = Callable[[Mapping[str, float], "Works", int], Array]
+Positive = Annotated[float, Meta(gt=0, lt=1e30)]
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of one family of kernels on one GPU; `spreads` by size, smallest first."""
 
-    parameters: dict[str, NotNegative]
+    parameters: dict[str, Positive]
     spreads: tuple[Spread, ...]
     count: int  # different calls that it was fitted to
     measured: Measured | None = None
@@ -100,147 +102,178 @@ class Prediction(NamedTuple):
 
 # ---------------------------------------------------------------------- formulas
 
-_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
-_SPLITS = (1, 2, 4, 8, 16)
-_SHARPNESS = 4
-_MISS = 3
+
+class Works:
+    """Workloads as columns: each field of `Workload` is an array of numbers or of words.
+
+    Attributes:
+        distances, shares: a row of `reuse` for each, padded with shares of zero.
+        memory: the rate of the GPU's memory, relative to that which the parameters state.
+    """
+
+    def __init__(self, works: Sequence[Workload], memory: Sequence[float] | None = None) -> None:
+        for name in Workload.__struct_fields__:
+            if name != "reuse":
+                values = [getattr(work, name) for work in works]
+                numbers = not isinstance(values[0], str | None)
+                setattr(
+                    self, name, np.array(values, dtype=float) if numbers else np.array([item or "" for item in values])
+                )
+        self.own_mb = self.num_bytes / 1e6
+        self.memory = np.array(memory or [1.0] * len(works))
+        reuse = [work.reuse or ((mb, 1.0),) for work, mb in zip(works, self.own_mb, strict=True)]
+        longest = max(map(len, reuse))
+        padded = np.array([(*item, *[(1.0, 0.0)] * (longest - len(item))) for item in reuse])
+        self.distances, self.shares = padded[..., 0], padded[..., 1]
+
+    def __getattr__(self, name: str) -> Any:  # for a checker of types: all are set
+        raise AttributeError(name)
+
+    def rows(self, mask: Array) -> Works:
+        part = object.__new__(Works)
+        part.__dict__.update({name: column[mask] for name, column in vars(self).items()})
+        return part
+
+    @property
+    def unaligned(self) -> Array:
+        """Whether rows of two bytes an element are not of whole 16 bytes, as tensor cores load them."""
+        sizes = (self.k // np.maximum(self.taps, 1) % 8 != 0) | (self.n % 8 != 0)
+        return sizes | (np.char.count(self.layout, "u") > 0)
 
 
-def memory(p: Mapping[str, float], work: Workload) -> float:
+def traffic(p: Mapping[str, float], work: Works) -> Array:
     """Time of traffic: at the cache's rate what was touched less than about its size ago, else at the memory's."""
-    own = work.num_bytes / 1e6
-    reads = work.reuse or ((own, 1.0),)
-    outside = sum(share * missed(p, distance) for distance, share in reads)
-    outside += max(0.0, 1 - sum(share for _, share in reads)) * missed(p, own)  # what is written
-    return own * (outside / p["dram"] + (1 - outside) / p["l2"])
+    outside = (work.shares * missed(p, work.distances)).sum(axis=1)
+    outside += np.maximum(0.0, 1 - work.shares.sum(axis=1)) * missed(p, work.own_mb)  # what is written
+    return work.own_mb * (outside / (p["dram"] * work.memory) + (1 - outside) / p["l2"])
 
 
-def missed(p: Mapping[str, float], distance: float) -> float:
-    return 1 / (1 + (p["capacity"] / max(distance, 1e-3)) ** _MISS)
+def missed(p: Mapping[str, float], distance: Any) -> Any:
+    return 1 / (1 + (p["capacity"] / np.maximum(distance, 1e-3)) ** 3)
 
 
-def slower_of(*times: float, sharpness: float = _SHARPNESS) -> float:
+def slower_of(*times: Any, sharpness: float = 4) -> Any:
     return sum(time**sharpness for time in times) ** (1 / sharpness)
 
 
-def arithmetic(p: Mapping[str, float], work: Workload) -> float:
+def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]:
+    """Times of a generated kernel: of traffic, of arithmetic, and what is added to them."""
+    moved = traffic(p, work) * (1 + p["strided"] * work.strided)
+    moved += work.refetched_bytes * p["refetch"] / p["l2"] * 1e-6
     each = work.statements * p["alu_ps"] + work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"]
-    return work.elements * each * 1e-6
+    extra = p["floor"] + p["load"] * np.minimum(work.loads, 20) + p["latency"] * np.minimum(work.slowest_ops, 8)
+    extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["retry"] * work.retried
+    return moved, work.elements * each * 1e-6, extra
 
 
-def pointwise(p: Mapping[str, float], work: Workload, _: int) -> float:
-    moved = memory(p, work) * (1 + p["strided"] * work.strided)
-    extra = p["load"] * min(work.loads, 20) + p["statement"] * work.statements + p["gather"] * (work.gathers > 0)
-    atomic = (p["atomic"] + work.elements * p["atomic_ps"] * 1e-6) * work.atomic
+def pointwise(p: Mapping[str, float], work: Works, _: int) -> Array:
+    moved, computed, extra = generated(p, work)
     # A kernel that occupies all multiprocessors takes longer than one of a few blocks.
     filling = p["fill"] * work.num_bytes / (work.num_bytes + p["full"] * 1e6)
-    return p["floor"] + extra + atomic + filling + slower_of(moved, arithmetic(p, work))
+    return extra + filling + p["statement"] * work.statements + slower_of(moved, computed)
 
 
-def reduction(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    moved = memory(p, work) * (1 + p["strided"] * work.strided)
-    extra = p["load"] * min(work.loads, 20) + p["reduced"] * min(work.reduced, 8) + p["gather"] * (work.gathers > 0)
-    extra += (p["atomic"] + work.outer * p["atomic_ps"] * 1e-6) * work.atomic
-    if work.loops:  # a block goes through its row in pieces, one after the other
-        piece = 64 if work.strided else 1024
-        extra += work.loops * (p["loop"] + max(0, ceil(work.inner / piece) - 1) * p["iteration"])
-    blocks = max(1.0, work.outer / 32 if work.strided else work.outer)
-    one_block = work.num_bytes / min(blocks, multiprocessors * 8) / (p["block"] * 1e3)
-    return p["floor"] + extra + slower_of(moved, arithmetic(p, work), one_block)
+def reduction(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
+    moved, computed, extra = generated(p, work)
+    # A block goes through its row in pieces, one after the other.
+    pieces = np.ceil(work.inner / np.where(work.strided, 64, 1024))
+    extra += work.loops * (p["loop"] + np.maximum(0, pieces - 1) * p["iteration"]) + p["reduced"] * work.reduced
+    blocks = np.maximum(1.0, work.outer / np.where(work.strided, 32, 1))
+    one_block = work.num_bytes / np.minimum(blocks, multiprocessors * 8) / (p["block"] * 1e3)
+    return extra + slower_of(moved, computed, one_block)
 
 
-def tiled(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    """The best of some tiles and splits of K: whole waves over the multiprocessors, each as long as its K loop."""
-    best = float("inf")
-    steps = work.k / 64
+_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
+_SPLITS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocessors: int) -> Array:
+    """The best of some tiles and splits of K: whole waves over the multiprocessors, each as long as its K loop.
+
+    Args:
+        sizes: batch, m, n, k of the products.
+    """
+    batch, m, n, k = sizes
+    best = np.full(len(k), np.inf)
     for rows, columns in _TILES:
-        tiles = ceil(work.m / rows) * ceil(work.n / columns) * work.batch
-        share = rows * columns / 16384
-        step = max(rows * columns * 128 / (p["sm"] * 1e6 * min(1.0, share ** p["small_tile"])), p["k_step"])
+        tiles = np.ceil(m / rows) * np.ceil(n / columns) * batch
+        share = min(1.0, (rows * columns / 16384) ** p["small_tile"])
+        step = max(rows * columns * 128 / (p["sm"] * 1e6 * share), p["k_step"])
         for split in _SPLITS:
-            if split > 1 and work.k < 128 * split:
-                break
-            time = ceil(tiles * split / multiprocessors) * steps / split * step
-            if split > 1:
-                time += p["split"] + split * p["split_each"]
-            best = min(best, time)
+            time = np.ceil(tiles * split / multiprocessors) * k / 64 / split * step
+            time += (p["split"] + split * p["split_each"]) * (split > 1)
+            best = np.minimum(best, np.where((split == 1) | (k >= 128 * split), time, np.inf))
     return best
 
 
-def gemm(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    extra = p["batched"] * (work.batch > 1) + p["few_rows"] * (min(work.m, work.n) <= 4)
-    if work.variant == "grouped":
-        extra += p["grouped"]
-    busy = tiled(p, work, multiprocessors)
-    if unaligned(work.k) or unaligned(work.n):
-        busy *= 1 + p["unaligned"]
-        extra += p["odd"]
-    return p["floor"] + extra + slower_of(busy, memory(p, work), sharpness=3)
+def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
+    extra = p["batched"] * (work.batch > 1) + p["few_rows"] * (np.minimum(work.m, work.n) <= 4)
+    extra += p["grouped"] * (work.variant == "grouped") + p["odd"] * work.unaligned
+    copied = np.char.count(work.layout, "x")  # operands with gaps, which are copied first
+    extra += copied * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
+    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors) * (1 + p["unaligned"] * work.unaligned)
+    return p["floor"] + extra + slower_of(busy, traffic(p, work), sharpness=3)
 
 
-def unaligned(size: int) -> bool:
-    """Return whether rows of so many elements of two bytes are not of whole 16 bytes, as tensor cores load them."""
-    return size % 8 != 0
+def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
+    """A pass forward, or one for the weight's gradient and one for the input's; each tap has its own pieces of channels."""
+    first, window, odd = work.layout != "last", work.taps > 1, work.unaligned
+    channels = np.where(window, np.ceil(work.k / work.taps / _CHANNELS) * _CHANNELS, work.k)
+    out = np.where(window, np.ceil(work.n / _CHANNELS) * _CHANNELS, work.n)
+    if "second" in p:
+        tiles = tiled(p, (work.batch, work.n, work.k, work.m), multiprocessors)
+        tiles += (work.passes - 1) * tiled(
+            p, (work.batch, work.m, work.k / work.taps, out * work.taps), multiprocessors
+        )
+    else:
+        tiles = tiled(p, (work.batch, work.m, work.n, channels * work.taps), multiprocessors)
+    # cuDNN brings tensors with other layouts into its own order first.
+    extra = first * np.where(window, p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6, p["reorder_1x1"])
+    extra += p["groups"] * ((work.variant == "grouped") & first) + p["window"] * window
+    extra += odd * (p["odd"] + work.taps * p["odd_tap"])
+    busy = slower_of(tiles * (1 + p["odd_tiles"] * odd), traffic(p, work), sharpness=3)
+    by_channel = slower_of(traffic(p, work), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
+    depthwise = work.variant == "depthwise"
+    time = p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra + busy)
+    if "second" in p:
+        time = (time - busy * ~depthwise) * (1 + p["second"] * (work.passes - 1)) + busy * ~depthwise
+    # Of few channels cuDNN launches once for each.
+    return np.where(depthwise & (work.batch <= 8), p["each_channel"] * work.batch * work.passes, time)
 
 
-def depthwise(p: Mapping[str, float], work: Workload, _: int) -> float:
-    if work.batch <= 8:  # cuDNN launches once for each channel
-        return p["each_channel"] * work.batch * work.passes
-    time = slower_of(memory(p, work), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
-    return passes(p, work, p["floor"] + p["taps"] * work.taps + time)
+_CHANNELS = 32
 
 
-def passes(p: Mapping[str, float], work: Workload, forward: float) -> float:
-    """Time of a convolution, or of the passes of its backward."""
-    return forward if work.family == "convolution" else forward * p["pass"] * (1 + p["second"] * (work.passes - 1))
-
-
-def convolution(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    if work.variant == "depthwise":
-        return depthwise(p, work, multiprocessors)
-    channels = work.k // max(1, work.taps)
-    odd = channels % 8 or work.n % 8
-    tiles = tiled(p, work, multiprocessors) * (1 + p["odd_tiles"] * bool(odd))
-    busy = slower_of(tiles, memory(p, work), sharpness=3)
-    extra = p["groups"] * (work.variant == "grouped" and work.layout != "last")
-    if work.layout != "last":  # cuDNN brings the tensors into its own order first
-        extra += (p["reorder"] if work.taps > 1 else p["reorder_1x1"]) + work.num_bytes * p["reorder_ps"] * 1e-6
-    if work.taps > 1:
-        extra += p["window"]
-    if odd:
-        extra += p["odd"] + work.taps * p["odd_tap"]
-    return passes(p, work, p["floor"] + extra + busy)
-
-
-def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     """Blocks of 128 queries, each of which goes through the keys; backward, blocks of keys that go through the queries.
 
     Under a causal mask a block needs half of them on average, the longest all: with few waves that one decides. Backward,
     kernels before and after add up rows and convert the gradient of the queries: their traffic is not hidden.
     """
     backward = work.family == "attention_backward"
-    rows, others = (work.n, work.m) if backward else (work.m, work.n)
-    waves = ceil(ceil(rows / 128) * work.batch / multiprocessors)
-    pieces = ceil(others / 64) / 2
-    if work.causal:
-        mean = 0.5 + 0.5 / max(1, pieces)
-        pieces *= mean + (1 - mean) / waves
-    piece = max(p["piece"], 4 * 128 * 128 * max(work.k, 64) / (p["sm"] * 1e6))
-    busy = slower_of(waves * pieces * piece, memory(p, work), sharpness=1 if backward else 3)
-    if work.variant in ("efficient", "flash"):
-        return p[f"{work.variant}_floor"] + busy * p[work.variant]
-    return p["floor"] + busy
+    rows, others = np.where(backward, (work.n, work.m), (work.m, work.n))
+    waves = np.ceil(np.ceil(rows / 128) * work.batch / multiprocessors)
+    pieces = np.ceil(others / 64) / 2
+    mean = 0.5 + 0.5 / np.maximum(1, pieces)
+    pieces *= np.where(work.causal, mean + (1 - mean) / np.maximum(1, waves), 1)
+    piece = np.maximum(p["piece"], 4 * 128 * 128 * np.maximum(work.k, 32) / (p["sm"] * 1e6))
+    computed, moved = waves * pieces * piece, traffic(p, work)
+    time = np.where(backward, computed + moved, slower_of(computed, moved, sharpness=3))
+    floor, factor = p["floor"], 1.0
+    for kernel in ("efficient", "flash", "flex"):
+        floor = np.where(work.variant == kernel, p[f"{kernel}_floor"], floor)
+        factor = np.where(work.variant == kernel, p[kernel], factor)
+    return floor + time * factor
 
 
-def function(p: Mapping[str, float], work: Workload, _: int) -> float:
+def function(p: Mapping[str, float], work: Works, _: int) -> Array:
     """Time of a library's function of which only the traffic is known; each function has parameters of its own."""
-    return p["floor"] + memory(p, work) * p["passes"]
+    return p["floor"] + traffic(p, work) * p["passes"]
 
 
-def anything(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+def anything(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     """A roofline: what is taken where nothing of a call's own kind was measured."""
-    arithmetic_us = work.flops / (p["sm"] * multiprocessors * 1e6)
-    return p["floor"] + slower_of(memory(p, work), arithmetic_us)
+    return p["floor"] + slower_of(traffic(p, work), work.flops / (p["sm"] * multiprocessors * 1e6))
 
 
 def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
@@ -256,7 +289,7 @@ def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
 FORMULAS = _formulas()
 _FUNCTION = FORMULAS.pop("function")  # of each library function, with parameters of its own
 _DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32")
-_SIZES = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "inner", "outer")
+SIZES = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "inner", "outer")
 
 
 def family_of(work: Workload) -> str:
@@ -275,16 +308,24 @@ def formula_of(family: str) -> tuple[Formula, dict[str, float]]:
     return _FUNCTION if family.startswith("function ") else FORMULAS.get(family, FORMULAS["anything"])
 
 
-def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    return formula_of(family_of(work))[0](parameters, work, multiprocessors)
+def times_of(
+    family: str, parameters: Mapping[str, float], works: Sequence[Workload] | Works, multiprocessors: int
+) -> Array:
+    """Return the times of calls in µs by the formula of a family."""
+    formula, start = formula_of(family)
+    return formula({**start, **parameters}, works if isinstance(works, Works) else Works(works), multiprocessors)
+
+
+# ---------------------------------------------------------------------- unlike what was measured
 
 
 def traits_of(work: Workload) -> str:
     """Return what a call has beside its sizes that its time depends on, as one word to compare."""
     if work.m:
-        aligned = not (unaligned(work.k) or unaligned(work.n))
+        aligned = not (work.k // max(work.taps, 1) % 8 or work.n % 8)
         return f"{work.variant} {work.layout} {'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
-    return f"{work.strided} {work.atomic} {work.gathers > 0} {work.loops > 0} {work.dtype == 'float64'}"
+    refetches = work.refetched_bytes > work.num_bytes
+    return f"{work.strided} {work.atomics > 0} {refetches} {work.loops > 0} {work.dtype == 'float64'}"
 
 
 def is_outside(measured: Measured | None, work: Workload) -> bool:
@@ -297,14 +338,6 @@ def is_outside(measured: Measured | None, work: Workload) -> bool:
     return any(size > 2 * high or size < low / 2 for size, (low, high) in sizes)
 
 
-def measured_of(works: Sequence[Workload]) -> Measured:
-    sizes = {name: [float(getattr(work, name)) for work in works] for name in _SIZES}
-    return Measured(
-        traits=tuple(sorted({traits_of(work) for work in works})),
-        sizes={name: (min(values), max(values)) for name, values in sizes.items() if any(values)},
-    )
-
-
 # ---------------------------------------------------------------------- predicting
 
 
@@ -312,48 +345,66 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     """The prediction of one call on a GPU that was measured, or why there is none."""
     if work is None:
         return "the generated code does not give its sizes"
-    calibration, multiprocessors = gpu.calibration, gpu.limit("multi_processor_count")
-    if calibration is None or not multiprocessors:
+    if gpu.calibration is None:
         return f"nothing was measured on the {gpu.name}"
-    fit, basis = _fit_of(gpu, work)
-    if fit is None:
-        return f"no {family_of(work)} was measured on the {gpu.name}"
-    formula = formula_of(family_of(work) if basis is None else "anything")[0]
-    us = formula(fit.parameters, work, int(multiprocessors))
-    spread = next((item for item in reversed(fit.spreads) if us >= item.above_us), None)
-    if spread is None or not isfinite(us):
-        return f"no {family_of(work)} of its shape was measured"
+    family, fit, outside = _fit_of(gpu.calibration, work)
+    us = float(times_of(family, fit.parameters, [work], gpu.multiprocessors)[0])
+    spread = spread_at(fit, us)
     low, high = us * spread.low, us * spread.high
-    if basis is None:
-        count = f"{fit.count} measured calls" if fit.count else "that of a like GPU"
-        basis = f"{family_of(work)} model of the {gpu.name}, {count}"
-        if is_outside(fit.measured, work):
-            basis += ", outside what was measured"
-            low, high = low / calibration.outside, high * calibration.outside
-    return Prediction(us=us, low=low, high=high, basis=basis)
+    if family == "anything":
+        name = family_of(work).removeprefix("function ").replace("_", " ")
+        return Prediction(us, low, high, f"roofline of the {gpu.name}: nothing was measured of {name}")
+    count = f"{fit.count} measured calls" if fit.count else "that of a like GPU"
+    basis = f"{family} model of the {gpu.name}, {count}"
+    if outside:
+        basis += ", outside what was measured"
+        low, high = low / gpu.calibration.outside, high * gpu.calibration.outside
+    return Prediction(us, low, high, basis)
 
 
-def smallest_us(gpu: Gpu) -> tuple[float, str] | None:
-    """Return what the smallest kernels take on a GPU that was measured, and what that stands on."""
-    pointwise_fit = gpu.calibration.families.get("pointwise") if gpu.calibration is not None else None
-    return pointwise_fit and (pointwise_fit.parameters["floor"], f"the smallest kernels of the {gpu.name}")
+def spread_at(fit: FamilyFit, us: float) -> Spread:
+    """The interval of calls that are predicted to take so long."""
+    return next((item for item in reversed(fit.spreads) if us >= item.above_us), fit.spreads[0])
 
 
-def _fit_of(gpu: Gpu, work: Workload) -> tuple[FamilyFit | None, str | None]:
-    """The fit to use, and what it stands on where nothing of the call's own family was measured."""
-    families = gpu.calibration.families if gpu.calibration is not None else {}
-    own = families.get(family_of(work))
-    if own is not None:
-        return own, None
-    name = family_of(work).removeprefix("function ").replace("_", " ")
-    return families.get("anything"), f"roofline of the {gpu.name}: nothing was measured of {name}"
+def _fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, bool]:
+    """The family to predict a call with, its fit, and whether that was fitted to nothing like the call."""
+    own = calibration.families.get(family_of(work))
+    if own is None:
+        return "anything", calibration.families["anything"], True
+    return family_of(work), own, is_outside(own.measured, work)
 
 
-def outside_share(gpu: Gpu, timed: Iterable[tuple[Workload | None, float]]) -> float:
+def outside_share(calibration: Calibration, timed: Iterable[tuple[Workload | None, float]]) -> float:
     """The share of the time (µs, beside each call's work) that calls take which are unlike all that was measured."""
     total = outside = 0.0
     for work, us in timed:
         total += us
-        fit, basis = _fit_of(gpu, work) if work is not None else (None, "unknown")
-        outside += us * (basis is not None or (fit is not None and is_outside(fit.measured, work)))  # pyright: ignore[reportArgumentType]
+        outside += us * (work is None or _fit_of(calibration, work)[2])
     return outside / total if total else 0.0
+
+
+def generated_us(gpu: Gpu, work: Workload) -> float:
+    """Time of a pointwise or reduction kernel on a GPU that was measured; its interval is not asked for."""
+    assert gpu.calibration is not None
+    fit = gpu.calibration.families[work.family]
+    return float(times_of(work.family, fit.parameters, [work], gpu.multiprocessors)[0])
+
+
+def traffic_floor_us(gpu: Gpu, num_bytes: float, reuse_bytes: float | None = None) -> float:
+    """Time below which no measured kernel moved so many bytes, `reuse_bytes` after they were touched last."""
+    assert gpu.calibration is not None
+    p = gpu.calibration.families["pointwise"].parameters
+    memory_rate = max(p["dram"], *(rate.value / 1e12 for rate in gpu.bandwidths))
+    outside = float(missed(p, (num_bytes if reuse_bytes is None else reuse_bytes) / 1e6))
+    return num_bytes / 1e6 * (outside / memory_rate + (1 - outside) / (_FASTEST_CACHE * p["l2"]))
+
+
+_FASTEST_CACHE = 2  # of the fitted rate of the L2 cache: what the fastest measured kernels reach
+
+
+def smallest_us(gpu: Gpu) -> tuple[float, str] | None:
+    """Return what the smallest kernels take on a GPU that was measured, and what that stands on."""
+    if gpu.calibration is None:
+        return None
+    return gpu.calibration.families["pointwise"].parameters["floor"], f"the smallest kernels of the {gpu.name}"

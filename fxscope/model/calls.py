@@ -82,9 +82,10 @@ class Workload(Item, frozen=True, kw_only=True):
     slow_ops: int = 0  # exp, tanh, log, …
     slowest_ops: int = 0  # erf, pow, random numbers
     reduced: int = 0  # reductions across threads
-    gathers: int = 0  # loads whose address is loaded
+    refetched_bytes: int = 0  # in whole sectors of 32 bytes beyond `num_bytes`: short runs, rows that are looked up
     strided: bool = False
-    atomic: bool = False
+    atomics: int = 0  # additions in memory
+    retried: float = 0.0  # … of numbers of two bytes, for each of their places
 
 
 class KernelCall(Item, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fxscope import gpus, op_names
 from fxscope.columns import column, picked, rows_of, with_columns
 from fxscope.gpus import Gpu
-from fxscope.gpus.prediction import Prediction, predict, smallest_us
+from fxscope.gpus.prediction import Prediction, predict, smallest_us, traffic_floor_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
 from fxscope.passes import flops as counted
@@ -31,8 +31,8 @@ class Limits(NamedTuple):
 
     def memory_us(self, num_bytes: float) -> float:
         """Time below which these bytes cannot be moved: through the caches on a calibrated GPU, else from memory alone."""
-        times = self.gpu.times
-        return num_bytes / self.bytes_per_second * 1e6 if times is None else times.floor_us(num_bytes)
+        calibrated = self.gpu.calibration is not None
+        return traffic_floor_us(self.gpu, num_bytes) if calibrated else num_bytes / self.bytes_per_second * 1e6
 
 
 def cost(recording: Recording) -> Recording:
@@ -124,11 +124,11 @@ def cost_of_call(
     if not recording.environment.target or call.timing is not None or on_cpu:
         return call
     work = work_of(call, graph, recording)
+    if work is None and num_bytes is not None:  # a roofline of its traffic and its products
+        work = Workload(family="other", variant=call.kernel, num_bytes=num_bytes, flops=flops or 0)
     found: Prediction | str = "of this GPU nothing is known"
     if call.type == "user_triton":
         found = "generated code does not say what a user's own kernel does"
-    elif work is None and call.type == "triton_template":
-        found = "of templates only those of matrix products are predicted"
     elif limits is not None:
         found = predict(limits.gpu, work)
     if isinstance(found, Prediction):

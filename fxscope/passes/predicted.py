@@ -9,7 +9,7 @@ from itertools import groupby
 
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.gpus import Gpu
-from fxscope.gpus.prediction import outside_share
+from fxscope.gpus.prediction import CpuFit, outside_share
 from fxscope.index import index_of, kept
 from fxscope.model import Compile, Decision, KernelCall, PredictedStep, Recording, Workload, replace
 from fxscope.text import microseconds
@@ -61,11 +61,12 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
         replays: whether torch could replay its graphs as CUDA graphs.
     """
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
-    if gpu is None or not on_device or any(call.estimated_range_us is None for call in on_device):
+    unknown = any(call.estimated_range_us is None for call in on_device)
+    if gpu is None or gpu.calibration is None or not on_device or unknown:
         return None
-    total = sum(call.estimated_us or 0.0 for call in on_device)
     calibration = gpu.calibration
-    if calibration is None or calibration.step is None:  # calibrated without programs: nothing is known of sums
+    total = sum(call.estimated_us or 0.0 for call in on_device)
+    if calibration.step is None:  # calibrated without programs: nothing is known of sums
         return PredictedStep(
             device_us=total,
             device_range_us=None,
@@ -73,9 +74,10 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
             basis=f"the sum of the calls; no whole program was measured on the {gpu.name}",
         )
     step = calibration.step
-    wider = 1 + step.outside * outside_share(gpu, ((call.workload, call.estimated_us or 0.0) for call in on_device))
+    timed = ((call.workload, call.estimated_us or 0.0) for call in on_device)
+    wider = 1 + step.outside * outside_share(calibration, timed)
     device = tuple(total * step.middle * (end / step.middle) ** wider for end in (step.low, step.high))
-    cpu = cpu_range(on_device, gpu)
+    cpu = cpu_range(on_device, calibration.cpu)
     return PredictedStep(
         device_us=total * step.middle,
         device_range_us=device,
@@ -92,9 +94,8 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
     )
 
 
-def cpu_range(calls: Sequence[KernelCall], gpu: Gpu) -> tuple[float, float] | None:
+def cpu_range(calls: Sequence[KernelCall], fit: CpuFit | None) -> tuple[float, float] | None:
     """The range of the CPU's time for a step, on a machine as the one that was measured."""
-    fit = gpu.calibration.cpu if gpu.calibration is not None else None
     if fit is None:
         return None
     generated = sum(not call.is_extern for call in calls)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from fxscope import op_names
 from fxscope.gpus import Gpu
-from fxscope.gpus.timing import Times, Work
+from fxscope.gpus.prediction import generated_us, traffic_floor_us
 from fxscope.index import index_of
-from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, replace
+from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, Workload, replace
 from fxscope.passes.flops import numbers
 
 # Types of calls that no generated pointwise or reduction kernel replaces → whose kernel it is.
@@ -27,7 +27,7 @@ _OTHERS = {
 class Side(NamedTuple):
     """One of the two: its work, its device time, and whether a library's kernel runs it."""
 
-    work: Work
+    work: Workload
     known_us: float | None  # measured, or on a target predicted
     predicted: bool
     library: bool
@@ -38,59 +38,60 @@ def priced(
 ) -> Decision:
     """The decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure."""
     plain = replace(decision, saved_us=None, expected_us=None)
-    times = gpu.times if gpu is not None else None
-    if decision.verdict == "fused" or decision.saved_bytes is None or times is None:
+    if decision.verdict == "fused" or decision.saved_bytes is None or gpu is None or gpu.calibration is None:
         return plain
     a, b = (side_of(end, calls, graphs) for end in decision.ends)
     if a is None or b is None or decision.a_call == decision.b_call is not None:
         return plain
     least = None
     if not a.library and not b.library:
-        least = times.saved_at_least_us(
-            decision.saved_bytes,
-            min(a.work.num_bytes, b.work.num_bytes),
-            reduction=bool(a.work.reductions or b.work.reductions),
-        )
+        reuse = min(a.work.num_bytes, b.work.num_bytes)
+        least = saved_at_least_us(gpu, decision.saved_bytes, reuse, reduces=bool(a.work.reduced or b.work.reduced))
     # A tile of a GEMM has a part of a row: a kernel of its own would still bring the parts of a reduction together.
-    reduces = a.library != b.library and (b if a.library else a).work.reductions
-    expected = None if reduces else expected_us(times, a, b, decision.saved_bytes)
+    reduces = a.library != b.library and (b if a.library else a).work.reduced
+    expected = None if reduces else expected_us(gpu, a, b, decision.saved_bytes)
     if least is not None and expected is not None:
         expected = max(expected, least)
     a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
     if a_call is not None and b_call is not None:
-        most = most_us(times, a, b, avoided(decision, a_call, b_call))
+        most = most_us(gpu, a, b, avoided(decision, a_call, b_call))
         least, expected = (None if time is None else min(time, most) for time in (least, expected))
     return replace(decision, saved_us=least, expected_us=expected)
 
 
-def expected_us(times: Times, a: Side, b: Side, saved_bytes: int) -> float | None:
+def saved_at_least_us(gpu: Gpu, saved_bytes: float, reuse_bytes: float, *, reduces: bool) -> float:
+    """Least device time in µs that not moving `saved_bytes` saved in any measured pair (benchmarks/fusion_cost.py).
+
+    What is read again soon may still be in the L2 cache. A fused reduction may be a slower kernel than the library's.
+    """
+    return (0.4 if reduces else 0.9) * traffic_floor_us(gpu, saved_bytes, reuse_bytes)
+
+
+def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
     """Both kernels' device time less the fused one's; `None` where it is not positive or a library's time is unknown."""
-    first, second = (side.known_us or (None if side.library else times.of(side.work)) for side in (a, b))
+    first, second = (side.known_us or (None if side.library else generated_us(gpu, side.work)) for side in (a, b))
     if first is None or second is None or (a.library and b.library):
         return None
     num_bytes = max(0, a.work.num_bytes + b.work.num_bytes - saved_bytes)
     if a.library or b.library:
         # The library's kernel keeps its time and moves what the other side alone moves besides.
         own = max(0, num_bytes - (a if a.library else b).work.num_bytes)
-        fused = (first if a.library else second) + (times.of(Work(num_bytes=own)) - times.of(Work(num_bytes=0)))
+        fused = (first if a.library else second) + moving_us(gpu, own)
     else:
-        together = Work(
-            num_bytes=num_bytes,
-            elements=max(a.work.elements, b.work.elements),
-            transcendentals=a.work.transcendentals + b.work.transcendentals,
-            erfs=a.work.erfs + b.work.erfs,
-            reductions=a.work.reductions + b.work.reductions,
-        )
-        fused = times.of(together)
-        by_model = sum(times.of(side.work) for side in (a, b))
+        longer = a.work if a.work.elements > b.work.elements else b.work
+        added = ("slow_ops", "slowest_ops", "reduced", "statements")
+        counts = {name: getattr(a.work, name) + getattr(b.work, name) for name in added}
+        family = "reduction" if counts["reduced"] else "pointwise"
+        fused = generated_us(gpu, replace(longer, family=family, num_bytes=num_bytes, **counts))
+        by_model = sum(generated_us(gpu, side.work) for side in (a, b))
         if (a.predicted or b.predicted) and by_model:
-            # Two predictions less one of another model would be the models' difference: it is put to their scale.
+            # Two predictions less one of coarser facts would be the facts' difference: it is put to their scale.
             fused *= (first + second) / by_model
     saved = first + second - fused
     return saved if saved > 0 else None
 
 
-def most_us(times: Times, a: Side, b: Side, avoided: tuple[int, int]) -> float:
+def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
     """Return what one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one the traffic
     that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be slower than
     what Inductor would write in its place: nothing is known of that.
@@ -102,14 +103,19 @@ def most_us(times: Times, a: Side, b: Side, avoided: tuple[int, int]) -> float:
         return inf
     ends = ((a.known_us, a, avoided[0]), (b.known_us, b, avoided[1]))
     shorter, (_, longer, num_bytes) = sorted(ends, key=lambda end: end[0])
-    return shorter[0] + traffic_us(times, longer, num_bytes)
+    return shorter[0] + traffic_us(gpu, longer, num_bytes)
 
 
-def traffic_us(times: Times, side: Side, num_bytes: int) -> float:
+def traffic_us(gpu: Gpu, side: Side, num_bytes: int) -> float:
     """Device time in µs of some of a kernel's bytes: their part in its traffic's time, which is no more than its own."""
-    traffic, floor = (times.of(Work(num_bytes=moved)) for moved in (side.work.num_bytes, 0))
     part = min(1.0, num_bytes / side.work.num_bytes) if side.work.num_bytes else 0.0
-    return part * min(traffic - floor, inf if side.known_us is None else side.known_us)
+    return part * min(moving_us(gpu, side.work.num_bytes), inf if side.known_us is None else side.known_us)
+
+
+def moving_us(gpu: Gpu, num_bytes: int) -> float:
+    """Device time in µs of traffic in a kernel that runs anyway."""
+    empty = Workload(family="pointwise")
+    return generated_us(gpu, replace(empty, num_bytes=num_bytes)) - generated_us(gpu, empty)
 
 
 def avoided(decision: Decision, a: KernelCall, b: KernelCall) -> tuple[int, int]:
@@ -156,12 +162,17 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
         return None
     targets = [node.target for node in nodes]
     reductions = sum(map(op_names.reductions, targets))
-    work = Work(
+    elements = max((numbers(*(item.shape or ())) or 0 for node in nodes for item in node.outputs), default=0)
+    reductions = reductions if call is None else max(reductions, int("reduction" in call.type))
+    work = Workload(
+        family="reduction" if reductions else "pointwise",
         num_bytes=sum((read or 0) + (written or 0) for read, written in traffic),
-        elements=max((numbers(*(item.shape or ())) or 0 for node in nodes for item in node.outputs), default=0),
-        transcendentals=sum(map(op_names.transcendentals, targets)),
-        erfs=sum(map(op_names.erfs, targets)),
-        reductions=reductions if call is None else max(reductions, int("reduction" in call.type)),
+        elements=elements,
+        outer=elements,  # enough rows for all multiprocessors
+        statements=len(nodes),
+        slow_ops=sum(map(op_names.transcendentals, targets)),
+        slowest_ops=sum(map(op_names.erfs, targets)),
+        reduced=reductions,
     )
     return Side(
         work=work,

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import log2, prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.index import grouped
@@ -24,22 +24,24 @@ from fxscope.passes.predicted import of_dtype
 if TYPE_CHECKING:
     from fxscope.readers.output_code import Call, Kernel
 
-# Of Inductor's GEMM templates (torch/_inductor/kernel/mm.py and bmm.py, 2.11 to 2.15), each on a line of its own.
-_OF_TEMPLATE = ("M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
-_CONSTANT = re.compile(rf"^[ ]*({'|'.join(_OF_TEMPLATE)})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE)
-# What is counted in a Triton kernel's code, by field of `Workload`.
-_COUNTED = {
-    "loads": r"tl\.load\(",
-    "loops": r"for r\d_offset in ",
-    "statements": r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))",
-    "slow_ops": r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(",
-    "slowest_ops": (
-        r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(|sort_with_index\("
-    ),
-    "reduced": r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(",
-}
+# Of Inductor's templates of GEMMs and of flex attention (2.11 to 2.15), each on a line of its own.
+_OF_GEMM = ("M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
+_OF_FLEX = ("ZQ", "HQ", "Q_LEN", "KV_LEN", "QK_HEAD_DIM", "V_HEAD_DIM")
+_CONSTANT = re.compile(
+    rf"^[ ]*({'|'.join((*_OF_GEMM, *_OF_FLEX))})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE
+)
+# What is counted in a Triton kernel's code, by field of `Workload`; of a value for each row, only where it is `_SLOW`.
+_STATEMENT = re.compile(r"^[ \t]+(tmp\d+(?:, tmp\d+)*),? = (.*)$", re.MULTILINE)
+_TEMPORARY = re.compile(r"\btmp\d+\b")
+_FREE = re.compile(
+    r"tl\.(?:load|full|broadcast_to)\(|tl\.where\([xyr\d_& ]*mask\b|\(?tmp\d+(?:\.to\(tl\.\w+\)|\[.*\])?\)?$"
+)
+_SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(")
+_SLOWEST = re.compile(r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(")
+_REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
+_SECTOR = 32  # bytes that a GPU fetches at once
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
-_GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm")}
+_GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm")}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
 _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_padding", "groups", "output_mask")
 
@@ -90,11 +92,16 @@ def workload(call: Call, kernel: Kernel | None) -> tuple[Workload | None, dict[s
 
 
 def _template(call: Call, kernel: Kernel) -> Workload | None:
-    """The product that a GEMM template makes; `None` of other templates, and where sizes are symbolic."""
-    found = dict(_CONSTANT.findall(kernel.source))
-    if not found.keys() >= {*_OF_TEMPLATE}:
+    """The product of a GEMM template, or flex attention; `None` of other templates, and where sizes are symbolic."""
+    found = {name: int(size) for name, size in _CONSTANT.findall(kernel.source)}
+    if found.keys() >= {*_OF_FLEX}:
+        batch, heads, queries, keys, width, value_width = (found[name] for name in _OF_FLEX)
+        shapes = [(batch, heads, *size) for size in ((queries, width), (keys, width), (keys, value_width))]
+        dtype = kernel.signature.get("arg_V")
+        return _attention(shapes, dtype, "flex", backward="arg_DO" in kernel.arguments)
+    if not found.keys() >= {*_OF_GEMM}:
         return None
-    m, n, k, rows, columns, depth, warps, stages = (int(found[name]) for name in _OF_TEMPLATE)
+    m, n, k, rows, columns, depth, warps, stages = (found[name] for name in _OF_GEMM)
     grid = call.arguments[len(kernel.arguments) :]
     batch = int(grid[1]) if len(grid) > 1 and grid[1].isdigit() else 1
     dtype = kernel.signature.get("arg_A")
@@ -113,7 +120,9 @@ def _library(call: Call) -> Workload | None:
     if call.kernel.startswith("torch.ops.aten.convolution_backward"):
         return _convolution(call, backward=True)
     if (found := _ATTENTION.search(call.kernel)) is not None:
-        return _attention(call, found[1], backward=bool(found[2]))
+        operands = _first(call, 1 if found[2] else 0, 3)
+        causal = may_be_causal(call.kernel, call.arguments)
+        return _attention([*map(_dims, operands)], _dtype(*operands), found[1], backward=bool(found[2]), causal=causal)
     return _other(call)
 
 
@@ -128,21 +137,26 @@ def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]
         return None, {}
     outer = prod(value for name, value in sizes.items() if name in wanted and name[0] in "xyz")
     inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
+    strided = "ynumel" in sizes or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
     reads: dict[str, int] = defaultdict(int)
-    num_bytes = gathers = 0
-    for (pointer, loaded), accesses in body.accesses.items():
-        size = numel(body.tensors.get(pointer))
-        known = [access.dep for access in accesses if access.dep is not None]
-        reach = outer * inner if len(known) < len(accesses) else footprint(known)
-        moved = ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4) * (min(reach, size) if size else reach)
+    num_bytes = refetched = atomics = 0
+    retried = 0.0
+    for (pointer, loaded), each in body.accesses.items():
+        size, item = numel(body.tensors.get(pointer)), ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
+        known = [access.dep for access in each if access.dep is not None]
+        reach = outer * inner if len(known) < len(each) else footprint(known)
+        moved = item * (min(reach, size) if size else reach)
         num_bytes += moved
-        if loaded:
-            gathers += len(accesses) - len(known)
-            if (access := body.tensors.get(pointer)) is not None:
-                reads[access.buffer] += moved
-    counts: dict[str, Any] = {
-        name: len(re.findall(pattern, body.text, re.MULTILINE)) for name, pattern in _COUNTED.items()
-    }
+        for access in each:
+            along_row = inner > 1 and not any(name[0] == "r" for name in access.digits)
+            count = footprint([access.dep]) if access.dep is not None else outer * (1 if along_row else inner)
+            fetched = count * item * (1 if strided else sectors(access, item, "r" if inner > 1 else "x"))
+            refetched += round(max(0, fetched - (count * item if access.dep is not None else moved)))
+            if access.what.startswith("atomic"):
+                atomics += count
+                retried += count / size if size and item == 2 else 0
+        if loaded and (access := body.tensors.get(pointer)) is not None:
+            reads[access.buffer] += moved
     work = Workload(
         family="reduction" if kernel.type != "triton_pointwise" else "pointwise",
         dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
@@ -150,12 +164,51 @@ def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]
         outer=outer,
         inner=inner,
         elements=outer * inner,
-        gathers=gathers,
-        strided="ynumel" in sizes or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER",
-        atomic="tl.atomic_" in body.text,
-        **counts,
+        refetched_bytes=refetched,
+        strided=strided,
+        atomics=atomics,
+        retried=round(retried, 1),
+        loads=body.text.count("tl.load("),
+        loops=len(re.findall(r"for r\d_offset in ", body.text)),
+        **operations(body.text, inner),
     )
     return work, reads
+
+
+def operations(body: str, inner: int) -> dict[str, int]:
+    """Count a kernel's arithmetic: of values for each element, and of slow ones for each row too."""
+    found = dict.fromkeys(("statements", "slow_ops", "slowest_ops", "reduced"), 0)
+    for_rows: set[str] = set()  # values of which each row has one
+    for names, expression in _STATEMENT.findall(body):
+        used = set(_TEMPORARY.findall(expression))
+        is_reduced = bool(_REDUCED.search(expression))
+        if inner > 1 and (is_reduced or (used <= for_rows and not re.search(r"\br\d", expression))):
+            for_rows.update(names.split(", "))
+        else:
+            found["statements"] += not _FREE.match(expression)
+        found["slow_ops"] += len(_SLOW.findall(expression))
+        found["slowest_ops"] += len(_SLOWEST.findall(expression))
+        # A sort exchanges elements between threads as often as this.
+        steps = round(log2(max(2, inner)))
+        found["reduced"] += steps * (steps + 1) // 2 if "sort_with_index(" in expression else is_reduced
+    return found
+
+
+def sectors(access: TritonAccess, item: int, fast: str) -> float:
+    """How many bytes in whole sectors an access of neighbouring threads moves, for each that it asks for."""
+    mine = sorted(
+        ((name, digit) for name, digit in access.digits.items() if digit.of[0] == fast),
+        key=lambda pair: pair[1].divisor,
+    )
+    run = 1
+    for name, digit in mine:
+        factor = re.search(rf"(?:(\d+)\*)?\b{name}\b(?! *[%/])", access.index)
+        if factor is None or int(factor[1] or 1) != run or digit.divisor != run:
+            break
+        run *= digit.size
+    if run == 1 and "tmp" not in access.index and (not mine or mine[0][1].divisor > 1):  # neighbours ask for one place
+        return 1.0
+    return max(1.0, _SECTOR / (run * item))
 
 
 # ---------------------------------------------------------------------- library kernels
@@ -188,14 +241,25 @@ def _gemm(call: Call) -> Workload | None:
     if left is None or right is None or len(left) < 2 or len(right) < 2:
         return None
     added = "add" in call.kernel and len(_dims(operands[0]) or ()) > 1
-    # Whether the last dimension is the dense one.
-    dense = [not item.stride or item.stride[-1] == 1 for item in operands[-2:]]
     return product(
         (prod(left[:-2]), left[-2], left[-1], right[-1]),
         _dtype(call.out, a, b),
         added=int(added),
-        layout="".join("n" if item else "t" for item in dense),
+        layout="".join(map(_dense, operands[-2:]))
+        + ("u" if any(map(_has_odd_rows, (*operands[-2:], call.out))) else ""),
     )
+
+
+def _dense(access: BufferAccess) -> str:
+    """Which of the last two dimensions has no gaps: "n" the last, "t" the one before, "x" neither."""
+    steps = access.stride or (1,)
+    return "n" if steps[-1] == 1 else "t" if 1 in steps[-2:] else "x"
+
+
+def _has_odd_rows(access: BufferAccess | None) -> bool:
+    """Return whether rows of two bytes an element do not begin at whole 16 bytes, as tensor cores load and store them."""
+    steps = access.stride[-2:] if access is not None and access.stride else ()
+    return any(isinstance(step, int) and step > 1 and step % 8 for step in steps)
 
 
 def product(
@@ -219,12 +283,14 @@ def product(
 
 
 def _grouped(call: Call) -> Workload | None:
-    a, b = _first(call, 0, 2)
-    left, right = _dims(a), _dims(b)
-    if left is None or right is None or len(left) != 2 or len(right) != 3:
+    """Products of groups of rows with a matrix each; backward, of groups of columns with groups of rows."""
+    a, b, ends = _first(call, 0, 3)
+    left, right, groups = map(_dims, (a, b, ends))
+    if left is None or right is None or groups is None or len(left) != 2 or len(groups) != 1:
         return None
-    groups = right[0]
-    return product((groups, max(1, left[0] // groups), left[1], right[-1]), _dtype(a, b), variant="grouped")
+    count = max(1, groups[0])
+    rows, depth = (left[0] // count, left[1]) if len(right) == 3 else (left[0], left[1] // count)
+    return product((count, max(1, rows), max(1, depth), right[-1]), _dtype(a, b), variant="grouped")
 
 
 def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
@@ -272,16 +338,18 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     )
 
 
-def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
-    first = 1 if backward else 0
-    q, k, v = map(_dims, _first(call, first, 3))
-    if q is None or k is None or v is None or len(q) != 4 or len(k) != 4:
+def _attention(
+    shapes: Sequence[tuple[int, ...] | None], dtype: str | None, kernel: str, *, backward: bool, causal: bool = False
+) -> Workload | None:
+    """Attention over queries, keys and values of these shapes: [batch, heads, length, width]."""
+    known = [shape for shape in shapes if shape is not None and len(shape) == 4]
+    if len(known) != 3:
         return None
-    dtype = _dtype(*call.tensors[: first + 3])
+    q, k, v = known
     batch, heads, length, width = q
     return Workload(
         family="attention_backward" if backward else "attention",
-        variant=backend,
+        variant=kernel,
         dtype=dtype,
         num_bytes=(2 * prod(q) + prod(k) + prod(v)) * ITEM_BYTES.get(dtype or "", 2) * (2 if backward else 1),
         m=length,
@@ -289,7 +357,7 @@ def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
         k=width,
         batch=batch * heads,
         elements=prod(q),
-        causal=may_be_causal(call.kernel, call.arguments),
+        causal=causal,
         flops=of_attention(batch * heads * length * k[2], width, v[3], backward=backward),
     )
 
@@ -340,6 +408,8 @@ class Digit(NamedTuple):
 class TritonAccess(NamedTuple):
     pointer: str
     what: str  # "load", "store", "atomic_add", …
+    index: str
+    digits: dict[str, Digit]  # those of its variables that are known
     dep: MemoryDep | None  # `None` where its address is looked up
     certain: bool  # each place of `dep` is accessed
 
@@ -379,11 +449,11 @@ def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:
         names = dict.fromkeys(_NAME.findall(index))
         mask = _PLAIN_MASK.match(rest)
         whole = mask is not None and all(map(masks.get, mask[1].split(" & ") if mask[1] else ()))
-        known = [digits[name] for name in names if name in digits]
+        known = {name: digits[name] for name in names if name in digits}
         dep = None
         if "tmp" not in index and len(known) == len(names):
-            dep = MemoryDep(index=index, ranges=tuple((name, digits[name].size) for name in names))
-        yield TritonAccess(pointer, what, dep, plain and whole and are_apart(known))
+            dep = MemoryDep(index=index, ranges=tuple((name, digit.size) for name, digit in known.items()))
+        yield TritonAccess(pointer, what, index, known, dep, plain and whole and are_apart([*known.values()]))
 
 
 def digits_of(body: str, sizes: Mapping[str, int]) -> dict[str, Digit]:

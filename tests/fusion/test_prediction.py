@@ -15,11 +15,11 @@ from fxscope import cli, gpus
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import step_row
 from fxscope.gpus import fitting
-from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, measured_of, predict, time_of
+from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, predict, times_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
-from fxscope.readers.workload import accesses
+from fxscope.readers.workload import accesses, accesses_of, operations, sectors, workload
 from fxscope.text import microseconds
 from tests import captures
 
@@ -110,27 +110,24 @@ def test_more_work_never_takes_less_time(gpu):
         assert set(parameters) == set(start)
         kind = family.removesuffix("_float32")
         variant = "cudnn" if "attention" in kind else ""
-        times = [
-            time_of(
-                parameters,
-                Workload(
-                    family=kind,
-                    variant=variant,
-                    dtype="float32" if family.endswith("float32") else "bfloat16",
-                    num_bytes=6 * size * 4096,
-                    elements=size * 4096,
-                    outer=size * 4096,
-                    loads=2,
-                    statements=4,
-                    m=size,
-                    n=4096,
-                    k=1024 if "attention" not in kind else 64,
-                    layout="last",
-                ),
-                132,
+        works = [
+            Workload(
+                family=kind,
+                variant=variant,
+                dtype="float32" if family.endswith("float32") else "bfloat16",
+                num_bytes=6 * size * 4096,
+                elements=size * 4096,
+                outer=size * 4096,
+                loads=2,
+                statements=4,
+                m=size,
+                n=4096,
+                k=1024 if "attention" not in kind else 64,
+                layout="last",
             )
             for size in (64, 512, 4096, 32768)
         ]
+        times = times_of(family, parameters, works, 132).tolist()
         assert times == sorted(times), family
 
 
@@ -140,34 +137,37 @@ def test_a_fit_finds_the_parameters_that_made_the_times():
         Workload(family="pointwise", num_bytes=size, elements=size // 4, outer=size // 4, loads=2, statements=3)
         for size in (int(10 ** (3 + number / 5)) for number in range(31))
     ]
-    points = [
-        (fitting.Observation("p", work, time_of(truth, work, 132) * (10 if number % 10 == 5 else 1)), 1)
-        for number, work in enumerate(works)
-    ]  # one of ten is off by ten times
-    found = fitting.fit_family("pointwise", points, 132, start=FORMULAS["pointwise"][1])
-    for number, work in enumerate(works):
-        assert time_of(found, work, 132) == pytest.approx(time_of(truth, work, 132), rel=0.1), number
+    times = times_of("pointwise", truth, works, 132)
+    odd = [10 if number % 10 == 5 else 1 for number in range(31)]  # one of ten is off by ten times
+    seen = [fitting.Observation("p", *call, "k") for call in zip(works, times * odd, strict=True)]
+    found = fitting.fit_family("pointwise", fitting.groups_of(seen)["pointwise"], 132)
+    assert times_of("pointwise", found, works, 132) == pytest.approx(times, rel=0.1)
 
 
 def test_intervals_hold_eight_of_ten():
-    pairs = [(1.0 + 0.01 * number, 1.5) for number in range(100)]
+    pairs = [(1.0 + 0.01 * number, 1.5, "k") for number in range(100)]
     (spread,) = fitting.spreads_of(pairs)
     assert spread.low == pytest.approx(1.099 / 1.5, abs=0.01)
-    assert sum(spread.low * 1.5 <= real <= spread.high * 1.5 for real, _ in pairs) in range(78, 83)
+    assert sum(spread.low * 1.5 <= real <= spread.high * 1.5 for real, *_ in pairs) in range(78, 83)
+
+
+def test_each_kind_counts_the_same_in_an_interval():
+    usual = [(1.0 + 0.001 * number, "one") for number in range(100)]
+    assert fitting.quantile([*usual, (3.0, "another")], 0.9) > 2 > fitting.quantile(usual, 0.9)
 
 
 def held(ratios: list[float], *, outside: bool = False) -> list[fitting.LeftOut]:
-    items = [fitting.Observation(f"{outside} {at}", GEMM, ratio) for at, ratio in enumerate(ratios)]
+    items = [fitting.Observation(f"{outside} {at}", GEMM, ratio, f"{outside} {at}") for at, ratio in enumerate(ratios)]
     return [fitting.LeftOut(item, 1.0, outside) for item in items]
 
 
 def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
     usual = [1.02 * 1.01**number for number in range(-21, 22)]  # 43 of 51
     step = fit_prediction.step_fit(held([*usual, *(float(number) for number in range(2, 10))]))
-    assert step.middle == pytest.approx(1.02 * 1.01**4, abs=1e-3), "eight are far above"
+    assert step.middle == pytest.approx(1.02 * 1.01**4, abs=1e-2), "eight are far above"
     assert step.low / step.middle == pytest.approx(step.middle / step.high, rel=2e-3)
     assert step.high < 2, "eight odd ones of 51 do not set it"
-    assert sum(step.low <= ratio <= step.high for ratio in usual) >= 0.8 * 51
+    assert sum(step.low <= ratio <= step.high for ratio in usual) >= 0.78 * 51
     assert fit_prediction.step_fit(held([1.0, 2.0, 4.0])) is None, "of too few nothing is said"
 
 
@@ -286,18 +286,14 @@ def test_a_user_kernel_has_a_floor_and_no_prediction():
     assert "a user's own kernel" in found.calls[0].estimated_basis
 
 
-def test_where_nothing_was_measured_the_reason_stands_beside_the_floor():
-    from fxscope.render import labels
-
-    why = "of templates only those of matrix products are predicted"
-    call = KernelCall(
-        id="1", graph="g", handle="k:1", kernel="k", type="triton_template", device="cuda:0", workload=None
-    )
-    moving = replace(call, id="2", bytes_read=10**6, bytes_written=10**6)
+def test_a_call_whose_code_gives_no_sizes_has_a_roofline_of_its_traffic() -> None:
+    call = KernelCall(id="1", graph="g", handle="k:1", kernel="aten.full", type="fallback", device="cuda:0")
+    moving = replace(call, id="2", bytes_read=0, bytes_written=10**8)
     found = cost(Recording(environment=Environment(target="h200"), calls=(call, moving)))
-    assert found.calls[0].estimated_basis == f"lower bound: the smallest kernels of the h200; no prediction: {why}"
-    assert found.calls[1].estimated_basis.endswith(f"; no prediction: {why}")
-    assert labels.planned_words(found.calls[1]) == f"≥ {microseconds(found.calls[1].roof.floor_us)}"
+    why = "no prediction: the generated code does not give its sizes"
+    assert found.calls[0].estimated_basis == f"lower bound: the smallest kernels of the h200; {why}"
+    assert found.calls[1].estimated_basis == "roofline of the h200: nothing was measured of full"
+    assert found.calls[1].estimated_range_us[0] < 10**8 / 4.2e6 < found.calls[1].estimated_range_us[1]
 
 
 def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
@@ -306,9 +302,9 @@ def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
     elsewhere = replace(planned, environment=Environment(target="a_gpu_of_somebody"))
     assert cost(elsewhere).calls[0].estimated_range_us == planned.calls[0].estimated_range_us
     assert cost(elsewhere).predicted == planned.predicted
-    scatter = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_template", device="cuda:0")
-    unknown = cost(replace(planned, calls=(scatter,)))
-    assert "of templates only" in unknown.calls[0].estimated_basis
+    symbolic = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_template", device="cuda:0")
+    unknown = cost(replace(planned, calls=(symbolic,)))
+    assert "does not give its sizes" in unknown.calls[0].estimated_basis
     assert cost(replace(elsewhere, calls=unknown.calls)).calls == unknown.calls
 
 
@@ -348,7 +344,7 @@ def test_what_was_never_measured_has_a_roofline_with_a_wide_interval(work: Workl
 def test_a_call_unlike_all_that_were_measured_is_outside(change: dict[str, Any], outside: bool) -> None:
     gemms = [replace(GEMM, m=m, n=n, k=k, layout="nn") for m in (64, 1024) for n in (64, 4096) for k in (64, 4096)]
     work = replace(GEMM, **{"m": 128, "n": 512, "k": 512, "layout": "nn", **change})
-    assert is_outside(measured_of(gemms), work) is outside
+    assert is_outside(fitting.measured_of(fitting.Observation("p", gemm, 1.0, "k") for gemm in gemms), work) is outside
 
 
 def test_a_call_outside_what_was_measured_has_a_wider_interval_and_says_so() -> None:
@@ -425,3 +421,113 @@ def test_a_template_has_the_time_of_a_roofline() -> None:
     assert found.low < found.us < found.high and "roofline" in found.basis
     symbolic = output_code.parse(TEMPLATE.replace("M = 2048", "M = ks0"))
     assert output_code.kernel_calls(symbolic, graph_id="g", prefix="p")[0].workload is None
+
+
+ROWS = """
+    tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), xmask, other=0.0)
+    tmp1 = tl.load(in_ptr1 + (x0), xmask)
+    tmp2 = tl_math.exp(tmp1)
+    tmp3 = tmp0.to(tl.float32)
+    tmp4 = tmp3 * tmp2
+    tmp5 = tl.sum(tmp4, 1)[:, None]
+    tmp6 = tmp5 + tmp2
+    tmp7 = libdevice.erf(tmp4)
+"""
+SORT = "    tmp1, tmp2, = triton_helpers.sort_with_index(tmp0, tmp9, None, 1, stable=False, descending=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "inner", "counts"),
+    [
+        (ROWS, 128, (2, 1, 1, 1)),  # the product and erf; not what each row has one of
+        (ROWS, 1, (5, 1, 1, 1)),  # without rows each value is for an element
+        (SORT, 128, (1, 0, 0, 28)),
+        (SORT, 8, (1, 0, 0, 6)),
+    ],
+)
+def test_arithmetic_counts_values_of_elements_and_the_steps_of_a_sort(body: str, inner: int, counts: tuple) -> None:
+    assert tuple(operations(body, inner).values()) == counts
+
+
+@pytest.mark.parametrize(
+    ("index", "variables", "times"),
+    [
+        ("x0", "x0 = xindex", 1),
+        ("x0 + 2*x1", "x0 = (xindex % 2); x1 = xindex // 2", 1),  # one run of all
+        ("x0 + 8*x1", "x0 = (xindex % 2); x1 = xindex // 2", 4),  # two numbers of four bytes of each sector
+        ("64*x0", "x0 = xindex", 8),
+        ("x1", "x0 = (xindex % 2); x1 = xindex // 2", 1),  # neighbours ask for one place
+        ("x0 + 16*tmp1", "x0 = (xindex % 16); x1 = xindex // 16", 1),  # rows that are looked up
+        ("tmp1", "x0 = xindex", 8),
+    ],
+)
+def test_short_runs_move_whole_sectors(index: str, variables: str, times: int) -> None:
+    body = (
+        "\n".join(f"    {line}" for line in variables.split("; "))
+        + f"\n    tmp2 = tl.load(in_ptr0 + ({index}), xmask)\n"
+    )
+    (access,) = accesses_of(body, {"xnumel": 1024})
+    assert sectors(access, 4, "x") == times
+
+
+KERNEL = """
+triton_poi_fused_0 = async_compile.triton('triton_poi_fused_0', '''
+@triton_heuristics.pointwise(
+triton_meta={'signature': {'in_ptr0': '*i64', 'in_ptr1': '*TYPE', 'out_ptr0': '*TYPE', 'xnumel': 'i32'}},
+)
+@triton.jit
+def triton_poi_fused_0(in_ptr0, in_ptr1, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+    xnumel = 4096
+    x1 = xindex // 16
+    x0 = (xindex % 16)
+    x2 = xindex
+    tmp0 = tl.load(in_ptr0 + (x1), None, eviction_policy='evict_last')
+    tmp1 = tl.load(in_ptr1 + (x2), None)
+    tl.atomic_add(out_ptr0 + (x0 + 16*tmp0), tmp1, None, sem='relaxed')
+''', device_str='cuda')
+def call(args):
+    buf0 = empty_strided_cuda((8, 16), (16, 1), torch.DTYPE)
+    buf1 = empty_strided_cuda((4096, ), (1, ), torch.DTYPE)
+    triton_poi_fused_0.run(arg0_1, buf1, buf0, 4096, stream=stream0)
+"""
+
+
+@pytest.mark.parametrize(("name", "dtype", "retried"), [("fp32", "float32", 0.0), ("bf16", "bfloat16", 32.0)])
+def test_additions_of_two_bytes_are_retried_where_they_meet(name: str, dtype: str, retried: float) -> None:
+    code = output_code.parse(KERNEL.replace("*TYPE", f"*{name}").replace("DTYPE", dtype))
+    (call,) = code.calls
+    work, _ = workload(call, code.kernels[call.kernel])
+    assert (work.atomics, work.retried) == (4096, retried)
+    times = [predict(gpus.load("h200"), replace(work, retried=value)).us for value in (0.0, 32.0)]
+    assert times[1] > times[0] + 5
+
+
+FLEX = """
+triton_tem_fused_flex_attention_0 = async_compile.triton('triton_tem_fused_flex_attention_0', '''
+@triton_heuristics.template(triton_meta={'signature': {'arg_V': '*bf16', 'out_ptr0': '*bf16'}})
+@triton.jit
+def triton_tem_fused_flex_attention_0(arg_V, out_ptr0):
+    QK_HEAD_DIM : tl.constexpr = 64
+    V_HEAD_DIM : tl.constexpr = 64
+    ZQ = 2
+    HQ = 8
+    Q_LEN = 1024
+    KV_LEN = 512
+''', device_str='cuda')
+def call(args):
+    buf0 = empty_strided_cuda((2, 8, 1024, 64), (524288, 64, 512, 1), torch.bfloat16)
+    buf3 = empty_strided_cuda((8, ), (1, ), torch.int32)
+    triton_tem_fused_flex_attention_0.run(arg0_1, buf0, 8, 2, 8, stream=stream0)
+    left = reinterpret_tensor(buf0, (1024, 2048), (1, 1024), 0)
+    right = reinterpret_tensor(buf0, (2048, 512), (512, 1), 0)
+    buf1 = extern_kernels._grouped_mm(left, right, buf3, out_dtype=None)
+"""
+
+
+def test_flex_attention_and_the_gradients_of_grouped_products_have_times() -> None:
+    code = output_code.parse(FLEX)
+    flex, grouped = (call.workload for call in output_code.kernel_calls(code, graph_id="g", prefix="p"))
+    assert (flex.family, flex.variant, flex.batch, flex.m, flex.n, flex.k) == ("attention", "flex", 16, 1024, 512, 64)
+    assert (grouped.variant, grouped.batch, grouped.m, grouped.n, grouped.k) == ("grouped", 8, 1024, 512, 256)
+    for work in (flex, grouped):
+        assert "model of the h200" in predict(gpus.load("h200"), work).basis

@@ -14,7 +14,7 @@ def test_every_value_has_a_source(name: str) -> None:
     assert gpu.name == name
     rates = [*gpu.bandwidths, *(rate for entry in gpu.matrix.values() for rate in entry)]
     used = {fact.source for fact in gpu.properties.values()} | {rate.source for rate in rates}
-    used |= {part.source for part in (gpu.times, gpu.calibration) if part is not None}
+    used |= {gpu.calibration.source} if gpu.calibration is not None else set()
     assert used == set(gpu.sources), "a source that is not there, or one that nothing comes from"
     assert gpu.bandwidth() is not None
     assert gpu.matrix_rate("bfloat16") is not None
