@@ -29,7 +29,8 @@ sys.path.insert(0, str(ROOT))
 
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
-from fxscope.gpus.prediction import CpuFit, FamilyFit, Prediction, StepFit, predict  # noqa: E402
+from fxscope.gpus.calibration import CpuFit, FamilyFit, Prediction, StepFit  # noqa: E402
+from fxscope.gpus.prediction import predict  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
 from tools.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from fxscope.errors import FxscopeError
-from fxscope.gpus.prediction import Calibration, Positive
+from fxscope.gpus.calibration import Calibration, Positive
 from fxscope.store import NOT_JSON, unmarked
 
 __all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names", "text_of"]
@@ -52,7 +52,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     properties: dict[str, Fact]
     bandwidths: tuple[Rate, ...]  # device memory, bytes per second
     matrix: dict[str, tuple[Rate, ...]]  # dtype → dense floating point operations per second
-    calibration: Calibration | None = None  # of every family of kernels: see fxscope.gpus.prediction
+    calibration: Calibration | None = None  # of every family of kernels: see fxscope.gpus.calibration
     sources: dict[str, str]
     notes: tuple[str, ...] = ()
 

@@ -17,21 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fxscope.gpus.prediction import (
-    SIZES,
-    Calibration,
-    FamilyFit,
-    Measured,
-    Spread,
-    Works,
-    family_of,
-    formula_of,
-    is_outside,
-    spread_at,
-    times_of,
-    traits_of,
-)
-from fxscope.index import grouped
+from fxscope.gpus.calibration import Calibration, FamilyFit, Measured, Spread
+from fxscope.gpus.prediction import SIZES, Works, family_of, formula_of, is_outside, spread_at, times_of, traits_of
 from fxscope.model import Workload
 
 Array = np.ndarray[Any, Any]
@@ -65,7 +52,7 @@ class LeftOut(NamedTuple):
     count: int = 1  # how often its program ran it
 
 
-class Group(NamedTuple):
+class FamilyCalls(NamedTuple):
     """The different calls of one family, and how often each was seen in its program."""
 
     items: Array  # of `Observation`
@@ -74,14 +61,17 @@ class Group(NamedTuple):
     counts: Array
     kinds: Array
 
-    def rows(self, mask: Array) -> Group:
-        return Group(self.items[mask], self.works.rows(mask), self.us[mask], self.counts[mask], self.kinds[mask])
+    def rows(self, mask: Array) -> FamilyCalls:
+        return FamilyCalls(self.items[mask], self.works.rows(mask), self.us[mask], self.counts[mask], self.kinds[mask])
 
 
-def groups_of(observations: Iterable[Observation]) -> dict[str, Group]:
+def groups_of(observations: Iterable[Observation]) -> dict[str, FamilyCalls]:
     """Return family → its calls, each different one of a program once, with the median of its times."""
+    times: dict[tuple[str, Workload], list[Observation]] = defaultdict(list)
+    for item in observations:
+        times[item.program, item.work].append(item)
     found: dict[str, list[tuple[Observation, int]]] = defaultdict(list)
-    for (_, work), items in grouped(observations, lambda item: (item.program, item.work)).items():
+    for (_, work), items in times.items():
         found[family_of(work)].append((items[0]._replace(us=median(item.us for item in items)), len(items)))
     found["anything"] = [point for points in found.values() for point in points]
     result = {}
@@ -90,13 +80,13 @@ def groups_of(observations: Iterable[Observation]) -> dict[str, Group]:
         items[:] = [item for item, _ in points]
         works = Works([item.work for item, _ in points], [item.memory for item, _ in points])
         us, counts, kinds = zip(*((item.us, count, item.kind) for item, count in points), strict=True)
-        result[family] = Group(items, works, np.array(us), np.array(counts), np.array(kinds))
+        result[family] = FamilyCalls(items, works, np.array(us), np.array(counts), np.array(kinds))
     return result
 
 
 def fit_family(
     family: str,
-    group: Group,
+    group: FamilyCalls,
     multiprocessors: int,
     *,
     start: Mapping[str, float] | None = None,
@@ -147,7 +137,7 @@ def fit_family(
 
 
 def fit_all(
-    groups: Mapping[str, Group],
+    groups: Mapping[str, FamilyCalls],
     multiprocessors: int,
     *,
     start: Mapping[str, Mapping[str, float]],
@@ -165,7 +155,7 @@ def fit_all(
 
 
 def left_out(
-    groups: Mapping[str, Group],
+    groups: Mapping[str, FamilyCalls],
     multiprocessors: int,
     start: Mapping[str, Mapping[str, float]],
     begin: Mapping[str, Mapping[str, float]],

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 
 from fxscope import op_names
+from fxscope.gpus.calibration import Calibration, FamilyFit, Measured, Prediction, Spread
 from fxscope.model import Workload
 
 if TYPE_CHECKING:
@@ -26,78 +26,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Formula = Callable[[Mapping[str, float], "Works", int], Array]
-Positive = Annotated[float, Meta(gt=0, lt=1e30)]
-
-
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured over predicted time, 10th and 90th percentile, of calls predicted to take `above_us` or more."""
-
-    above_us: float
-    low: float
-    high: float
-    count: int
-
-
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls that a family was fitted to: their traits (`traits_of`), and least and largest of each size."""
-
-    traits: tuple[str, ...]
-    sizes: dict[str, tuple[float, float]]
-
-
-class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of one family of kernels on one GPU; `spreads` by size, smallest first."""
-
-    parameters: dict[str, Positive]
-    spreads: tuple[Spread, ...]
-    count: int  # different calls that it was fitted to
-    measured: Measured | None = None
-
-
-class StepFit(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured over predicted, over kinds of programs that were left out of the fit: 80 of 100 programs lie between.
-
-    Errors of a program's kernels go together, so that an interval of their sum cannot be made from theirs. For a program
-    of which the share `s` of the time is outside what was measured, the range is the power `1 + outside * s` as wide.
-    """
-
-    low: float
-    middle: float
-    high: float
-    count: int
-    outside: float = 0.0
-
-
-class CpuFit(msgspec.Struct, frozen=True, kw_only=True):
-    """CPU time of a step, in µs: for a compiled graph, and for each call; and measured over predicted."""
-
-    graph_us: float
-    generated_us: float
-    library_us: float
-    backward_us: float
-    low: float
-    high: float
-    count: int
-
-
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is predicted with; `source` is a key of `Gpu.sources`."""
-
-    families: dict[str, FamilyFit]
-    step: StepFit | None = None
-    outside: float = 1.5  # factor on either end of the interval of a call unlike those that were measured
-    cpu: CpuFit | None = None
-    replay_us: float | None = None  # between two kernels of a CUDA graph's replay
-    source: str
-
-
-class Prediction(NamedTuple):
-    """Device time of one call in µs, the interval that holds it in 80 of 100, and what they stand on."""
-
-    us: float
-    low: float
-    high: float
-    basis: str
 
 
 # ---------------------------------------------------------------------- formulas
@@ -395,7 +323,8 @@ def traffic_floor_us(gpu: Gpu, num_bytes: float, reuse_bytes: float | None = Non
     """Time below which no measured kernel moved so many bytes, `reuse_bytes` after they were touched last."""
     assert gpu.calibration is not None
     p = gpu.calibration.families["pointwise"].parameters
-    memory_rate = max(p["dram"], *(rate.value / 1e12 for rate in gpu.bandwidths))
+    rate = gpu.bandwidth()
+    memory_rate = max(p["dram"], rate.value / 1e12 if rate is not None else 0.0)
     outside = float(missed(p, (num_bytes if reuse_bytes is None else reuse_bytes) / 1e6))
     return num_bytes / 1e6 * (outside / memory_rate + (1 - outside) / (_FASTEST_CACHE * p["l2"]))
 

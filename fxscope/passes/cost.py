@@ -13,7 +13,8 @@ from typing import NamedTuple
 from fxscope import gpus, op_names
 from fxscope.columns import column, picked, rows_of, with_columns
 from fxscope.gpus import Gpu
-from fxscope.gpus.prediction import Prediction, predict, smallest_us, traffic_floor_us
+from fxscope.gpus.calibration import Prediction
+from fxscope.gpus.prediction import predict, smallest_us, traffic_floor_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
 from fxscope.passes import flops as counted

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.gpus import Gpu
-from fxscope.gpus.prediction import CpuFit, outside_share
+from fxscope.gpus.calibration import CpuFit
 from fxscope.index import index_of, kept
 from fxscope.model import Compile, Decision, KernelCall, PredictedStep, Recording, Workload, replace
 from fxscope.text import microseconds
@@ -61,6 +61,8 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
         replays: whether torch could replay its graphs as CUDA graphs.
     """
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
+    from fxscope.gpus.prediction import outside_share  # numpy is slow to import
+
     unknown = any(call.estimated_range_us is None for call in on_device)
     if gpu is None or gpu.calibration is None or not on_device or unknown:
         return None
