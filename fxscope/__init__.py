@@ -14,7 +14,6 @@ __version__ = "0.2.0"
 _HOME = {
     "record": "fxscope.capture",
     "Recorder": "fxscope.capture",
-    "on_trace_ready": "fxscope.capture",
     "load": "fxscope.store",
     "load_ipython_extension": "fxscope.notebook",
     "read_trace": "fxscope.readers.join",
@@ -30,7 +29,6 @@ __all__ = [*sorted(_HOME), "__version__"]  # pyright: ignore[reportUnsupportedDu
 
 if TYPE_CHECKING:
     from fxscope.capture import Recorder as Recorder
-    from fxscope.capture import on_trace_ready as on_trace_ready
     from fxscope.capture import record as record
     from fxscope.errors import CaptureError as CaptureError
     from fxscope.errors import FxscopeError as FxscopeError

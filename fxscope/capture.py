@@ -35,9 +35,9 @@ from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
 from fxscope._torch.steps import DEFAULT_STEPS, Durations, StepWatch
-from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
+from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError
 from fxscope.index import index_of
-from fxscope.model import Graph, Memory, Problem, Recording, StepTimes, Unobserved, replace
+from fxscope.model import Graph, Problem, Recording, StepTimes, Unobserved, replace
 from fxscope.readers import eager_graph
 from fxscope.text import counted
 
@@ -226,7 +226,7 @@ class _Job(NamedTuple):
             problem = Problem(
                 where="profiler",
                 message="a profiler session of the program's was running, so fxscope measured no times",
-                remedy="call fxscope.record outside it, or pass fxscope.on_trace_ready to it",
+                remedy="call fxscope.record outside it",
             )
             return Recording(environment=environment(), problems=(problem,))
         self.say("timing calls")
@@ -439,7 +439,7 @@ class Recorder:
         watch, found = self._watch, list[Unobserved]()
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
-            count = watch.durations.count
+            count = watch.num_after
             detail = f"{after / 1e6:.3g} s after the observed part"
             if self._ended_at:
                 detail += f", which ended at the bound of {self._ended_at}"
@@ -462,6 +462,7 @@ class Recorder:
                 keep = self._steps or DEFAULT_STEPS
                 is_cut = self._watch.ended_at is not None or traced.tree.cut is not None
                 plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start, "is_cut": is_cut}
+                plan["mark"] = self._watch.mark
             observed = own_trace.prepare(traced.path, traced.tree, self._names, **plan)
             try:
                 recording = _read(traced.path)
@@ -522,46 +523,6 @@ def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[U
     return tuple(found)
 
 
-def on_trace_ready(
-    path: str | Path | None = None, *, then: Callable[[Any], Any] | None = None, force: bool = False
-) -> Callable[[Any], None]:
-    """A handler for the user's own profiler: `torch.profiler.profile(on_trace_ready=fxscope.on_trace_ready())`.
-
-    Args:
-        path: where to save each recording, by its suffix; `{n}` in it becomes the number of the trace. The last
-            recording is the handler's `recording` in any case.
-        then: the handler that would have been there; it is called first.
-        force: overwrite files.
-    """
-    count = 0
-
-    def handler(profile: Any) -> None:
-        nonlocal count
-        export = profiler.shared_export(profile.profiler)
-        if then is not None:
-            then(profile)
-        try:
-            with store.OwnFolder() as folder:
-                trace_path = Path(folder, "trace.json")
-                export(trace_path)
-                recording = _finish(replace(_read(trace_path), environment=environment(), title=f"trace {count}"))
-        except Exception as error:  # the program goes on: this is its training loop
-            print(f"fxscope: trace {count} could not be recorded: {type(error).__name__}: {error}", file=sys.stderr)
-            count += 1
-            return
-        handler.recording = recording  # type: ignore[attr-defined]
-        if path is not None:
-            target = Path(str(path).replace("{n}", str(count)))
-            try:
-                recording.save(target, force=force)
-            except RenderError as error:  # the program goes on: this is its training loop
-                print(f"fxscope: {error} {store.rescue(recording, target)}", file=sys.stderr)
-        count += 1
-
-    handler.recording = None  # type: ignore[attr-defined]
-    return handler
-
-
 def _read(path: Path) -> Recording:
     from fxscope.readers import trace
 
@@ -604,4 +565,4 @@ def _title(model: Any) -> str:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_current.clear)
 
-__all__ = ["Memory", "Recorder", "on_trace_ready", "record"]
+__all__ = ["Recorder", "record"]

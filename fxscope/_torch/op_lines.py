@@ -4,38 +4,46 @@ An op that ran in a function of the user's, between two calls whose lines are kn
 has such an operator. Where there are several lines, it is not known.
 """
 
-import ast
+import dis
 import functools
+import itertools
 import linecache
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import torch
 from torch._C._profiler import _EventType as EventType
 
+from fxscope._torch.quiet import quiet
 from fxscope.op_names import op_name, out_of_place
 
-CALL = "Call"
+CALL = "CALL"
+# An operator's symbol or instruction, without what begins several: "BINARY_", "INPLACE_" → the ops that it may call.
 _OPERATORS = {
-    "Add": "add",
-    "Sub": "sub rsub",
-    "Mult": "mul",
-    "Div": "div reciprocal",
-    "MatMult": "matmul mm bmm mv dot",
-    "Pow": "pow",
-    "FloorDiv": "floor_divide",
-    "Mod": "remainder",
-    "USub": "neg",
-    "Invert": "bitwise_not",
-    "BitAnd": "bitwise_and __and__",
-    "BitOr": "bitwise_or __or__",
-    "BitXor": "bitwise_xor __xor__",
-    "Compare": "eq ne lt le gt ge",
-    "Subscript": "select slice index unsqueeze alias copy fill index_put view to item",
-    "Test": "is_nonzero item",
+    "+ += ADD": "add",
+    "- -= SUBTRACT": "sub rsub",
+    "* *= MULTIPLY": "mul",
+    "/ /= TRUE_DIVIDE": "div reciprocal",
+    "@ @= MATRIX_MULTIPLY": "matmul mm bmm mv dot",
+    "** **= POWER": "pow",
+    "// //= FLOOR_DIVIDE": "floor_divide",
+    "% %= MODULO": "remainder",
+    "UNARY_NEGATIVE": "neg",
+    "UNARY_INVERT": "bitwise_not",
+    "& &= AND": "bitwise_and __and__",
+    "| |= OR": "bitwise_or __or__",
+    "^ ^= XOR": "bitwise_xor __xor__",
+    "COMPARE_OP": "eq ne lt le gt ge",
+    "[] SUBSCR SLICE STORE_SUBSCR STORE_SLICE": "select slice index unsqueeze alias copy fill index_put view to item",
+    "JUMP": "is_nonzero item",
+    "LOAD_ATTR LOAD_METHOD": "",
 }
+_BINARY = re.compile("^(BINARY|INPLACE)_")
+_OPS = {token: set(ops.split()) for tokens, ops in _OPERATORS.items() for token in tokens.split()}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -62,71 +70,66 @@ def lines_of_operators(frame: Any, children: Sequence[Any]) -> dict[int, int | N
     if not ops:
         return {}
     place = frame.extra_fields.callsite
-    order = _evaluated(whole_path(place.file_name), place.function_name, place.line_number)
-    anchors = {
-        position: child.extra_fields.caller.line_number
-        for position, child in enumerate(children)
-        if child.tag in (EventType.PyCall, EventType.PyCCall)
-    }
-    found: dict[int, int | None] = {}
-    for position in ops:
-        before = next((anchors[at] for at in range(position - 1, -1, -1) if at in anchors), None)
-        after = next((anchors[at] for at in range(position + 1, len(children)) if at in anchors), None)
-        found[position] = _between(order, before, after, out_of_place(op_name(children[position].name)))
-    return found
+    code = _code(whole_path(place.file_name), place.function_name, place.line_number)
+    calls = [
+        child.extra_fields.caller.line_number if child.tag in (EventType.PyCall, EventType.PyCCall) else None
+        for child in children
+    ]
+    before = list(itertools.accumulate(calls, lambda last, line: last if line is None else line))
+    after = list(itertools.accumulate(reversed(calls), lambda last, line: last if line is None else line))[::-1]
+    return {at: _between(code, before[at], after[at], out_of_place(op_name(children[at].name))) for at in ops}
 
 
-def _between(order: Sequence[tuple[str, int]], before: int | None, after: int | None, op: str) -> int | None:
+@functools.lru_cache(maxsize=4096)
+def _between(code: CodeType | None, before: int | None, after: int | None, op: str) -> int | None:
     if before is not None and before == after:
         return before
+    order = _evaluated(code)
     first = max((at for at, item in enumerate(order) if item == (CALL, before)), default=-1)
     last = min((at for at, item in enumerate(order) if item == (CALL, after)), default=len(order))
     between = order[first + 1 : last] if first < last else (*order[first + 1 :], *order[:last])  # once around a loop
-    kinds = {kind for kind, names in _OPERATORS.items() if op in names.split()}
+    kinds = {kind for kind, names in _OPS.items() if op in names}
     fitting = {line for kind, line in between if kind != CALL and (not kinds or kind in kinds)}
     return fitting.pop() if len(fitting) == 1 else None
 
 
 @functools.lru_cache(maxsize=1024)
-def _evaluated(file: str, function: str, first_line: int) -> tuple[tuple[str, int], ...]:
+def _evaluated(code: CodeType | None) -> tuple[tuple[str, int], ...]:
     """(Kind, line) of the calls and operators of a function, in the order in which Python evaluates them."""
-    tree = _tree(file)
-    if tree is None:
-        return ()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function:
-            starts = {node.lineno, *(item.lineno for item in node.decorator_list)}
-            if first_line in starts:
-                return tuple(_order(node.body))
-    return tuple(_order(tree.body)) if function == "<module>" else ()
+    found: list[tuple[str, int]] = []
+    line = 0
+    for instruction in dis.get_instructions(code) if code is not None else ():
+        positions = getattr(instruction, "positions", None)  # not in Python 3.10
+        line = positions.lineno if positions is not None else instruction.starts_line or line
+        kind = _kind(instruction)
+        if line is not None and (kind == CALL or kind in _OPS):
+            found.append((kind, line))
+    return tuple(found)
+
+
+def _kind(instruction: dis.Instruction) -> str:
+    name = instruction.opname
+    if name == "BINARY_OP":
+        return instruction.argrepr
+    return CALL if name.startswith("CALL") else "JUMP" if "JUMP" in name and "_IF_" in name else _BINARY.sub("", name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _code(file: str, function: str, first_line: int) -> CodeType | None:
+    """The code of a function of a file, None where it is not there."""
+    todo = [_whole(file)]
+    while todo:
+        code = todo.pop()
+        if code is not None and code.co_name == function and first_line in (code.co_firstlineno, 0):
+            return code
+        todo += [item for item in code.co_consts if isinstance(item, CodeType)] if code is not None else []
+    return None
 
 
 @functools.lru_cache(maxsize=64)
-def _tree(file: str) -> ast.Module | None:
+def _whole(file: str) -> CodeType | None:
     try:
-        return ast.parse("".join(linecache.getlines(file)))
+        with quiet():
+            return compile("".join(linecache.getlines(file)), file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-def _order(body: Sequence[ast.AST]) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
-
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            return
-        children = list(ast.iter_child_nodes(node))
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
-            children = [node.value, *(child for child in children if child is not node.value)]
-        for child in children:
-            visit(child)
-        if isinstance(node, (ast.BinOp, ast.AugAssign, ast.UnaryOp)):
-            found.append((type(node.op).__name__, node.lineno))
-        elif isinstance(node, (ast.Call, ast.Compare, ast.Subscript, ast.Attribute)):
-            found.append((type(node).__name__, node.lineno))
-        if isinstance(node, (ast.If, ast.While, ast.Assert, ast.IfExp)):
-            found.append(("Test", node.test.lineno))
-
-    for item in body:
-        visit(item)
-    return found

@@ -44,8 +44,8 @@ class Observed:
 
 
 @uncollected()
-def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> Observed:
-    """Read a session's facts, and rewrite its trace for the reader; with options (`steps.plan`), write steps."""
+def prepare(path: Path, tree: EventTree, names: ModuleNames, *, mark: str = "", **options: Any) -> Observed:
+    """Read a session's facts, and rewrite its trace for the reader; with a mark at their ends, plan and write steps."""
     import msgspec
 
     left_out: list[Event] = []
@@ -58,8 +58,8 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
     tuned = _launched_by_compiler(events, found)
     observed.num_cut = _num_ops(left_out)
     observed.num_tuned, observed.tuned_us = len(tuned), sum(event["dur"] for event in tuned)
-    if options and found.outer:
-        seen = {"calls": found.calls(tree), "replays": _replays(events, found)}
+    if mark and found.outer:
+        seen = {"calls": found.calls(tree), "replays": _replays(events, found), "step_ends": found.marks[mark]}
         events.extend(_with_steps(observed, found, **seen, **options))
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
@@ -184,12 +184,7 @@ def _with_steps(observed: Observed, found: _Spans, **options: Any) -> list[dict[
     ends = max(event["ts"] + event["dur"] for event in found.spans)
     begins = min(event["ts"] for event in found.spans)
     steps = plan(
-        [(event["ts"], event["name"]) for event in outer],
-        begins=begins,
-        ends=ends,
-        step_ends=sorted(found.step_ends),
-        compiles=found.compiles,
-        **options,
+        [(event["ts"], event["name"]) for event in outer], begins=begins, ends=ends, compiles=found.compiles, **options
     )
     observed.steps = steps
     if steps.start_up is not None:
@@ -236,7 +231,9 @@ class _Spans:
         self.outer: list[dict[str, Any]] = []  # ops that no op calls
         self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
         self.phase_events: list[dict[str, Any]] = []  # the outermost phases of each thread, in order
-        self.step_ends: list[float] = []
+        self.marks: defaultdict[str, list[float]] = defaultdict(
+            list
+        )  # when the steps of an optimizer ended, by its mark
         self._stacks: dict[Any, list[Any]] = {}
         self._outer_of: dict[int, dict[str, Any]] = {}  # external id → the outermost op that it is in
         self._compiling: set[int] = set()
@@ -268,8 +265,8 @@ class _Spans:
         ]
 
     def _is_mark(self, event: dict[str, Any]) -> bool:
-        if event["name"] == STEP_ENDS:
-            self.step_ends.append(event["ts"])
+        if event["name"].startswith(STEP_ENDS):
+            self.marks[event["name"]].append(event["ts"])
         elif event["name"] != _MODE:  # of the program's, or of torch's own around a compiled function's first call
             return False
         self.drop.add(id(event))

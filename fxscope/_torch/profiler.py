@@ -12,7 +12,6 @@ import ctypes
 import errno
 import functools
 import os
-import shutil
 import sys
 import threading
 import weakref
@@ -104,16 +103,22 @@ def without_stacks() -> Generator[None]:
         resume(thread)
 
 
-def _without_imports(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
-    """Python's own function that runs a module's code, without recording the calls in that of libraries.
+def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Python's own function that runs a module's code, without recording the calls in libraries, packages, nested imports.
 
-    The first `torch.compile` imports what makes 1.7 million of them.
+    The first `torch.compile` imports what makes 1.7 million of them, `transformers` 2.2 million.
     """
+    depth = 0
 
     def exec_module(loader: Any, module: Any) -> Any:
-        unseen = hooks.guard("imports", lambda: is_library_file(module.__spec__.origin or ""))
-        with without_stacks() if unseen else contextlib.nullcontext():
-            return original(loader, module)
+        nonlocal depth
+        unseen = depth > 0 or hasattr(module, "__path__") or is_library_file(getattr(module, "__file__", None) or "")
+        depth += 1
+        try:
+            with without_stacks() if unseen else contextlib.nullcontext():
+                return original(loader, module)
+        finally:
+            depth -= 1
 
     # Python leaves the frames of this file out of tracebacks and of the levels of warnings.
     named = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
@@ -269,7 +274,7 @@ class Session:
         self._own: Any = None
         self.own: Traced | None = None  # our own session, once it has ended
         self._theirs: Any = None  # the user's last session
-        self._copy: Path | None = None  # our copy of its trace
+        self._export: Callable[..., None] = lambda _: None  # its trace
         self._num_theirs = 0
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
         self._thread = 0
@@ -285,7 +290,7 @@ class Session:
             self.hooks.problem(
                 "profiler",
                 "a profiler session was already running, and there can be one at a time",
-                "start fxscope before the profiler, or pass fxscope.on_trace_ready to it",
+                "start fxscope before the profiler, or read its trace: `fxscope view FILE`",
             )
             return
         profile = _observing(activities())
@@ -293,7 +298,7 @@ class Session:
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
             self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
-        self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2], self.hooks))
+        self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
         if threading.current_thread() is not threading.main_thread():
             _ThreadEnds(self)
@@ -319,21 +324,22 @@ class Session:
             self.hooks.problem(
                 "profiler",
                 "a profiler session of the program's was still running at the end, and what ran in it is not recorded",
-                "end it, or pass fxscope.on_trace_ready to it",
+                "end it, or read its trace: `fxscope view FILE`",
             )
-        if self._theirs is not None and self._copy is None:
-            self.hooks.guard("trace of the program's own session", self._take)
         self.hooks.close()
         if self._num_theirs > 1:
             self.hooks.problem(
                 "profiler",
                 f"the program made {self._num_theirs} traces; the last one is shown",
-                "pass fxscope.on_trace_ready to the profiler to get each",
+                "export each, and read it: `fxscope view FILE`",
             )
-        theirs: list[Traced] = []
-        if self._copy is not None and self._theirs is not None:
-            theirs = [Traced(self._copy, EventTree(self._theirs.kineto_results), is_theirs=True)]
-        return [*theirs, self.own] if self.own is not None else theirs
+        theirs = self.hooks.guard("trace of the program's own session", self._adopt) if self._theirs else None
+        return [traced for traced in (theirs, self.own) if traced is not None]
+
+    def _adopt(self) -> Traced:
+        path = self._folder / "theirs.json"
+        self._export(path)
+        return Traced(path, EventTree(self._theirs.kineto_results), is_theirs=True)
 
     def is_on(self) -> bool:
         """Return whether this session is profiling, and none of the program's."""
@@ -439,31 +445,12 @@ class Session:
         if not self._is_ours() and getattr(profile, "enabled", True):
             self._open -= 1
             if has_trace(profile):
-                self._theirs, self._copy = profile, None
+                self._theirs, self._export = profile, _shared_export(profile)
                 self._num_theirs += 1
 
-    @hook_around("torch.autograd.profiler:profile.export_chrome_trace", "adopting the program's own trace")
-    def _export(self, original: Callable[..., Any], profile: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
-        # Kineto writes a trace once. The user's export is the one; ours is a copy of it.
-        result = original(profile, path, *args, **kwargs)
-        if not self._is_ours() and profile is self._theirs and self._copy is None:
-            self._copy = self.hooks.guard(
-                "copy of the program's own trace", lambda: Path(shutil.copyfile(path, self._folder / "theirs.json"))
-            )
-        return result
 
-    def _take(self) -> None:
-        """Write the trace of a session that the user did not export, so that they still can."""
-        target = self._folder / "theirs.json"
-        self._as_ours(functools.partial(shared_export(self._theirs), target))
-        self._copy = target
-
-
-def shared_export(profile: Any) -> Callable[..., None]:
-    """Return what exports a trace of an `autograd.profiler.profile`, also the user's: after the first, all are copies.
-
-    Kineto writes a trace only once.
-    """
+def _shared_export(profile: Any) -> Callable[..., None]:
+    """Return what exports the trace of a session of the program's; Kineto writes one only once, so the others are copies."""
     original = profile.export_chrome_trace
     kept: list[bytes] = []
 

@@ -27,6 +27,12 @@ _CHUNK = 64 << 20  # bytes compared at a time
 _ATOMS = (int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType)
 _TORCH_ATOMS = (torch.dtype, torch.device, torch.Size, torch.layout)
 _STATEFUL = ("torch.optim", "torch.nn", "torch.amp", "torch.cuda.amp")  # parts of torch whose objects are restored
+_ROWS, _COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
+_PARTS = {  # of tensors without memory of their own
+    torch.sparse_coo: ("_indices", "_values"),
+    **dict.fromkeys((torch.sparse_csr, torch.sparse_bsr), _ROWS),
+    **dict.fromkeys((torch.sparse_csc, torch.sparse_bsc), _COLUMNS),
+}
 
 
 @contextlib.contextmanager
@@ -35,14 +41,28 @@ def restored(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
     problems: list[Problem] = []
     state = _State()
     with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-        state.keep_global_generators()
-        for path, value in (("model", model), ("inputs", inputs), ("kwargs", kwargs)):
+        for path, value in {**_generators(), "model": model, "inputs": inputs, "kwargs": kwargs}.items():
             state.keep(path, value)
     try:
         yield problems
     finally:
         with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
             problems += state.restore()
+
+
+def _generators() -> dict[str, Any]:
+    """What random numbers come from that no program passes on: those of Python, numpy, torch and its devices."""
+    found: dict[str, Any] = {
+        "Python's generator": random.getstate.__self__,
+        "torch's generator": torch.default_generator,
+    }
+    if (numpy := sys.modules.get("numpy")) is not None:
+        found["numpy's generator"] = numpy.random.get_state.__self__
+    for name in ("cuda", "xpu"):
+        device: Any = getattr(torch, name, None)
+        if getattr(device, "is_available", bool)() and device.is_initialized():
+            found[f"generators of {name}"] = device.default_generators
+    return found
 
 
 class _State:
@@ -75,21 +95,6 @@ class _State:
             problems.append(Problem(where="state", message=message, remedy="record a smaller model"))
         return problems
 
-    def keep_global_generators(self) -> None:
-        self._keep_state("Python's random numbers", random.getstate, random.setstate)
-        if (numpy := sys.modules.get("numpy")) is not None:
-            self._keep_state("numpy's random numbers", numpy.random.get_state, numpy.random.set_state)
-        self.keep("torch's generator", torch.default_generator)
-        for name in ("cuda", "xpu"):
-            device: Any = getattr(torch, name, None)
-            if not getattr(device, "is_available", bool)():
-                continue
-            self._undo.append(
-                (f"generators of {name}", functools.partial(_begin_again, device, device.is_initialized()))
-            )
-            for index, generator in enumerate(device.default_generators if device.is_initialized() else ()):
-                self.keep(f"generator of {name}:{index}", generator)
-
     def keep(self, path: str, value: Any) -> None:
         waiting = [(path, value)]
         while waiting and len(self._seen) <= MAX_OBJECTS:
@@ -99,42 +104,37 @@ class _State:
             self._seen[id(value)] = value
             waiting += [(f"{path}{name}", item) for name, item in self._kept(path, value)]
 
+    def _later(self, path: str, undo: Callable[..., Any], *args: Any) -> None:
+        self._undo.append((path, functools.partial(undo, *args)))
+
     def _kept(self, path: str, value: Any) -> list[tuple[str, Any]]:
         """Keep one object; return what it leads to, with what to put behind its path."""
         if isinstance(value, torch.Tensor):
             return self._keep_tensor(path, value)
-        if isinstance(value, torch.Generator):
-            self._keep_state(path, value.get_state, value.set_state)
-        elif isinstance(value, random.Random):
-            self._keep_state(path, value.getstate, value.setstate)
-        elif isinstance(value, types.FunctionType):
+        if isinstance(value, types.FunctionType):
             return self._keep_function(path, value)
-        elif isinstance(value, types.MethodType):
+        if isinstance(value, types.MethodType):
             return [("", value.__self__), ("", value.__func__)]
-        elif isinstance(value, functools.partial):
+        if isinstance(value, functools.partial):
             return [("", value.func), (".args", value.args), (".keywords", value.keywords)]
-        elif isinstance(value, (tuple, frozenset)):
+        if isinstance(value, (tuple, frozenset)):
             return [(f"[{index}]", item) for index, item in enumerate(value)]
-        elif isinstance(value, (list, collections.deque, set, dict)):
+        if isinstance(value, (list, collections.deque, set, dict)):
             return self._keep_container(path, value)
-        elif type(value).__module__.partition(".")[0] == "numpy":
-            self._keep_numpy(path, value)
-        else:
-            return self._keep_object(path, value)
-        return []
+        if isinstance(value, (torch.Generator, random.Random)) or type(value).__module__.partition(".")[0] == "numpy":
+            self._keep_opaque(path, value)
+            return []
+        return self._keep_object(path, value)
 
-    def _keep_state(self, path: str, get: Callable[[], Any], set_: Callable[[Any], Any]) -> None:
-        before = get()
-        self._undo.append((path, lambda: set_(before)))
-
-    def _keep_numpy(self, path: str, value: Any) -> None:
-        if hasattr(value, "ctypes"):  # an array
+    def _keep_opaque(self, path: str, value: Any) -> None:
+        """Keep a generator, or an array."""
+        if hasattr(value, "ctypes"):
             if self._has_space(value.nbytes):
-                self._undo.append((path, functools.partial(_put_array, value, value.copy())))
-        elif hasattr(value, "get_state"):  # RandomState
-            self._keep_state(path, value.get_state, value.set_state)
+                self._later(path, _put_array, value, value.copy())
+        elif set_ := getattr(value, "set_state", None) or getattr(value, "setstate", None):
+            self._later(path, set_, (value.get_state if hasattr(value, "get_state") else value.getstate)())
         elif hasattr(bits := getattr(value, "bit_generator", value), "state"):
-            self._keep_state(path, lambda: bits.state, functools.partial(setattr, bits, "state"))
+            self._later(path, setattr, bits, "state", bits.state)
 
     def _keep_function(self, path: str, function: types.FunctionType) -> list[tuple[str, Any]]:
         inner = getattr(function, "_torchdynamo_orig_callable", None)
@@ -146,17 +146,15 @@ class _State:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             with contextlib.suppress(ValueError):  # not set yet
                 found.append((f" closure {name}", cell.cell_contents))
-                self._undo.append(
-                    (f"{name} of the closure", functools.partial(setattr, cell, "cell_contents", found[-1][1]))
-                )
-        names = [name for name in _names_in(function.__code__) if name in function.__globals__]
-        live, before = function.__globals__, {name: function.__globals__[name] for name in names}
-        self._undo.append((f"{path} globals", lambda: live.update(before)))
-        return found + [(f" global {name}", before[name]) for name in names]
+                self._later(f"{name} of the closure", setattr, cell, "cell_contents", found[-1][1])
+        live = function.__globals__
+        before = {name: live[name] for name in _names_in(function.__code__) if name in live}
+        self._later(f"{path} globals", live.update, before)
+        return found + [(f" global {name}", value) for name, value in before.items()]
 
     def _keep_container(self, path: str, value: Any) -> list[tuple[str, Any]]:
         before = list(value.items()) if isinstance(value, dict) else list(value)
-        self._undo.append((path, functools.partial(_put_items, value, before)))
+        self._later(path, _put_items, value, before)
         if not isinstance(value, dict):
             return [(f"[{index}]", item) for index, item in enumerate(before)]
         keys = [(" key", key) for key, _ in before if isinstance(key, torch.Tensor)]
@@ -170,39 +168,33 @@ class _State:
             if isinstance(value, torch.jit.ScriptModule):
                 return [(f".{name}", item) for name, item in (*value.named_parameters(), *value.named_buffers())]
             if any(map(torch.nn.parameter.is_lazy, (*value.parameters(False), *value.buffers(False)))):
-                self._undo.append((path, lambda: None if type(value) is kind else "its lazy parameters were made"))
+                self._later(path, lambda: None if type(value) is kind else "its lazy parameters were made")
                 return []
         elif _is_foreign(kind.__module__) and not kind.__module__.startswith(_STATEFUL):
             if isinstance(value, Iterator):
-                self._undo.append((path, functools.partial(_is_moved, value, length_hint(value, -1))))
+                self._later(path, _is_moved, value, length_hint(value, -1))
             return []
-        live = getattr(value, "__dict__", None)
         slots = [name for base in kind.__mro__ for name in _slots_of(base) if hasattr(value, name)]
-        found: list[tuple[str, Any]] = []
-        for name in slots:
-            found.append((f".{name}", getattr(value, name)))
-            self._undo.append((path, functools.partial(object.__setattr__, value, name, found[-1][1])))
-        if isinstance(live, dict):
-            self._undo.append((path, functools.partial(_put_items, live, list(live.items()))))
+        found: list[tuple[str, Any]] = [(f".{name}", getattr(value, name)) for name in slots]
+        for name, item in found:
+            self._later(path, object.__setattr__, value, name[1:], item)
+        if isinstance(live := getattr(value, "__dict__", None), dict):
+            self._later(path, _put_items, live, list(live.items()))
             unnamed = ("_parameters", "_buffers", "_modules")
             found += [("" if name in unnamed else f".{name}", item) for name, item in live.items()]
-        if isinstance(forward := getattr(kind, "forward", None), types.FunctionType):
-            found.append(("", forward))
-        return found
+        return [*found, ("", getattr(kind, "forward", None))]
 
     def _keep_tensor(self, path: str, tensor: torch.Tensor) -> list[tuple[str, Any]]:
         version = None if tensor.is_inference() else tensor._version
         found: list[tuple[str, Any]] = []
         try:
-            parts = _parts(tensor)
-            if parts is not None:
-                found = [(f".{name}", item) for name, item in parts.items()]
-            elif not tensor.is_meta:
+            found = [(f".{name}", item) for name, item in _parts(tensor).items()]
+            if not found and not tensor.is_meta:
                 self._keep_memory(path, tensor)
         except Exception:  # of a kind that has no memory of its own
-            self._undo.append((path, functools.partial(_is_written, tensor, version)))
+            self._later(path, _is_written, tensor, version)
         if tensor.is_leaf and not tensor.is_inference():
-            self._undo.append((path, functools.partial(_put_flags, tensor, tensor.requires_grad, tensor.grad)))
+            self._later(path, _put_flags, tensor, tensor.requires_grad, tensor.grad)
             found.append((".grad", tensor.grad))
         return found
 
@@ -210,18 +202,14 @@ class _State:
         """Keep where a tensor's elements are, and the bytes that they have."""
         alias = tensor if tensor.is_inference() else tensor.data
         storage = tensor.untyped_storage()
-        before = _place(tensor)
-        self._undo.append((path, functools.partial(_put_place, tensor, alias, before, storage.nbytes())))
+        self._later(path, _put_place, tensor, alias, _place(tensor), storage.nbytes())
         begin = int(tensor.storage_offset()) * tensor.element_size()
         spans = ((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
         length = (1 + sum(spans)) * tensor.element_size() if tensor.numel() else 0
         key = (storage.data_ptr(), begin, length)
-        if not length or key in self._ranges:
-            return
+        if length and key not in self._ranges and self._has_space(length):
+            self._later(path, _put_bytes, storage, begin, _bytes_of(storage, begin, length).to("cpu", copy=True))
         self._ranges.add(key)
-        if self._has_space(length):
-            copy = _bytes_of(storage, begin, length).to("cpu", copy=True)
-            self._undo.append((path, functools.partial(_put_bytes, storage, begin, copy)))
 
     def _has_space(self, num_bytes: int) -> bool:
         self._spare -= num_bytes
@@ -252,20 +240,15 @@ def _names_in(code: types.CodeType) -> set[str]:
 def _slots_of(kind: type) -> list[str]:
     slots = vars(kind).get("__slots__", ())
     names = [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+    return [name for name in names if not name.startswith("__")]
 
 
-def _parts(tensor: torch.Tensor) -> dict[str, torch.Tensor] | None:
-    """The tensors that a tensor consists of; None where it has memory of its own."""
+def _parts(tensor: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The tensors that a tensor consists of; none where it has memory of its own."""
     if is_traceable_wrapper_subclass(tensor):
         return {name: getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]}
-    if tensor.layout == torch.sparse_coo:
-        return {"indices": tensor._indices(), "values": tensor._values()}
-    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
-        return {"crow": tensor.crow_indices(), "col": tensor.col_indices(), "values": tensor.values()}
-    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
-        return {"ccol": tensor.ccol_indices(), "row": tensor.row_indices(), "values": tensor.values()}
-    return {"values": tensor.values()} if tensor.is_nested else None
+    names = ("values",) if tensor.is_nested else _PARTS.get(tensor.layout, ())
+    return {name: getattr(tensor, name)() for name in names}
 
 
 def _is_written(tensor: torch.Tensor, version: int | None) -> str | None:
@@ -275,14 +258,6 @@ def _is_written(tensor: torch.Tensor, version: int | None) -> str | None:
 def _is_moved(iterator: Any, length: int) -> str | None:
     kept = length >= 0 and length_hint(iterator, -1) == length
     return None if kept else f"a {type(iterator).__name__}, which cannot be set back"
-
-
-def _begin_again(device: Any, was_initialized: bool) -> None:
-    """Generators of a device that the function used first: a new one has its seed and drew nothing."""
-    if was_initialized or not device.is_initialized():
-        return
-    for generator in device.default_generators:
-        generator.manual_seed(generator.initial_seed())
 
 
 def _put_array(array: Any, before: Any) -> str | None:
@@ -319,11 +294,8 @@ def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
 def _put_place(tensor: torch.Tensor, alias: torch.Tensor, before: tuple[Any, ...], num_bytes: int) -> str | None:
     if alias is not tensor and alias.untyped_storage().nbytes() != num_bytes:
         alias.untyped_storage().resize_(num_bytes)
-    if _place(tensor) == before:
-        return None
-    if alias is tensor:
-        return "a tensor of inference mode has other memory"
-    tensor.data = alias
+    if alias is not tensor and _place(tensor) != before:
+        tensor.data = alias
     return None if _place(tensor) == before else "it has other memory"
 
 

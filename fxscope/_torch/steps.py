@@ -39,6 +39,7 @@ COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
 CAPTURING = "the capture of a CUDA graph"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
+MOST_HEAP = 512 << 20  # bytes by which the heap may grow
 _MOST_KEPT = 1_000_000  # durations
 _SAMPLES = 64
 _LOOK_S = 0.05
@@ -105,6 +106,51 @@ class Durations:
         )
 
 
+class _MallocInfo(ctypes.Structure):
+    _fields_ = [(f"field_{number}", ctypes.c_size_t) for number in range(10)]
+
+
+class _Heap:
+    """Growth of the heap, where the profiler keeps its events: their memory is up to 23 times that when a session ends."""
+
+    def __init__(self) -> None:
+        self._resident, self._used = self._sizes(), self._used_bytes()
+
+    def is_full(self) -> bool:
+        """Return whether it grew by more than `MOST_HEAP` that no parameter, with its gradient and state, explains."""
+        if self._sizes() - self._resident < MOST_HEAP:
+            return False
+        self._resident += MOST_HEAP // 4  # the next time: what follows may take half a second
+        parameters = (item for item in gc.get_objects() if issubclass(type(item), torch.nn.Parameter))
+        explained = 4 * sum(item.untyped_storage().nbytes() for item in parameters if item.device.type == "cpu")
+        return self._used_bytes() - self._used > MOST_HEAP + explained
+
+    def _sizes(self) -> int:
+        """Resident bytes of the process, 0 where they are not known."""
+        try:
+            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except OSError:
+            return 0
+
+    def _used_bytes(self) -> int:
+        """Bytes of blocks in use; larger ones, from 32 MB on at the latest, are mapped and do not count."""
+        asked = getattr(ctypes.CDLL(None), "mallinfo2", None)  # of glibc
+        if asked is None:
+            return 0
+        asked.restype = _MallocInfo
+        return asked().field_7
+
+
+class _Stepped:
+    """The steps of one optimizer; one that is gone makes room for the next."""
+
+    def __init__(self, number: int) -> None:
+        self.optimizer: Callable[[], Any] = lambda: None
+        self.mark = f"{STEP_ENDS} {number}"
+        self.observed = 0
+        self.durations = Durations()  # after the observation
+
+
 class StepWatch:
     """Counts the steps of a program by its optimizer.
 
@@ -121,42 +167,63 @@ class StepWatch:
         self._is_over = threading.Event()
         self.is_compiling: Callable[[], bool] = lambda: False
         self._thread = threading.get_ident()
-        self._optimizer: Any = lambda: None
-        self._has_optimizer = False
-        self.num_steps = 0
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers
+        self._stepped: list[_Stepped] = []
         self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
         self.num_compiles: Callable[[], int] = lambda: 0
         self._num_compiled = 0  # of them, when the last step ended
         self.ended_at: int | None = None  # perf_counter_ns, when it did
-        self.durations = Durations()  # of steps, after the observation
-        self._between_calls: dict[int, Durations] = {}  # of each graph or of the model, likewise
+        self._between_calls: dict[int, Durations] = {}  # of each graph or of the model, after the observation
         self._timing = Hooks()  # around calls after the observation
 
     def start(self, hooks: Hooks) -> None:
         """Begin; the hook is torch's public one for every optimizer."""
         _, _, register = resolve(OPTIMIZER_HOOK)
-        handle = register(functools.partial(hooks.guard, "optimizer steps", self._stepped))
+        handle = register(functools.partial(hooks.guard, "optimizer steps", self._steps))
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self)
         if self._thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
-            _thread.start_new_thread(self._wait, ())
+            _thread.start_new_thread(self._wait, (_Heap(),))
 
     @hook_before("torch.optim.optimizer:Optimizer._patch_step_function")
-    def _made(self, *_: Any) -> None:
-        self._has_optimizer = True
+    def _makes(self, optimizer: Any, *_: Any) -> None:
+        self._made.add(optimizer)
+
+    @property
+    def _rarest(self) -> _Stepped:
+        """The optimizer whose steps are the program's: of several, as of two networks, the one that steps least often."""
+        most = max((item.observed for item in self._stepped), default=0)
+        often = [item for item in self._stepped if item.observed * _MOST_PREPARING >= most]
+        return min(often, key=lambda item: item.observed, default=_Stepped(0))
+
+    @property
+    def mark(self) -> str:
+        """Name of the trace's events at the ends of steps."""
+        return self._rarest.mark
+
+    @property
+    def num_after(self) -> int:
+        """Number of steps that were timed after the observation."""
+        return self._rarest.durations.count
+
+    @property
+    def _num_steps(self) -> int:
+        first = max((item.observed for item in self._stepped), default=0)
+        waits = len(self._made) > len(self._stepped) and first < _MOST_PREPARING  # for another optimizer's first
+        return 0 if waits else self._rarest.observed
 
     @hook_before("torch.cuda.graphs:CUDAGraph.capture_begin")
     def _captures(self, *_: Any, **__: Any) -> None:
         """Count anew: what the program repeats from now on are replays, and what ran before prepared them."""
         if self.ended_at is None:
-            self._num_preparing = self.num_steps
+            self._num_preparing = self._num_steps
 
     def _has_steps(self) -> bool:
-        return self.num_steps > self._num_preparing
+        return self._num_steps > self._num_preparing
 
     def _num_wanted(self) -> int:
-        return self._most[0] + min(self._num_preparing, _MOST_PREPARING) - self.num_steps
+        return self._most[0] + min(self._num_preparing, _MOST_PREPARING) - self._num_steps
 
     @hook_before(REPLAY)
     def _replays(self, graph: Any, *_: Any, **__: Any) -> None:
@@ -170,16 +237,19 @@ class StepWatch:
         if self._calls[graph] > self._most[1] and not busy_with():
             self._enough(f"{self._most[1]} calls")
 
-    def _wait(self) -> None:
+    def _wait(self, heap: _Heap) -> None:
         """In a thread of its own: have the main thread end the observation, between two of its bytecodes."""
-        left, before = self._most[2], self._clock()
+        left, before, bound = self._most[2], self._clock(), f"{self._most[2]:g} s"
         while left > 0 or (self._num_wanted() > 0 and left > -self._most[2] * self._extensions()):
+            if heap.is_full():
+                bound = f"{MOST_HEAP >> 20} MB of memory for events"
+                break
             if self._is_over.wait(_LOOK_S):
                 return
             now = self._clock()
             left -= 0 if self.is_compiling() or is_preparing(self._thread) else now - before
             before = now
-        in_main_thread(functools.partial(self._reached, f"{self._most[2]:g} s"))
+        in_main_thread(functools.partial(self._reached, bound))
 
     def _clock(self) -> float:
         """Return seconds that the observed thread ran: one that waits, as for its children, leaves no events."""
@@ -190,9 +260,9 @@ class StepWatch:
 
     def _extensions(self) -> int:
         """Return how often the bound of seconds is granted again, for steps that are expected."""
-        if self.num_steps:
+        if self._num_steps:
             return _MORE
-        return _FIRST if self._has_optimizer else 0
+        return _FIRST if self._made else 0
 
     def _reached(self, bound: str) -> None:
         """End the observation, or have it end later where that would harm the program."""
@@ -238,26 +308,27 @@ class StepWatch:
             if durations.count == MOST_TIMED:
                 self._timing.close()
 
-    def _stepped(self, optimizer: Any, *_: Any) -> None:
+    def _steps(self, optimizer: Any, *_: Any) -> None:
         if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
             return
-        first = self._optimizer()
-        if first is None:  # a new one, or the first one is gone: another phase of the program
-            self._optimizer = weakref.ref(optimizer)
-        elif first is not optimizer:
+        known = sorted(self._stepped, key=lambda item: item.optimizer() is not optimizer)
+        mine = next((item for item in known if item.optimizer() in (optimizer, None)), None)
+        if mine is None:
+            mine = _Stepped(len(self._stepped))
+            self._stepped.append(mine)
+        mine.optimizer = weakref.ref(optimizer)
+        if self.ended_at is not None:
+            mine.durations.tick()
             return
-        self.num_steps += 1
-        if self.ended_at is None:
-            mark(STEP_ENDS)
-            if busy_with() == CAPTURING:
-                self._captures()
-            elif self.num_steps > 1 and self.num_compiles() > self._num_compiled:
-                self._num_preparing += 1
-            self._num_compiled = self.num_compiles()
-            if self._num_wanted() <= 0:
-                self._reached("")
-        else:
-            self.durations.tick()
+        mine.observed += 1
+        mark(mine.mark)
+        if busy_with() == CAPTURING:
+            self._captures()
+        elif self._num_compiled < self.num_compiles() and sum(item.observed for item in self._stepped) > 1:
+            self._num_preparing += 1
+        self._num_compiled = self.num_compiles()
+        if self._num_wanted() <= 0:
+            self._reached("")
 
     def times(self, num_calls: int | None) -> StepTimes | None:
         """Return the statistics of the steps after the observation.
@@ -266,8 +337,8 @@ class StepWatch:
             num_calls: steps that were observed, where calls are the steps; None where they are not. What was called as
                 often is called once in a step.
         """
-        if self.durations.count:
-            return self.durations.summary("after")
+        if self.num_after:
+            return self._rarest.durations.summary("after")
         once = [graph for graph, number in self._calls.items() if 0 <= number - (num_calls or math.inf) <= 2]
         timed = [self._between_calls[graph] for graph in once if graph in self._between_calls]
         return max(timed, key=lambda durations: durations.count).summary("after") if timed else None

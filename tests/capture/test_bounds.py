@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 import time
@@ -195,7 +196,6 @@ def test_a_module_without_a_spec_is_imported_as_without_fxscope(tmp_path) -> Non
         SourceFileLoader("plain", str(tmp_path / "plain.py")).exec_module(module)
         torch.ones(2).sin()
     assert module.x == 3 and recorder.failure is None
-    assert "imports" in {problem.where for problem in recorder.recording.problems}
 
 
 @pytest.mark.cpp
@@ -208,3 +208,16 @@ def test_ops_of_the_compiler_do_not_count(monkeypatch) -> None:
             compiled(torch.ones(2, 8))
     assert recorder._session.own.tree.cut is None
     assert len(recorder.recording.steps) >= 3
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="the heap's size is asked of glibc 2.33")
+def test_an_observation_ends_where_its_events_need_too_much_memory(monkeypatch) -> None:
+    monkeypatch.setattr(steps, "MOST_HEAP", 32 << 20)
+    x = torch.ones(4)
+    with Recorder(max_seconds=600) as recorder:
+        while not recorder.recording and recorder._watch.ended_at is None:
+            x = x * 1.0000001 + 0.0
+        x.cos()
+    (after,) = (item for item in recorder.recording.unobserved if item.what == "after")
+    assert "bound of 32 MB of memory for events" in after.detail
+    assert not any(op.name == "aten::cos" for op in recorder.recording.ops)

@@ -203,29 +203,6 @@ def test_the_programs_own_session_is_adopted(how, tmp_path) -> None:
     assert len(profile.key_averages()) > 0
 
 
-@pytest.mark.filterwarnings("ignore:Profiler")
-def test_a_handler_for_the_users_own_profiler(tmp_path) -> None:
-    theirs = []
-    handler = fxscope.on_trace_ready(
-        tmp_path / "step-{n}.fxscope", then=lambda profile: profile.export_chrome_trace(str(tmp_path / "mine.json"))
-    )
-    theirs.append(profiled_program(None, handler=handler))
-    assert (tmp_path / "mine.json").exists()
-    loaded = fxscope.load(tmp_path / "step-0.fxscope")
-    assert loaded.to_json() == handler.recording.to_json()
-    assert [launch.name for launch in loaded.launches].count("aten::addmm") == 2
-
-
-@pytest.mark.filterwarnings("ignore:Profiler")
-def test_a_handler_that_cannot_write_does_not_end_the_program(tmp_path, capsys) -> None:
-    (tmp_path / "step-0.fxscope").write_text("somebody's file")
-    handler = fxscope.on_trace_ready(tmp_path / "step-{n}.fxscope")
-    profiled_program(None, handler=handler)
-    assert (tmp_path / "step-0.fxscope").read_text() == "somebody's file"
-    assert "step-0.fxscope exists" in capsys.readouterr().err
-    assert fxscope.load(tmp_path / "step-0-2.fxscope").to_json() == handler.recording.to_json()
-
-
 def test_record_inside_a_running_session_says_what_is_missing() -> None:
     with torch.profiler.profile() as profile:
         recording = fxscope.record(torch.sin, torch.ones(4), steps=1)

@@ -15,6 +15,7 @@ from fxscope import cli, load
 from fxscope._torch import own_trace
 from fxscope._torch.steps import is_preparing, plan
 from fxscope.analysis.report import report
+from fxscope.capture import Recorder
 from fxscope.index import index_of
 from fxscope.model import Decision, Recording
 from fxscope.passes.predicted import pair_runs
@@ -343,3 +344,20 @@ def test_a_pair_runs_as_often_as_the_side_that_has_a_time(decision: tuple[str, s
     )
     launches = (build.launch(0, call=calls[1].id, step=0), build.launch(1, step=1))
     assert pair_runs(Recording(calls=calls, launches=launches, steps=build.steps(2)), pair) == 0.5
+
+
+@pytest.mark.parametrize("order", ["ab", "ba", "aab", "abb", "aaaab", "baaaa"])
+def test_of_several_optimizers_the_one_that_steps_least_often_makes_the_steps(order: str) -> None:
+    models = {name: torch.nn.Linear(4, 4) for name in "ab"}
+    with Recorder() as recorder:
+        optimizers = {name: torch.optim.SGD(model.parameters(), lr=0.1) for name, model in models.items()}
+        for _ in range(10):
+            for name in order:
+                models[name](torch.ones(1, 4)).sum().backward()
+                optimizers[name].step()
+    rarest = min("ba" if order.count("a") > order.count("b") else "ab", key=order.count)
+    recording = recorder.recording
+    assert recording.steps and recording.step_times.count == 10 * order.count(rarest) - 5
+    for step in range(len(recording.steps)):
+        calls = [item for item in recording.launches if item.step == step and item.name == "aten::addmm"]
+        assert len(calls) == len(order) // order.count(rarest)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
+from torch._C._profiler import _EventType as EventType
 
 import fxscope
+from fxscope._torch.op_lines import lines_of_operators
 from fxscope.assertions import Recorded
 from fxscope.model import replace
 from fxscope.passes import attribute
@@ -202,3 +206,12 @@ def test_ops_in_other_loops_of_a_c_function_are_not_called_fused() -> None:
     assert answers["exp"].startswith(f"exp: fused with mul, tanh and zeros in {call.handle}")
     assert answers["sum"].startswith(f"sum: runs in {call.handle}")
     assert "not in one loop" in why.words(recording, recording.why("exp", "sum"), width=200)
+
+
+def test_a_function_of_very_many_ops_takes_no_square_of_their_number() -> None:
+    place = SimpleNamespace(file_name=__file__, function_name="nobody", line_number=1)
+    op = SimpleNamespace(tag=EventType.TorchOp, name="aten::mul.Tensor")
+    call = SimpleNamespace(tag=EventType.PyCall, extra_fields=SimpleNamespace(caller=SimpleNamespace(line_number=7)))
+    children = [call, *[op] * 300_000, call]
+    found = lines_of_operators(SimpleNamespace(extra_fields=SimpleNamespace(callsite=place)), children)
+    assert len(found) == 300_000 and set(found.values()) == {7}
