@@ -274,7 +274,7 @@ class Session:
         self._own: Any = None
         self.own: Traced | None = None  # our own session, once it has ended
         self._theirs: Any = None  # the user's last session
-        self._export: Callable[..., None] = lambda _: None  # its trace
+        self._export: Callable[[Path], None] = lambda _: None  # its trace
         self._num_theirs = 0
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
         self._thread = 0
@@ -449,17 +449,25 @@ class Session:
                 self._num_theirs += 1
 
 
-def _shared_export(profile: Any) -> Callable[..., None]:
-    """Return what exports the trace of a session of the program's; Kineto writes one only once, so the others are copies."""
+def _shared_export(profile: Any) -> Callable[[Path], None]:
+    """Return what writes the trace of a session of the program's, too: Kineto writes one only once, the other is a copy."""
     original = profile.export_chrome_trace
-    kept: list[bytes] = []
+    theirs: list[bytes] = []
+    ours: list[bytes] = []
 
-    def export(path: Any, *args: Any, **kwargs: Any) -> None:
-        if kept:
-            Path(path).write_bytes(kept[0])
+    def export(path: Any, *args: Any, **kwargs: Any) -> Any:
+        if ours:
+            return Path(path).write_bytes(ours.pop())  # then it is refused, as ever
+        original(path, *args, **kwargs)
+        theirs.append(Path(path).read_bytes())
+        return None
+
+    def take(path: Path) -> None:
+        if theirs:
+            path.write_bytes(theirs[0])
         else:
-            original(str(path), *args, **kwargs)
-            kept.append(Path(path).read_bytes())
+            original(str(path))
+            ours.append(path.read_bytes())
 
     profile.export_chrome_trace = export
-    return export
+    return take
