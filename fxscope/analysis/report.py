@@ -58,16 +58,12 @@ class StepRow(Item, frozen=True, kw_only=True):
     verdict: str = ""
     steps: int = 0  # that count
     left_out: int = 0  # observed steps that do not
+    is_whole: bool = False  # no steps were recorded
 
     @property
     def about(self) -> str:
         """The mark before a time."""
         return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
-
-    @property
-    def is_whole(self) -> bool:
-        """Return whether no steps were recorded."""
-        return self.basis in (WHOLE_RUN, PART)
 
 
 class KernelRow(Item, frozen=True, kw_only=True):
@@ -232,6 +228,7 @@ def step_row(recording: Recording) -> StepRow:
     return StepRow(
         wall_us=wall,
         basis=(PART if is_cut else WHOLE_RUN) if is_whole_run(recording) else step_basis(recording),
+        is_whole=is_whole_run(recording),
         slowed_by=_slowed_by(recording, limit),
         busy_us=busy,
         busy_share=limit.busy if limit else None,
