@@ -1,17 +1,19 @@
 """One kernel call as a Python file that runs alone: its code, inputs as the wrapper makes them, a timing loop."""
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 
 from fxscope.errors import RenderError
 from fxscope.index import index_of
-from fxscope.model import BufferAccess, KernelCall, Recording
+from fxscope.model import BufferAccess, Decision, KernelCall, Node, Recording
 from fxscope.text import microseconds, num_bytes
 
 # What a wrapper makes memory and views with: such a statement is taken over, any other result is replaced by a tensor.
 MAKERS = ("empty_strided", "reinterpret_tensor", "alloc_from_pool", "get_raw_stream", "as_strided")
+_RUNNERS = {"runner", "call", "recursively_apply_fns"}
 IMPORTS = "from torch._dynamo.testing import rand_strided\nfrom torch.utils.benchmark import Timer"
+PAIR = (resources.files("fxscope") / "data" / "reproduce_pair.txt").read_text(encoding="utf-8")
 CODE = (resources.files("fxscope") / "data" / "reproduce.txt").read_text(encoding="utf-8")  # with places for `format`
 
 
@@ -39,13 +41,71 @@ def render(recording: Recording, call: KernelCall) -> str:
         title=f"{call.handle}, alone.",
         facts="\n".join(facts),
         preamble=f"{IMPORTS}\n{wrapper.preamble()}",
-        kernels=wrapper.kernel(),
         inputs="\n".join(wrapper.inputs()),
         call=wrapper.call(),
         moved=moved,
         bound=bound,
         name=call.kernel,
     )
+
+
+def render_pair(recording: Recording, decision: Decision) -> str:
+    """Return a program that times the two sides of a decision as two graphs, and as one with the switch that may fuse them.
+
+    Raises:
+        RenderError: the recording does not hold the ops, or not all their sizes.
+    """
+    calls = [index_of(recording).calls.get(end.call or "") for end in decision.ends]
+    if decision.other_graph or calls[0] is None or calls[1] is None or calls[0] is calls[1]:
+        raise RenderError("reproduce takes two kernels of one compiled graph that were not fused.")
+    nodes = index_of(recording).nodes[decision.graph]
+    (first, taken, made), (second, needed, _) = (_function(call, nodes) for call in calls if call is not None)
+    inputs = list(dict.fromkeys([*taken, *(name for name in needed if name not in made)]))
+    switches = {"enable": {decision.config: True}, "disable": {decision.config: False}}
+    template = {"max_autotune": True, "max_autotune_gemm_backends": "TRITON"}
+    return PAIR.format(
+        title=f"{' and '.join(call.handle for call in calls if call)}: as two kernels, and in one graph.",
+        facts=f"Not fused: {decision.reason}.\n{decision.hint or 'No switch is known that fuses them'}.",
+        first=first,
+        second=second,
+        first_inputs=", ".join(taken),
+        second_inputs=", ".join(needed),
+        inputs=", ".join(inputs),
+        passed=f"{', '.join(made)},",
+        options=switches.get(decision.hint_code or "", template if "template" in (decision.hint_code or "") else {}),
+        makers="\n".join(_made(nodes[name]) for name in inputs),
+    )
+
+
+def _function(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, list[str], list[str]]:
+    """The body of a function that runs a call's ops, with views that no kernel ran; what it takes; what it returns."""
+    inside, waiting = set[str](), [name for name in call.nodes if name in nodes]
+    while waiting:
+        name = waiting.pop()
+        inside.add(name)
+        before = (item for item in nodes[name].inputs if item not in inside)
+        waiting += [item for item in before if nodes[item].nature == "view" and "getitem" not in nodes[item].target]
+    ops = [node for name, node in nodes.items() if name in inside]
+    if wrong := next((node for node in ops if node.arguments is None or "…" in node.arguments), None):
+        raise RenderError(f"{call.handle}: the recording does not hold the arguments of {wrong.name}.")
+    taken = [item for node in ops for item in node.inputs if item not in inside]
+    used = {item for node in nodes.values() if node.name not in inside for item in node.inputs}
+    made = [node.name for node in ops if node.name in used and node.nature != "view"]
+    if not made:
+        raise RenderError(
+            f"{call.handle}: no op of the graph is its result (a copy that the compiler adds, a write in place)."
+        )
+    targets = ((node.target if "operator" in node.target else f"torch.ops.{node.target}") for node in ops)
+    lines = [f"{node.name} = {target}({node.arguments})" for node, target in zip(ops, targets, strict=True)]
+    return "\n    ".join([*lines, f"return ({', '.join(made)},)"]), list(dict.fromkeys(taken)), made
+
+
+def _made(node: Node) -> str:
+    """The statement that makes an input like a node's result."""
+    meta = node.outputs[0] if len(node.outputs) == 1 else None
+    if meta is None or meta.stride is None or any(isinstance(size, str) for size in (*meta.shape, *meta.stride)):
+        raise RenderError(f"the recording does not hold the sizes of {node.name}.")
+    return f"{node.name} = rand_strided({meta.shape}, {meta.stride}, torch.{meta.dtype}, {meta.device!r})"
 
 
 class _Wrapper:
@@ -80,19 +140,15 @@ class _Wrapper:
         raise RenderError(f"{self.target.handle}: line {line} of its output code calls nothing.")
 
     def preamble(self) -> str:
-        kept = [
-            node
-            for node in self.tree.body
-            if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign) and "async_compile." not in self._text(node)
-        ]
-        names = ("runner", "call", "recursively_apply_fns")
-        return "\n".join(self._text(node) for node in kept if not {name for name, _ in _assigned([node])} & {*names})
-
-    def kernel(self) -> str:
-        """The kernel's definition; nothing of a library's kernel."""
+        """The imports and short names of the output code, and the definition of the kernel; none of a library's kernel."""
         wanted = {node.id for node in ast.walk(self.statement) if isinstance(node, ast.Name)}
-        found = [node for node in self.tree.body if {name for name, _ in _assigned([node])} & wanted]
-        return "\n\n".join(self._text(node) for node in found if "async_compile." in self._text(node)) + "\n\n"
+        kept: list[str] = []
+        for node in self.tree.body:
+            names, text = {name for name, _ in _assigned([node])}, self._text(node)
+            is_other = "async_compile." in text and not names & wanted
+            if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign) and not is_other and not names & _RUNNERS:
+                kept.append(text)
+        return "\n".join(kept)
 
     def call(self) -> str:
         return self._text(self.statement).replace("\n", "\n    ")

@@ -47,6 +47,19 @@ def test_a_librarys_kernel_runs_alone(path: str, tmp_path) -> None:
     torch.testing.assert_close(names["buf1"], names["buf0"] @ names["arg1_1"])
 
 
+def test_a_pair_that_was_not_fused_runs_as_two_kernels_and_in_one_graph(path: str, tmp_path, capsys) -> None:
+    file = tmp_path / "pair.py"
+    assert main(["reproduce", path, "relu", "mm", "-o", str(file)]) == 0
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=400, check=True)
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["apart", "together"]
+    assert "1 generated kernels" in done.stdout and "Not fused: " in file.read_text()
+    names = runpy.run_path(str(file))
+    for made in (names["apart"](), names["together"]()):
+        torch.testing.assert_close(made[-1], torch.relu(names["arg0_1"].t() + 1) @ names["arg1_1"])
+    assert main(["reproduce", path, "add", "relu"]) == 2  # those are fused
+    assert "no missed fusion of add and relu" in capsys.readouterr().err
+
+
 def test_what_is_no_call_and_a_file_that_exists_are_refused(path: str, tmp_path, capsys) -> None:
     file = tmp_path / "repro.py"
     file.write_text("mine")
