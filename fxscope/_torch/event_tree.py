@@ -97,6 +97,7 @@ class SessionCut(NamedTuple):
 
     ends_ns: int
     bound: str  # what a thread ran before: "50,000 ops"
+    last_launch: int  # correlation id: what it launched may run after the end
 
 
 class EventTree:
@@ -116,7 +117,7 @@ class EventTree:
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
         self.results = results
         self.cut: SessionCut | None = None
-        self._num_ops = self._num_launches = 0
+        self._num_ops = self._num_launches = self._last_launch = 0
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
 
@@ -151,12 +152,13 @@ class EventTree:
         if self.cut is None:
             if event.tag == EventType.TorchOp:
                 self._num_ops += is_dispatched(event.name)
-            elif event.tag == EventType.Kineto:
-                self._num_launches += LAUNCHES.match(event.name) is not None
+            elif event.tag == EventType.Kineto and LAUNCHES.match(event.name):
+                self._num_launches += 1
+                self._last_launch = max(self._last_launch, event.correlation_id)
             if self._num_ops > MOST_OPS:
-                self.cut = SessionCut(event.start_time_ns, f"{MOST_OPS:,} ops")
+                self.cut = SessionCut(event.start_time_ns, f"{MOST_OPS:,} ops", self._last_launch)
             elif self._num_launches == MOST_LAUNCHES:  # the next op begins after the last launch that is read
-                self.cut = SessionCut(event.start_time_ns + 1, f"{MOST_LAUNCHES:,} launches")
+                self.cut = SessionCut(event.start_time_ns + 1, f"{MOST_LAUNCHES:,} launches", self._last_launch)
         return self.cut is not None and event.start_time_ns >= self.cut.ends_ns
 
     def _enter(self, event: Any, around: _Around) -> _Around:

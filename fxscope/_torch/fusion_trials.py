@@ -90,6 +90,8 @@ def _combined(scheduler: Any) -> list[list[Any]]:
         for nodes in ForeachKernelSchedulerNode.group_nodes_for_combo_kernels(scheduler):
             members = ForeachKernelSchedulerNode.combinable_nodes(nodes)
             for window in windows(members, order, getattr(inductor, "combo_kernel_max_distance", -1)):
+                if len(window) < 2:  # as torch does
+                    continue
                 with contextlib.suppress(_PartitionedError):
                     backend = scheduler.get_backend(window[0].get_device())
                     triton = getattr(backend, "_triton_scheduling", backend)

@@ -21,12 +21,13 @@ from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
 from fxscope.readers.eager_graph import COMPILED_REGIONS, INDUCTOR_RUNS
 from fxscope.readers.trace.graphs import REPLAY
-from fxscope.readers.trace.reader import Event, document
+from fxscope.readers.trace.reader import Event, decode_args, document
 
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
 COMPILED = "compile (dynamo_timed)"  # an outermost phase: something was compiled in the step
 _MODE = "PythonDispatchMode"
+_ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 _NOT_KEPT = ("python_function", "cpu_instant_event")
 
 
@@ -72,6 +73,8 @@ def _is_read(cut: SessionCut | None, left_out: list[Event], event: Event, base_n
         return False
     if cut is None or event.ph == "M" or (event.ts or 0.0) < (cut.ends_ns - base_ns) / 1e3:
         return True
+    if event.cat in _ON_DEVICE and (arguments := decode_args(event.args)) is not None:
+        return 0 < (arguments.correlation or 0) <= cut.last_launch  # launched before, run later
     left_out.append(event)
     return False
 
@@ -101,11 +104,7 @@ def _launched_by_compiler(events: list[dict[str, Any]], found: _Spans) -> list[d
         if event.get("cat") in ("cuda_runtime", "cuda_driver") and phases.hold(event["tid"], event["ts"]):
             calls.add(event["args"].get("correlation"))
             found.drop.add(id(event))
-    tuned = [
-        event
-        for event in events
-        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and event["args"].get("correlation") in calls
-    ]
+    tuned = [event for event in events if event.get("cat") in _ON_DEVICE and event["args"].get("correlation") in calls]
     found.drop.update(id(event) for event in events if event.get("cat") == "ac2g" and event.get("id") in calls)
     found.drop.update(map(id, tuned))
     return tuned
