@@ -73,7 +73,7 @@ def _is_read(cut: SessionCut | None, left_out: list[Event], event: Event, base_n
         return False
     if cut is None or event.ph == "M" or (event.ts or 0.0) < (cut.ends_ns - base_ns) / 1e3:
         return True
-    if event.cat in _ON_DEVICE and (arguments := decode_args(event.args)) is not None:
+    if event.cat in _ON_DEVICE and (arguments := decode_args(bytes(event.args))) is not None:
         return 0 < (arguments.correlation or 0) <= cut.last_launch  # launched before, run later
     left_out.append(event)
     return False
