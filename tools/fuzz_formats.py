@@ -333,7 +333,7 @@ FORMATS: dict[str, Format] = {
         lambda: [PLANS / name / "real" / "trace.json.gz" for name in ("softmax", "geglu")],
         "*",
         (by_values, by_values, by_bytes),
-        ("view PATH", "view PATH --tables", "open PATH --annotated -o OUT.json.gz"),
+        ("view PATH", "view PATH --tables", "view PATH -o OUT.html"),
     ),
     "recordings": Format(
         _seeds("compiled", "eager", "joined"), "*", (by_values, by_values, by_bytes), OF_RECORDINGS, READS
