@@ -262,20 +262,24 @@ def _earlier_node(
     node: Node, lowered: Mapping[str, list[Node]], same: Mapping[str, str], used: set[str], replaced: Replaced
 ) -> Node:
     expected = node.expected or expected_nature(node.target)
-    if not lowered:
+    if not lowered and not node.target.startswith("higher_order.") and op_name(node.target) != "getitem":
         reason = "nothing ties it to later graphs"
         return replace(node, kind="unknown", nature=expected, expected=expected, reason=reason)
     targets = lowered.get(node.name, [])
     working = [target for target in targets if target.kind != "input"]
     word = "became"
-    if not working and node.name in replaced.by and expected not in ("view", "host"):
+    is_replaced = node.name in replaced.by and expected not in ("view", "host")
+    if is_replaced and all(target.kind == "view" for target in working):  # an item of what stands in its place
         working, word = replaced.into(node.name), f"{replaced.words(node.name)} replaced it by"
-    twin = same.get(node.name, "")
-    if not working and twin in lowered and node.name in used and expected not in ("view", "host"):
+    twin = same.get(node.name, "") if node.name in used and expected not in ("view", "host") else ""
+    once = f"is computed once, as {twin}, which became"
+    if not working and twin in lowered:
         targets = working = [target for target in lowered[twin] if target.kind != "input"]
-        word = f"is computed once, as {twin}, which became"
+        word = once
     if not working:
-        targets = working = [item for item in replaced.between.get(node.name, ()) if item.kind in ("kernel", "fused")]
+        word = word if node.name in replaced.between else once
+        found = replaced.between.get(node.name) or replaced.between.get(twin, ())
+        targets = working = [item for item in found if item.kind in ("kernel", "fused")]
     if working:
         kind = min((target.kind for target in working), key=_STRONGEST.index)
         names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
@@ -296,7 +300,9 @@ def _without_target(node: Node, expected: Nature, used: set[str], replaced: Repl
         return expected, "no later node came from it"
     if op_name(node.target) == "getitem":
         return "view", "takes an item of a result"
-    if node.name in replaced.by and not replaced.by[node.name].added and not written_by(node):
+    if node.target.startswith("higher_order."):
+        return "host", "its ops are those of the later graphs"
+    if node.name in replaced.by and not replaced.by[node.name].added and node.target.startswith("aten."):
         return "eliminated", f"{replaced.words(node.name)} removed it"
     return "unknown", "no later node is known to come from it: a pass replaced it, or that part was not compiled"
 
