@@ -80,11 +80,16 @@ def failure_text(kind: str, words: str) -> str:
     )
 
 
-def explained(text: str) -> str:
-    """Torch's explanation of a graph break or a failed compile; the first line of one that has none."""
-    found = re.search(r"Explanation: (.+)", text)
+def headline(text: str) -> str:
+    """The first line of what torch says of a graph break or a failed compile."""
     first = next((line.strip() for line in text.splitlines() if line.strip()), "reason not recorded")
-    words = re.sub(r" at 0x[0-9a-f]+", "", found[1].strip() if found else re.sub("^Unsupported: (Dynamo )?", "", first))
+    return re.sub("^Unsupported: (Dynamo )?", "", first)
+
+
+def explained(text: str) -> str:
+    """Torch's explanation of a graph break or a failed compile, its first sentence; the headline where there is none."""
+    found = re.search(r"Explanation: (.+?)(?:\.*$|\. )", text, re.MULTILINE)
+    words = re.sub(r" at 0x[0-9a-f]+", "", found[1].strip() if found else headline(text))
     return "a call in this line cannot be traced" if words == "step_unsupported" else words
 
 

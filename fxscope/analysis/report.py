@@ -20,7 +20,7 @@ from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, rows_of
-from fxscope.english import cudagraph_text, explained, guard_hint
+from fxscope.english import cudagraph_text, explained, guard_hint, headline
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Compile, Item, Printed, Recording, Schedule, Source, encoded, replace
 from fxscope.op_names import ops_of
@@ -386,7 +386,7 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     between = _between_parts(recording)
     return (
         tuple(replace(row, cost_us=between.get(row.where)) for row in _compile_rows("break", breaks, explained)),
-        _compile_rows("failure", failures, explained),
+        _compile_rows("failure", failures, headline),
         _compile_rows("recompile", recompiles, lambda text: _lines(text)[0]),
     )
 
