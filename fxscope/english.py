@@ -94,7 +94,7 @@ def explained(text: str) -> str:
 
 
 def guard_hint(guard: str) -> str | None:
-    """What avoids recompiles for a guard; `None` where that is not known."""
+    """Return what avoids recompiles for a guard; `None` where that is not known."""
     found = ((re.search(pattern, guard), text) for pattern, text in GUARD_HINTS.items())
     return next((text.format(*match.groups()) for match, text in found if match), None)
 

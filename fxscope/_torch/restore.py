@@ -51,7 +51,7 @@ def restored(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
 
 
 def _generators() -> dict[str, Any]:
-    """What random numbers come from that no program passes on: those of Python, numpy, torch and its devices."""
+    """Generators of random numbers that no program passes on: those of Python, numpy, torch and its devices."""
     found: dict[str, Any] = {
         "Python's generator": random.getstate.__self__,
         "torch's generator": torch.default_generator,

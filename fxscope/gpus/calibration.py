@@ -1,4 +1,4 @@
-"""What predictions of a GPU stand on, as `gpus/NAME.json` has it; `prediction.py` reads it, `fitting.py` makes it."""
+"""Types of the calibration in `gpus/NAME.json`; `prediction.py` reads it, `fitting.py` makes it."""
 
 from typing import Annotated, NamedTuple
 

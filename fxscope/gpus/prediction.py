@@ -64,7 +64,7 @@ class Works:
 
     @property
     def unaligned(self) -> Array:
-        """Whether rows of two bytes an element are not of whole 16 bytes, as tensor cores load them."""
+        """Return whether rows of two bytes an element are not of whole 16 bytes, as tensor cores load them."""
         sizes = (self.k // np.maximum(self.taps, 1) % 8 != 0) | (self.n % 8 != 0)
         return sizes | (np.char.count(self.layout, "u") > 0)
 

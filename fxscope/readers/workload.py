@@ -251,7 +251,7 @@ def _gemm(call: Call) -> Workload | None:
 
 
 def _dense(access: BufferAccess) -> str:
-    """Which of the last two dimensions has no gaps: "n" the last, "t" the one before, "x" neither."""
+    """Name the one of the last two dimensions that has no gaps: "n" the last, "t" the one before, "x" neither."""
     steps = access.stride or (1,)
     return "n" if steps[-1] == 1 else "t" if 1 in steps[-2:] else "x"
 

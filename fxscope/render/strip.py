@@ -459,7 +459,7 @@ class Drawing:
         self.y = max(feet) + 14
 
     def list_advice(self) -> None:
-        """What to try first, where there is room."""
+        """List what to try first, where there is room."""
         lines = [line for item in self.strip.report.advice[:2] for line in wrap(f"{item.text}: {item.why}", 104)]
         room = int((HEIGHT - 56 - self.y) / LINE)
         if lines and room > 0:
