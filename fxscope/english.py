@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from fxscope.text import counted, listed, num_bytes
+from fxscope.text import counted, first_line, listed, num_bytes
 
 _WORDS: dict[str, dict[str, str]] = json.loads(
     resources.files("fxscope").joinpath("data/english.json").read_text(encoding="utf-8")
@@ -82,8 +82,7 @@ def failure_text(kind: str, words: str) -> str:
 
 def headline(text: str) -> str:
     """The first line of what torch says of a graph break or a failed compile."""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "reason not recorded")
-    return re.sub("^Unsupported: (Dynamo )?", "", first)
+    return re.sub("^Unsupported: (Dynamo )?", "", first_line(text) or "reason not recorded")
 
 
 def explained(text: str) -> str:
@@ -91,6 +90,15 @@ def explained(text: str) -> str:
     found = re.search(r"Explanation: (.+?)(?:\.*$|\. )", text, re.MULTILINE)
     words = re.sub(r" at 0x[0-9a-f]+", "", found[1].strip() if found else headline(text))
     return "a call in this line cannot be traced" if words == "step_unsupported" else words
+
+
+# Torch's advice on a graph break, a failed compile or a guard.
+_HINT = re.compile(r"(?:Hint: |HINT: |to avoid (?:this )?specialization,? )(?:try )?(.+?)\)?$", re.MULTILINE)
+
+
+def hints_in(text: str) -> list[str]:
+    """Return the hints in what torch says, each once."""
+    return list(dict.fromkeys(hint.strip() for hint in _HINT.findall(text)))
 
 
 def guard_hint(guard: str) -> str | None:

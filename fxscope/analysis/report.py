@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from fxscope import gpus
 from fxscope.analysis import select, traced_regions
@@ -20,20 +20,18 @@ from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, rows_of
-from fxscope.english import cudagraph_text, explained, guard_hint, headline
+from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
-from fxscope.model import Compile, Item, Printed, Recording, Schedule, Source, encoded, replace
+from fxscope.model import Compile, Item, Printed, Recording, Schedule, encoded, replace
 from fxscope.op_names import ops_of
 from fxscope.passes import bound
-from fxscope.text import counted, listed, microseconds
+from fxscope.text import counted, first_line, listed, microseconds
 
 SCHEMA = "fxscope-report/1"
 CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
 PART = "the observed part of the run: no steps were recorded"
 NO_PLACE = "place not recorded"
-# Torch's advice on a guard.
-_AVOIDED = re.compile(r"(?:HINT: |to avoid (?:this )?specialization,? )(?:try )?(.+?)\)?$", re.MULTILINE)
 _VERSION = re.compile(r"(?:^|; )\d+/\d+: (.*?)(?=; \d+/\d+: |$)", re.MULTILINE)  # a guard of one compiled version
 
 
@@ -371,23 +369,38 @@ def is_cold(recording: Recording) -> bool | None:
     return not hits.pop() if len(hits) == 1 else None
 
 
+class _Event(NamedTuple):
+    """A graph break, a recompile or a compile that made no graph."""
+
+    where: str
+    reasons: Sequence[str]  # of a recompile the guards that failed
+    hints: Sequence[str]
+    cost_us: float | None = None
+
+
 def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     """The graph breaks; the compiles that made no graph, so that it runs eagerly; the recompiles, longest first."""
-    every = recording.compiles
-    breaks = [(item.break_source or item.source, item.break_reason, None) for item in every if item.break_reason]
-    failures = [(item.source, item.failure, item.duration_us) for item in every if item.failure]
-    recompiles = [
-        (item.source, "\n".join(guards), item.duration_us)
-        for item, guards in zip(every, _failed_guards(every), strict=True)
-        if guards and not item.failure
-    ]
-    broken = {(select.place(where), explained(reason)) for where, reason, _ in breaks}
-    failures = [item for item in failures if (select.place(item[0]), explained(item[1])) not in broken]
+    breaks: list[_Event] = []
+    failures: list[_Event] = []
+    recompiles: list[_Event] = []
+    guards = _failed_guards(recording.compiles)
+    broken = {(select.place(item.source), explained(item.break_reason or "")) for item in recording.compiles}
+    for item, failed in zip(recording.compiles, guards, strict=True):
+        where = select.place(item.source) or NO_PLACE
+        if text := item.break_reason:
+            line = select.place(item.break_source or item.source) or NO_PLACE
+            breaks.append(_Event(line, [explained(text)], hints_in(text)))
+        if text := item.failure:
+            if (where, explained(text)) not in broken:
+                failures.append(_Event(where, [headline(text)], hints_in(text), item.duration_us))
+        elif failed:
+            hints = hints_in(item.recompile_reason or "") or list(filter(None, [guard_hint(failed[0])]))
+            recompiles.append(_Event(where, failed, hints, item.duration_us))
     between = _between_parts(recording)
     return (
-        tuple(replace(row, cost_us=between.get(row.where)) for row in _compile_rows("break", breaks, explained)),
-        _compile_rows("failure", failures, headline),
-        _compile_rows("recompile", recompiles, lambda text: _lines(text)[0]),
+        tuple(replace(row, cost_us=between.get(row.where)) for row in _compile_rows("break", breaks)),
+        _compile_rows("failure", failures),
+        _compile_rows("recompile", recompiles),
     )
 
 
@@ -410,7 +423,7 @@ def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
     one that was compiled with the most values at its place explains the most versions.
     """
     reasons = [item.recompile_reason or "" for item in compiles]
-    listed = [[guard_of(line) for line in _VERSION.findall(text) or _lines(text)[: bool(text)]] for text in reasons]
+    listed = [[guard_of(line) for line in _VERSION.findall(text) or [first_line(text)] if line] for text in reasons]
     places = [select.place(item.source) or NO_PLACE for item in compiles]
     values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for place, guards in zip(places, listed, strict=True):
@@ -422,8 +435,7 @@ def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
         ranks = {guard: (failed[_kind(guard)], len(values[place, _kind(guard)])) for guard in guards}
         ordered = sorted(guards, key=ranks.__getitem__, reverse=True)
         found.append([same[0] for same in grouped(ordered, _kind).values()])
-    hints = [[f"Hint: {words}" for words in _AVOIDED.findall(text)[:1]] for text in reasons]
-    return [[*guards, *said] for guards, said in zip(found, hints, strict=True)]
+    return found
 
 
 def _kind(guard: str) -> str:
@@ -435,27 +447,20 @@ def _without_values(text: str) -> str:
     return re.sub(r"(==|expected) \S+|\d+", "#", text.partition(", actual")[0])
 
 
-def _compile_rows(
-    kind: str, found: Iterable[tuple[Source | None, str, float | None]], reason_of: Callable[[str], str]
-) -> tuple[CompileRow, ...]:
+def _compile_rows(kind: str, events: Iterable[_Event]) -> tuple[CompileRow, ...]:
     """One row for each place and reason; reasons that differ only in values are one."""
     rows: list[CompileRow] = []
-    for (where, _), same in grouped(
-        found, lambda item: (select.place(item[0]) or NO_PLACE, _without_values(reason_of(item[1])))
-    ).items():
-        text, costs = same[0][1], [cost for _, _, cost in same]
-        lines = list(dict.fromkeys(line for _, text, _ in same for line in _lines(text)[1:]))
-        hints = [line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")]
-        others = [line for line in lines if not line.startswith("Hint: ")] if kind == "recompile" else []
-        hint = guard_hint(_lines(text)[0]) if kind == "recompile" and not hints else None
+    for same in grouped(events, lambda item: (item.where, _without_values(item.reasons[0]))).values():
+        costs = [item.cost_us for item in same]
+        others = dict.fromkeys(reason for item in same for reason in item.reasons[1:])
         rows.append(
             CompileRow(
-                id=f"{kind}/{where}",
-                where=where,
-                reason=reason_of(text),
+                id=f"{kind}/{same[0].where}",
+                where=same[0].where,
+                reason=same[0].reasons[0],
                 count=len(same),
                 cost_us=None if None in costs else sum(cost for cost in costs if cost is not None),
-                hints=(*hints, hint) if hint else tuple(hints),
+                hints=tuple(dict.fromkeys(hint for item in same for hint in item.hints)),
                 also=tuple(alike[0] for alike in grouped(others, _kind).values()),
             )
         )
@@ -464,14 +469,9 @@ def _compile_rows(
 
 def guard_of(reason: str) -> str:
     """The guard that failed and its line, "s.flag == 2 (train.py:9)", of Dynamo's words."""
-    words = _lines(reason)[0]
-    guard, _, comment = words.partition("  # ")
+    guard, _, comment = first_line(reason).partition("  # ")
     at = re.search(r"([\w.-]+\.py:\d+)", comment)
     return f"{guard.strip()} ({at[1]})" if at else guard.strip()
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()] or ["reason not recorded"]
 
 
 def replays(recording: Recording) -> int:
@@ -493,9 +493,8 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
         return CudaGraphs(state="skipped", reason=cudagraph_text(told))
     if recording.environment.target and True in asked:
         return CudaGraphs(state="on", reason="predicted: torch's checks find nothing that forbids a replay")
-    skipped = next((item.message for item in recording.problems if "cudagraph" in item.message.lower()), None)
-    if skipped or True in asked:
-        return CudaGraphs(state="skipped", reason=skipped or "asked for, and nothing was replayed")
+    if True in asked:
+        return CudaGraphs(state="skipped", reason="asked for, and nothing was replayed")
     if True in column(recording.ops, "captured"):
         return CudaGraphs(state="off", reason="captured here, not replayed")
     if not traced_regions.is_compiled(recording) and recording.launches:

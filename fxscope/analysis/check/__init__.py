@@ -9,7 +9,7 @@ from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table
 from fxscope.analysis.check.kernels import is_as_expected
-from fxscope.analysis.check.kinds import ACROSS, KINDS, help_of_kinds
+from fxscope.analysis.check.kinds import KINDS, help_of_kinds
 from fxscope.analysis.findings import CheckReport, Outcome, Status
 from fxscope.errors import FOREIGN, PassError
 from fxscope.model import Recording, replace
@@ -80,9 +80,9 @@ def check(
         for name in [key for key in item if key in KINDS]:
             try:
                 chosen = chosen_recordings(item, recordings)
-                for here in chosen[:1] if name in ACROSS else chosen:
+                for here in chosen[:1] if KINDS[name].across else chosen:
                     outcome = hold(name, Context(recordings, here), item[name])
-                    subject = here if name not in ACROSS or "in" in item else "all"
+                    subject = "all" if KINDS[name].across and "in" not in item else here
                     claim = item.get("claim") or outcome.claim
                     outcomes.append(replace(outcome, subject=subject, claim=claim, note=item.get("note")))
             except (PassError, *FOREIGN) as error:

@@ -1,6 +1,6 @@
 """Numbers of kernels, ops and graphs in a step, each with its words."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from fxscope.analysis import select
@@ -16,20 +16,16 @@ Found = tuple[float, str]  # a number, and what is shown of it
 Reason = tuple[float, str, str | None]  # and why it is so
 
 
-def events(noun: str, *categories: str) -> Callable[[Context, str], Iterator[Found]]:
+def events(context: Context, _: str, *, noun: str, categories: Sequence[str]) -> Iterator[Found]:
     """Count device events of some categories in each step, of all where none is named; planned kernels where nothing ran."""
-
-    def read(context: Context, _: str) -> Iterator[Found]:
-        recording = context.recording
-        if recording.launches:
-            counts = index_of(recording).counts(*categories)
-        elif "kernel" in categories and recording.calls:
-            counts = [len(recording.calls)]
-        else:
-            raise NotRecorded("the recording has no device events")
-        yield from ((count, counted(count, noun)) for count in dict.fromkeys(counts))
-
-    return read
+    recording = context.recording
+    if recording.launches:
+        counts = index_of(recording).counts(*categories)
+    elif "kernel" in categories and recording.calls:
+        counts = [len(recording.calls)]
+    else:
+        raise NotRecorded("the recording has no device events")
+    yield from ((count, counted(count, noun)) for count in dict.fromkeys(counts))
 
 
 def gemms(context: Context, _: str) -> Iterator[Found]:

@@ -1,6 +1,6 @@
 """Facts of single kernels and ops: launch parameters, names, shapes, storage, time, bytes; whether places have the same."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from statistics import median
 from typing import Any, cast
@@ -17,23 +17,18 @@ from fxscope.op_names import is_called
 from fxscope.passes.flops import of_op
 from fxscope.text import counted, flop, microseconds, num_bytes, percent, roof_share
 
-Read = Callable[[Context, str], Iterator[tuple[Any, str]]]  # a fact of a place, and what is shown of it
 
-
-def fact(field: str, noun: str) -> Read:
-    def read(context: Context, place: str) -> Iterator[tuple[Any, str]]:
-        where = context.recordings[context.place(place)[0]]
-        found = [(unit.kernel, getattr(use(where, unit), field)) for unit in context.units(place)]
-        found = [(kernel, value) for kernel, value in found if value is not None]
-        if not found:
-            raise NotRecorded(f"the recording has no {noun} of {place}")
-        for kernel, value in found:
-            if isinstance(value, str):
-                yield value, f"{place}: {value}"
-            else:
-                yield value, f"{kernel}: {percent(value) if field == 'occupancy' else f'{value:,}'} {noun}"
-
-    return read
+def fact(context: Context, place: str, *, field: str, noun: str) -> Iterator[tuple[Any, str]]:
+    where = context.recordings[context.place(place)[0]]
+    found = [(unit.kernel, getattr(use(where, unit), field)) for unit in context.units(place)]
+    found = [(kernel, value) for kernel, value in found if value is not None]
+    if not found:
+        raise NotRecorded(f"the recording has no {noun} of {place}")
+    for kernel, value in found:
+        if isinstance(value, str):
+            yield value, f"{place}: {value}"
+        else:
+            yield value, f"{kernel}: {percent(value) if field == 'occupancy' else f'{value:,}'} {noun}"
 
 
 def runtime(context: Context, place: str) -> Iterator[tuple[list[str], str]]:
@@ -70,16 +65,13 @@ def is_as_expected(found: Any, expected: Any) -> bool:
     return fnmatchcase(found, str(expected)) if isinstance(found, str) else found == expected
 
 
-def tensors(field: str) -> Read:
-    def read(context: Context, place: str) -> Iterator[tuple[list[list[int]], str]]:
-        for op in ops_at(context, place):
-            sizes = getattr(op, field)
-            if sizes is None:
-                raise NotRecorded(f"{field} were not recorded: profile with record_shapes=True")
-            found = [list(cast("list[int]", item)) for item in sizes if isinstance(item, (list, tuple)) and item]
-            yield found, f"{place} {found}"
-
-    return read
+def tensors(context: Context, place: str, *, field: str) -> Iterator[tuple[list[list[int]], str]]:
+    for op in ops_at(context, place):
+        sizes = getattr(op, field)
+        if sizes is None:
+            raise NotRecorded(f"{field} were not recorded: profile with record_shapes=True")
+        found = [list(cast("list[int]", item)) for item in sizes if isinstance(item, (list, tuple)) and item]
+        yield found, f"{place} {found}"
 
 
 def flops(context: Context, place: str) -> Iterator[tuple[float, str]]:
