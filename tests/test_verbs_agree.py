@@ -18,7 +18,8 @@ from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 from fxscope.op_names import may_multiply, only_named
 from fxscope.passes import bound
-from fxscope.render import decisions, labels, tables, terminal
+from fxscope.render import labels, tables, terminal
+from fxscope.render import why as why_text
 from fxscope.text import flop, microseconds, num_bytes, percent, rate
 from tests.captures import CAPTURES, read
 
@@ -159,7 +160,7 @@ def test_what_a_call_moves_computes_and_takes(name: str) -> None:
     """`why` of each call (bytes, FLOPs, its rate at the time that stands beside it), `explain`, and the record."""
     recording = read(name)
     for call in recording.calls:
-        told = " ".join(decisions.call_story(recording, call, width=200).split())
+        told = " ".join(why_text.call_story(recording, call, width=200).split())
         if call.bytes_read is not None and call.bytes_written is not None:
             both = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
             assert both in told and (not call.flops or f"{both}, {flop(call.flops)}" in told)

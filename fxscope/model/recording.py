@@ -88,25 +88,6 @@ class Assumption(Item, frozen=True, kw_only=True):
     because: str
 
 
-class Candidate(Item, frozen=True, kw_only=True):
-    """One of several kernels, or configurations of a kernel, that could do the same work."""
-
-    name: str  # "mm" of a library, "64×128×32, 4 warps, 3 stages" of a template, "XBLOCK=256, 4 warps"
-    predicted_us: float | None = None  # device time; None where nothing was measured of its kind
-
-
-class Choice(Item, frozen=True, kw_only=True):
-    """A choice that a benchmark on the device makes, predicted in a plan."""
-
-    kind: Literal["algorithm", "padding", "configuration"]
-    subject: str  # "mm (mm_1)", a kernel's name
-    calls: tuple[str, ...] = ()  # ids of the calls that it decides about, where it is a kernel's
-    candidates: tuple[Candidate, ...]  # where times are predicted, the shortest first
-    predicted: str  # the name of one
-    confidence: float | None = None  # share of measured choices in which such a prediction was right
-    basis: str  # what prediction and confidence stand on
-
-
 class Problem(Item, frozen=True, kw_only=True):
     """Something that went wrong or disagrees, and what to do about it."""
 
@@ -185,7 +166,6 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     numerics: Numerics | None = None  # None where it was not asked for
     predicted: PredictedStep | None = None  # of a plan
     assumptions: tuple[Assumption, ...] = ()
-    choices: tuple[Choice, ...] = ()  # of a plan: what a benchmark on the device would decide
     problems: tuple[Problem, ...] = ()
     history: tuple[str, ...] = ()  # passes that ran
 

@@ -6,7 +6,7 @@ from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.model import KernelCall, Node, Recording, SourceText
 from fxscope.render import grid, labels
-from fxscope.render.decisions import user_lines
+from fxscope.render.why import user_lines
 from fxscope.text import shorten
 
 GUTTER = 18

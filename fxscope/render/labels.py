@@ -7,10 +7,10 @@ from typing import Any
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import ends_of
-from fxscope.model import Choice, Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing, replace
+from fxscope.model import Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing, replace
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
-from fxscope.text import about, at_least, kernel_name, listed, microseconds, num_bytes, of_roof, percent, sentence, span
+from fxscope.text import about, at_least, kernel_name, microseconds, num_bytes, of_roof, sentence, span
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
@@ -56,15 +56,6 @@ def planned_basis(call: KernelCall) -> str:
 def middle(timed: Iterable[Timing | KernelStats]) -> str:
     """Return what a column of `typical_us` is: "median", or "mean" where some recorded no median."""
     return "mean" if any(item.median_us is None for item in timed) else "median"
-
-
-def choice_words(choice: Choice) -> str:
-    """Return the predicted choice of a benchmark on the device: "mm 24.1 µs (62 % sure); else: …, … and 19 more"."""
-    times = {item.name: item.predicted_us for item in choice.candidates}
-    timed = {name: name if us is None else f"{name} {microseconds(us)}" for name, us in times.items()}
-    words = timed.pop(choice.predicted, choice.predicted)
-    sure = f"{percent(choice.confidence)} sure" if choice.confidence is not None else "how sure is not known"
-    return f"{words} ({sure})" + (f"; else: {listed(list(timed.values()), 2)}" if timed else "")
 
 
 def ops_words(ops: Sequence[str], most: int = 4) -> str:

@@ -9,10 +9,10 @@ from fxscope.model import Recording
 from fxscope.render import grid, labels, report, tables
 from fxscope.render.legible import legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import counted, wrapped
+from fxscope.text import wrapped
 
 MAX_CALLS = 60
-MAX_DECISIONS = 5
+MAX_ASSUMED = 5  # of one reason
 MAX_PROBLEMS = 12
 CALLS = ("handle", "ops", "median", "planned", "share", "untimed")
 
@@ -68,17 +68,14 @@ def section(title: str, lines: list[str], width: int) -> list[str]:
 def footer(recording: Recording, width: int) -> list[str]:
     """Coverage, assumptions and problems."""
     out = section("coverage", [labels.coverage_line(recording)], width)
-    assumed = [f"• {a.subject}: {a.assumed} ({a.because})" for a in recording.assumptions]
+    by_reason = grouped(recording.assumptions, lambda item: item.because).items()
+    assumed = [
+        f"• {'; '.join(f'{item.subject}: {item.assumed}' for item in same[:MAX_ASSUMED])}"
+        + (f" and {len(same) - MAX_ASSUMED} more" if len(same) > MAX_ASSUMED else "")
+        + f" ({because})"
+        for because, same in by_reason
+    ]
     out += section("assumed, not observed", assumed, width)
-    chosen: list[str] = []
-    room = MAX_DECISIONS
-    for basis, choices in grouped(recording.choices, lambda choice: choice.basis).items():
-        shown, room = choices[:room], max(0, room - len(choices))
-        chosen += [f"• {choice.subject}: {labels.choice_words(choice)}" for choice in shown]
-        chosen += [f"  {basis}"] if shown else []
-    if len(recording.choices) > MAX_DECISIONS:
-        chosen.append(f"… {counted(len(recording.choices) - MAX_DECISIONS, 'more choice')}: fxscope why RECORDING CALL")
-    out += section("what benchmarks on the device will choose, predicted", chosen, width)
     problems = [f"! {labels.problem_line(problem)}" for problem in recording.problems[:MAX_PROBLEMS]]
     left = len(recording.problems) - MAX_PROBLEMS
     return out + section("problems", [*problems, f"… {left} more"] if left > 0 else problems, width)

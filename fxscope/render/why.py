@@ -1,16 +1,34 @@
 """The answer to "why" as text: the verdict, the cost and what to try in `MAX_LINES` lines; with `everything` all details."""
 
-from collections.abc import Sequence
+from collections import Counter
 
 from fxscope import english, op_names
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
 from fxscope.analysis.why import Same, WhyAnswer, what_became
-from fxscope.index import grouped, index_of
-from fxscope.model import KernelCall, Recording
-from fxscope.render import decisions, grid, labels, report
-from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, of_roof, percent, shorten, wrapped
+from fxscope.index import Key, grouped, index_of
+from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording
+from fxscope.passes.predicted import pair_runs
+from fxscope.passes.unfused import stood_in_for
+from fxscope.render import grid, labels, report, theme
+from fxscope.text import (
+    about,
+    at_least,
+    counted,
+    faster_than_limit,
+    first_line,
+    flop,
+    kernel_name,
+    listed,
+    microseconds,
+    num_bytes,
+    of_roof,
+    percent,
+    rate,
+    shorten,
+    wrapped,
+)
 
 MAX_LINES = 15
 MAX_OTHERS = 2  # lines about groups that are not the largest
@@ -19,21 +37,24 @@ MAX_MISSED = 8
 
 def words(recording: Recording, answer: WhyAnswer, *, width: int, everything: bool = False) -> str:
     """The answer as text: the largest group of equal places first, the exceptions after it."""
-    if answer.names and not everything:
-        return "\n".join(brief(recording, answer, width)) + "\n"
-    parts = ["\n".join(wrapped(seen, width))] if (seen := traced_regions.more(recording)) else []
     if not answer.names:
-        rows: list[str] = []
-        for limit in range(MAX_MISSED, 0, -1):
-            rows = report.missed(report_of(recording), width, everything=everything, limit=limit)
-            if everything or len(rows) <= MAX_LINES:
-                break
-        parts += ["\n".join(rows)] if rows else [] if parts else [nothing(recording)]
-    for item in answer.same:
-        several = len(answer.same) > 1 or item.count > 1
-        parts += [f"×{item.count} {item.module or ''}".rstrip() + ":"] if several else []
-        parts += same_words(recording, item, width=width)
-    return "\n\n".join(parts) + "\n"
+        lines = missed(recording, width, everything=everything)
+    elif everything:
+        lines = [line for item in answer.same for line in (*story(recording, answer, item, width), "")][:-1]
+    else:
+        lines = brief(recording, answer, width)
+    return "\n".join(lines) + "\n"
+
+
+def missed(recording: Recording, width: int, *, everything: bool) -> list[str]:
+    """All missed fusions, or the first, and what a bare trace's compiled regions say."""
+    seen = wrapped(traced_regions.more(recording), width)
+    rows: list[str] = []
+    for limit in range(MAX_MISSED, 0, -1):
+        rows = report.missed(report_of(recording), width, everything=everything, limit=limit)
+        if everything or len(rows) <= MAX_LINES:
+            break
+    return [*seen, *([""] if seen and rows else []), *(rows or ([] if seen else [nothing(recording)]))]
 
 
 def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
@@ -43,66 +64,125 @@ def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
     others += [f"  … {counted(len(rest) - MAX_OTHERS, 'more group')}"] if len(rest) > MAX_OTHERS else []
     others = ["Other places:", *others] if others else []
     about_one = len(answer.names) == 1
-    lines = ["\n".join(wrapped(first.note.splitlines(), width))] if first.note else []
-    lines = [line for text in lines for line in text.splitlines()]
-    if about_one and not first.note:
-        lines += verdict(recording, first, answer.names[0], width)
+    lines = about_place(recording, answer, first, width)
     room = MAX_LINES - len(others) - 1
     blocks = pairs(recording, first, width, about_one=about_one)
     shown = 0
     while shown < len(blocks) and len(lines) + len(blocks[shown]) <= room:
         lines += blocks[shown]
         shown += 1
-    if not answer.decisions and (seen := traced_regions.more(recording)):
-        lines += wrapped(seen, width)
+    if not answer.decisions:
+        lines += wrapped(traced_regions.more(recording), width)
     left = counted(len(blocks) - shown, "more pair") if shown < len(blocks) else ""
     if len(lines) > room:
         lines, left = lines[:room], "the rest"
     return [*lines, *others, *([f"… {left}: --all"] if left else [])]
 
 
-def verdict(recording: Recording, item: Same, name: str, width: int) -> list[str]:
-    """Return what became of the nodes of a name, and what their kernels take."""
-    index = index_of(recording)
+def story(recording: Recording, answer: WhyAnswer, item: Same, width: int) -> list[str]:
+    """Return all that is known of one group of equal places."""
+    lines = about_place(recording, answer, item, width, everything=True)
+    asked, ends = frozenset(item.nodes), labels.Ends(recording)
+    for one in item.decisions:
+        lines += ["", *block(recording, one, " → ".join(ends(one)), width, asked=asked)]
+    return lines if lines[0] else lines[1:]
+
+
+def about_place(
+    recording: Recording, answer: WhyAnswer, item: Same, width: int, *, everything: bool = False
+) -> list[str]:
+    """Return what became of the nodes of a name, and what their kernels take; of two names a note where there is one."""
+    if item.note or len(answer.names) > 1:
+        return wrapped(item.note.splitlines(), width)
+    index, name = index_of(recording), answer.names[0]
     times = f" ×{item.count}" if item.count > 1 else ""
     where = f" ({item.module})" if item.module else ""
     call = index.calls.get(item.call or "")
-    group = next(
-        (
-            group
-            for group in report_of(recording).groups
-            if (call is not None and call.id in group.calls) or (call is None and set(item.nodes) & set(group.nodes))
-        ),
-        None,
+    of_place = (
+        group
+        for group in report_of(recording).groups
+        if (call is not None and call.id in group.calls) or (call is None and set(item.nodes) & set(group.nodes))
     )
+    group = next(of_place, None)
     if call is not None:
         head = f"{name}{times}{where}: {home(recording, item, call)}"
     elif group is not None:
         kernels = listed(list(dict.fromkeys(kernel_name(kernel, 40) for kernel in group.kernels)), 2)
         head = f"{name}{times}{where}: launches {kernels}"
     else:
-        head = "\n".join(what_became(recording, item.nodes)[:3])
+        head = "\n".join(what_became(recording, item.nodes)[: None if everything else 3])
+    lines = [line for text in head.splitlines() for line in grid.folded(text, width, rest="  ")]
     costs: list[str] = []
     if group is not None and group.time_us is not None:
         bound = "at least " if group.is_lower_bound else ""
         costs.append(f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the device time)")
-    if call is not None and call.roof is not None and call.roof.share is not None:
-        costs.append(f"{of_roof(call.roof.share)}{f', {call.roof.bound}-bound' if call.roof.bound else ''}")
-    if call is not None and call.bytes_read is not None and call.bytes_written is not None:
-        costs.append(f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}")
-    lines = [line for text in head.splitlines() for line in grid.folded(text, width, rest="  ")]
-    lines += grid.folded("; ".join(costs), width, "  ", "  ") if costs else []
-    if call is not None and call.purpose != "computes":
-        lines += grid.folded(english.purpose_text(call.purpose, call.purpose_arguments), width, "  ", "  ")
-    compared = report_of(recording).numerics
-    lines += [
-        line
-        for row in (compared.rows if compared is not None and call is not None else ())
-        if call is not None and row.call_id == call.id
-        for line in grid.folded(f"numerics, {row.state}: {report.difference(row)}", width, "  ", "    ")
-    ]
+    if call is None or not everything:
+        costs += cost_of_call(call) if call is not None else []
+        lines += fold("; ".join(costs), width) if costs else []
+        lines += purpose(recording, call, width) if call is not None else []
+    else:
+        lines += [line for text in costs for line in fold(text, width)] + call_story(
+            recording, call, width=width
+        ).splitlines()
+    if call is not None:
+        compared = report_of(recording).numerics
+        for row in compared.rows if compared is not None else ():
+            if row.call_id == call.id:
+                lines += fold(f"numerics, {row.state}: {report.difference(row)}", width)
     nodes = [node for key in item.nodes if (node := index.by_key.get(key)) is not None]
-    return [*lines, *(report.cut(f"  {line}", width) for line in decisions.user_lines(nodes, 1))]
+    return [*lines, *(report.cut(f"  {line}", width) for line in user_lines(nodes, 1))]
+
+
+def cost_of_call(call: KernelCall) -> list[str]:
+    """Return the share of the roof and the bytes, as far as they are known."""
+    costs: list[str] = []
+    if call.roof is not None and call.roof.share is not None:
+        costs.append(f"{of_roof(call.roof.share)}{f', {call.roof.bound}-bound' if call.roof.bound else ''}")
+    if call.bytes_read is not None and call.bytes_written is not None:
+        costs.append(f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}")
+    return costs
+
+
+def purpose(recording: Recording, call: KernelCall, width: int) -> list[str]:
+    """Say why a kernel exists that does not compute; nothing in recordings made before this was known."""
+    if call.purpose == "computes" or (call.purpose is None and "purposes" not in recording.history):
+        return []
+    return fold(english.purpose_text(call.purpose, call.purpose_arguments), width)
+
+
+def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
+    """Return what ran in a call, in order, what was folded into it, what only lent it a name, and what it costs."""
+    nodes = index_of(recording).nodes.get(call.graph, {})
+    lines: list[str] = []
+    for name in call.nodes:
+        if (node := nodes.get(name)) is not None:
+            elsewhere = [other for other in node.calls if other != call.id]
+            again = f"  (also computed in {', '.join(elsewhere)})" if elsewhere else ""
+            title = labels.node_title(node, index_of(recording).graphs[call.graph])
+            lines.append(shorten(f"  {title}{again}", width))
+    said = [f"folded into its arguments: {', '.join(call.folded)}"] if call.folded else []
+    if call.biases:
+        said.append(f"adds the bias of {listed(call.biases)}, which Inductor leaves out of the library's call")
+    for other in index_of(recording).calls_of_graph.get(call.graph, ()) if call.is_extern else ():
+        if mine := [name for name in call.nodes if name in other.biases]:
+            said.append(f"the bias of {listed(mine)} is added in {other.handle}")
+    if named := op_names.only_named(call, nodes):
+        said.append(f"its name also says {', '.join(named)}, which is not known to run here")
+    if call.bytes_read is not None or call.bytes_written is not None:
+        text = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
+        text += f", {flop(call.flops)}" if call.flops else ""
+        if call.flops and call.roof is not None and call.roof.flops and call.roof.flops < call.flops:
+            text += f", under its causal mask {flop(call.roof.flops)}"
+        said.append(text)
+    if call.roof is not None:
+        said.append(roof(call))
+    if call.timing is None and (planned := labels.planned_basis(call)):
+        said.append(planned)
+    return "\n".join([*lines, *purpose(recording, call, width), *(line for text in said for line in fold(text, width))])
+
+
+def fold(text: str, width: int, most: int | None = None) -> list[str]:
+    return grid.folded(text, width, "  ", "    ", most)
 
 
 def loops_of(recording: Recording, call: KernelCall) -> list[set[str]]:
@@ -140,10 +220,12 @@ def pairs(recording: Recording, item: Same, width: int, *, about_one: bool) -> l
     ordered = sorted(same.items(), key=lambda entry: (entry[0][1] == "fused", -(entry[1][0].expected_us or 0.0)))
     blocks: list[list[str]] = []
     for (pair, *_), alike in ordered:
+        if about_one and pair[0] == pair[1] and alike[0].a_call == alike[0].b_call:
+            continue  # parts of the op itself
         number = len(alike) * (1 if about_one else item.count)
         title = f"{' → '.join(pair)}{f' ×{number}' if number > 1 else ''}"
-        lines = decisions.block(recording, alike[0], title, width, most=2 if about_one else 5)
-        where = [] if about_one else decisions.places(recording, alike[0], width, frozenset(item.nodes), 1)
+        lines = block(recording, alike[0], title, width, most=2 if about_one else 5)
+        where = [] if about_one else places(recording, alike[0], width, frozenset(item.nodes), 1)
         blocks.append(lines + where)
     return blocks
 
@@ -161,26 +243,6 @@ def exception(recording: Recording, item: Same, width: int) -> str:
     return shorten(f"{head}: {said}", width)
 
 
-def same_words(recording: Recording, item: Same, *, width: int) -> Sequence[str]:
-    """Return all that is known of one group of equal places."""
-    parts = ["\n".join(wrapped(item.note.splitlines(), width))] if item.note else []
-    if item.call is not None:
-        parts.append(decisions.call_story(recording, index_of(recording).calls[item.call], width=width))
-        lines = [
-            f"{choice.subject}: a benchmark on the device will choose. Predicted: {labels.choice_words(choice)} "
-            f"({choice.basis})"
-            for choice in recording.choices
-            if item.call in choice.calls
-        ]
-        parts += ["\n".join(wrapped(lines, width))] if lines else []
-    elif not item.note and not (item.decisions and item.calls):
-        parts.append("\n".join(wrapped(what_became(recording, item.nodes), width)))
-    ends = labels.Ends(recording)
-    asked = frozenset(item.nodes)
-    found = (decisions.block(recording, one, " → ".join(ends(one)), width, asked=asked) for one in item.decisions)
-    return [*parts, *map("\n".join, found)]
-
-
 def nothing(recording: Recording) -> str:
     """Say why there is no decision to show."""
     if not recording.decisions:
@@ -190,3 +252,98 @@ def nothing(recording: Recording) -> str:
     if left := buffers_unknown(recording):
         return f"missed fusions unknown: {left}."
     return "no missed fusions: kernels that share memory are fused, or there is only one"
+
+
+def block(
+    recording: Recording,
+    decision: Decision,
+    title: str,
+    width: int = 80,
+    *,
+    asked: frozenset[Key] = frozenset(),
+    most: int | None = None,
+) -> list[str]:
+    """One decision: verdict, reason, cost, what to try, and both ends in the source, where of an end with nodes that were
+    asked for only those count. With `most`, so many lines of the reason, and no ends.
+    """
+    said = "fused" if decision.verdict == "fused" else "unknown" if decision.verdict is None else "not fused"
+    how = f" ({decision.how})" if decision.how else ""
+    text = f"{theme.VERDICTS[decision.verdict]} {title}: {said}{how}: {decision.reason}"
+    lines = grid.folded(text, width, "", "  ", most)
+    if not most and decision.raw_reason and decision.reason_code not in ("torch_says", "graph_break"):
+        lines += fold(f"Inductor: {first_line(decision.raw_reason)!r}", width)
+    for text in (cost(decision, recording), decision.hint and f"Try: {decision.hint.removeprefix('try ')}"):
+        lines += fold(text, width, most and 2) if text else []
+    return lines if most else lines + places(recording, decision, width, asked)
+
+
+def cost(decision: Decision, recording: Recording) -> str | None:
+    """Return what staying apart costs, in words: each time, and a step where that runs it several times."""
+    if decision.verdict == "fused" or decision.saved_bytes is None:
+        return None
+    least_bytes = "at least " if decision.saved_bytes_least else ""
+    text = f"Cost: {least_bytes}{num_bytes(decision.saved_bytes)} of memory traffic"
+    if decision.saved_launches:
+        text += f" and {counted(decision.saved_launches, 'launch')}"
+    least, expected = at_least(decision.saved_us), decision.expected_us or 0.0
+    if about(expected):
+        # The kernels that the fused one would replace, of which no pair was measured.
+        whose = () if decision.saved_us is not None else stood_in_for(decision, recording)
+        note = f", {least}" if least else f"; not validated for {listed(whose)}" if whose else ""
+        text += f", ~{microseconds(expected)} (estimate{note})"
+    elif least:
+        text += f", {least}"
+    runs = pair_runs(recording, decision)
+    if runs != 1:
+        text += f"; {labels.times(runs)} per step" + (f": ~{microseconds(expected * runs)}" if about(expected) else "")
+    return text
+
+
+def places(
+    recording: Recording, decision: Decision, width: int, asked: frozenset[Key] = frozenset(), most: int | None = None
+) -> list[str]:
+    """The kernel call and the user's lines of each end, each on `most` lines."""
+    nodes, calls = index_of(recording).nodes, index_of(recording).calls
+    lines: list[str] = []
+    sides: tuple[DecisionEnd, ...] = decision.ends
+    if decision.a_call == decision.b_call and decision.a_call is not None:
+        sides = (DecisionEnd((*decision.a, *decision.b), decision.graph, decision.a_call),)
+    for names, graph, call_id in sides:
+        call = calls.get(call_id or "")
+        names = tuple(name for name in names if (graph, name) in asked) or names or (call.biases if call else ())
+        sources = user_lines([nodes[graph][name] for name in names if name in nodes.get(graph, {})])
+        head = call.handle if call is not None else ", ".join(names[:3])
+        lines.append("  in " + shorten(head, width - 5))
+        for source in sources:
+            lines += [report.cut(f"     {source}", width)] if most else grid.folded(source, width, "     ", "       ")
+    return lines
+
+
+def user_lines(nodes: list[Node], most: int = 2) -> list[str]:
+    """The user's lines that most of these nodes come from, views left out unless there is nothing else."""
+    known = [(node.nature, node.source) for node in nodes if node.source is not None and node.source.file]
+    sources = [source for nature, source in known if nature != "view"] or [source for _, source in known]
+    counts = Counter((source.file, source.line) for source in sources)
+    kept = {place for place, _ in counts.most_common(most)}
+    found: dict[str, None] = {}
+    for source in sources:
+        if (source.file, source.line) in kept:
+            name = (source.file or "").rsplit("/", 1)[-1]
+            found[f"{name}:{source.line}" + (f"  {source.code.strip()}" if source.code else "")] = None
+    return list(found)
+
+
+def roof(call: KernelCall) -> str:
+    """Return how near to the device's limits a call runs, with the numbers."""
+    item, timing = call.roof, call.timing
+    assert item is not None
+    floor = f"{microseconds(item.floor_us)} at the limit" if faster_than_limit(item.share) else ""
+    parts = [
+        f"{microseconds(timing.typical_us)} {labels.middle([timing])} of {timing.count}" if timing else None,
+        rate(item.bytes_per_second) if item.bytes_per_second is not None else None,
+        rate(item.flops_per_second, "FLOP/s") if item.flops_per_second is not None else None,
+        f"{item.bound}-bound" if item.bound else None,
+        of_roof(item.share) if item.share is not None else None,
+        (floor or f"floor {microseconds(item.floor_us)}") if item.floor_us is not None else None,
+    ]
+    return ", ".join(part for part in parts if part) + (f" ({item.basis})" if item.basis else "")

@@ -14,8 +14,8 @@ import fxscope
 from fxscope.analysis.report import report
 from fxscope.english import purpose_text
 from fxscope.index import grouped, index_of
-from fxscope.render.decisions import call_story
 from fxscope.render.report import lines
+from fxscope.render.why import call_story
 from tests.capture.programs import Cache
 
 pytestmark = pytest.mark.slow

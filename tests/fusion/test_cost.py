@@ -30,7 +30,7 @@ from fxscope.passes import flops
 from fxscope.passes.cost import cost
 from fxscope.passes.fusion import fusion
 from fxscope.passes.schedules import schedules
-from fxscope.render import decisions, labels
+from fxscope.render import labels, why
 from fxscope.text import at_least, microseconds
 from tests import build
 from tests.build import timing
@@ -91,8 +91,8 @@ def test_what_a_shared_graph_costs_a_step():
     us = once.decisions[0].expected_us
     assert labels.price(once.decisions[0], once) == f"100.7 MB, about {microseconds(us)}"
     assert labels.price(often.decisions[0], often) == f"100.7 MB, about {microseconds(us)}, 12 times a step"
-    said = decisions.cost(often.decisions[0], often)
-    assert said == (decisions.cost(once.decisions[0], once) + f"; 12 times per step: ~{microseconds(12 * us)}")
+    said = why.cost(often.decisions[0], often)
+    assert said == (why.cost(once.decisions[0], once) + f"; 12 times per step: ~{microseconds(12 * us)}")
     (row,) = report(often).missed
     assert row.time_us == pytest.approx(12 * us) and row.bytes == 12 * 2 * MEGABYTES_50
     matches = compare(once, often).kernels
@@ -122,7 +122,7 @@ def test_whose_kernel_one_that_fuses_would_stand_in_for(kernel, kind, whose):
         saved_bytes=MEGABYTES_50,
     )
     recording = on_h200(*calls, decisions=(pair,))
-    said = decisions.cost(recording.decisions[0], recording)
+    said = why.cost(recording.decisions[0], recording)
     least = recording.decisions[0].saved_us
     assert said.endswith(f"(estimate; not validated for {whose})" if whose else f"(estimate, {at_least(least)})")
     assert not whose or least is None  # nothing is certain
@@ -377,7 +377,7 @@ def test_bytes_of_which_more_may_be_saved_are_a_lower_bound_in_every_view() -> N
     recording = fusion(Recording(graphs=(graph,), calls=(product, reader)))
     (found,) = recording.decisions
     assert (found.saved_bytes, found.saved_bytes_least) == (8192, True)
-    assert "Cost: at least 8.19 kB of memory traffic" in str(decisions.cost(found, recording))
+    assert "Cost: at least 8.19 kB of memory traffic" in str(why.cost(found, recording))
     assert labels.price(found, recording) == "at least 8.19 kB"
     assert [row.bytes for row in report(recording).missed] == [8192]
     told = replace(recording, schedules=(Schedule(graph=graph.id),))

@@ -16,7 +16,7 @@ from fxscope.passes.classify import classify
 from fxscope.passes.provenance import provenance
 from fxscope.passes.schedules import schedules
 from fxscope.readers import output_code
-from fxscope.render import decisions, labels, terminal
+from fxscope.render import labels, terminal, why
 from tests import build
 from tests.provenance.checker import EXTERNAL, check
 from tests.provenance.oracle import listening
@@ -259,9 +259,9 @@ def test_a_bias_that_is_taken_off_a_convolution_is_a_part_of_it(split: bool) -> 
     if split:
         assert labels.ops_of(after, nodes) == ["bias of convolution", "relu"]
         assert "bias of convolution·relu" in shown and "convolution, too" not in shown
-        told = " ".join(decisions.call_story(recording, after, width=200).split())
+        told = " ".join(why.call_story(recording, after, width=200).split())
         assert "adds the bias of conv, which Inductor leaves out of the library's call" in told
-        assert f"the bias of conv is added in {after.handle}" in decisions.call_story(
+        assert f"the bias of conv is added in {after.handle}" in why.call_story(
             recording, recording.calls[1], width=200
         )
     else:
@@ -275,7 +275,7 @@ def test_what_may_have_run_is_not_said_not_to_have_run() -> None:
     nodes = tuple(replace(n, kind="fused" if n.name == "cos" else "unknown") if n.name != "x" else n for n in nodes)
     call = build.call(1, "triton_poi_fused_cos_exp_sin_0", "exp", named_only=("sin", "cos"))
     recording = Recording(graphs=(Graph(id=build.GRAPH, stage="post_grad", nodes=nodes),), calls=(call,))
-    told = " ".join(decisions.call_story(recording, call, width=200).split())
+    told = " ".join(why.call_story(recording, call, width=200).split())
     assert "its name also says sin, cos, which is not known to run here" in told
 
 

@@ -13,7 +13,8 @@ from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.model import Graph, Recording, Source, replace
 from fxscope.readers import join
-from fxscope.render import code, decisions, dot, labels, scene, terminal
+from fxscope.render import code, dot, labels, scene, terminal
+from fxscope.render import why as why_text
 from fxscope.render.page import overview, payload
 from tests import build, captures
 
@@ -30,7 +31,7 @@ def test_a_node_has_its_own_name_and_the_op_where_that_says_another(recording):
     titles = {node.name: labels.node_title(node, graph) for node in graph.nodes}
     assert titles["mul_6"] == "mul_6" and titles["view_1"] == "view_1 (reshape)" and titles["arg0_1"] == "arg0_1"
     fused = next(call for call in recording.calls if len(call.nodes) > 1)
-    listed = decisions.call_story(recording, fused).splitlines()[1 : len(fused.nodes) + 1]
+    listed = why_text.call_story(recording, fused).splitlines()[: len(fused.nodes)]
     assert [line.strip() for line in listed] == [titles[name] for name in fused.nodes]
     drawn = dot.render(recording)
     for name in fused.nodes:
@@ -49,10 +50,10 @@ def test_the_ends_of_a_decision_are_named_the_same(recording):
     assert costly
     views = {
         "terminal": terminal.render(recording, width=120, everything=True),
-        "why": "\n".join(decisions.block(recording, item, " → ".join(ends(item)))[0] for item in costly),
+        "why": "\n".join(why_text.block(recording, item, " → ".join(ends(item)))[0] for item in costly),
         "page": "\n".join(payload.page((recording,), None)["recordings"][0]["decisions"]["title"]),
     }
-    for decision in costly[: terminal.MAX_DECISIONS]:
+    for decision in costly[:5]:
         a, b = ends(decision)
         assert all(f"{a} → {b}" in view for view in views.values()), (a, b)
 
@@ -68,7 +69,7 @@ def test_the_page_and_why_say_the_same_of_every_pair(capture):
     assert [read.decisions[i] for i in apart] == said
     for i, decision in zip(apart, said, strict=True):
         title, price, hint = (shown[key][i] if key in shown else None for key in ("title", "price", "hint"))
-        block = "\n".join(decisions.block(read, decision, " → ".join(labels.Ends(read)(decision)), width=10_000))
+        block = "\n".join(why_text.block(read, decision, " → ".join(labels.Ends(read)(decision)), width=10_000))
         assert block.startswith(f"{page['theme']['verdicts'][shown['verdict'][i] or 'null']} {title}: ")
         assert shown["reason"][i] in block and (hint or "").removeprefix("try ") in block
         parts = (price or "").replace("about ", "~").replace("a step", "per step").split(", ")
@@ -127,7 +128,7 @@ def test_recordings_of_one_title_are_told_apart(recording):
 def test_a_call_has_one_number_in_view_and_why(recording):
     for call in recording.calls:
         assert re.search(rf"^ {re.escape(call.handle)} ", terminal.render(recording, everything=True), re.M)
-        assert decisions.call_story(recording, call).startswith(call.handle)
+        assert call.handle in why_text.words(recording, why.why(recording, call.id), width=200)
 
 
 def test_many_ops_outside_of_modules_have_frames() -> None:

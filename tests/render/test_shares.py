@@ -15,7 +15,7 @@ from fxscope.index import index_of
 from fxscope.model import Recording, Timing, replace
 from fxscope.passes.attribute import timing
 from fxscope.passes.cost import cost
-from fxscope.render import decisions, dot, labels, markdown, tables, terminal
+from fxscope.render import dot, labels, markdown, tables, terminal, why
 from fxscope.text import FASTER, microseconds, span
 from tests import build, captures
 
@@ -89,7 +89,7 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
         "markdown": markdown.render(slow),
         "page": labels.cost_line(above[0]),
         "terminal": terminal.render(slow, width=120),
-        "why": decisions.roof(above[0]),
+        "why": why.roof(above[0]),
         "check": str(check({"it": slow}, {"share_of_roof": "> 0"})),
     }
     assert "> 100 %" in texts["terminal"] and "> 100 %" in texts["markdown"]  # a narrow column

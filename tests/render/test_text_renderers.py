@@ -12,7 +12,7 @@ import pytest
 
 from fxscope import store
 from fxscope.errors import RenderError
-from fxscope.model import Candidate, Choice, Graph, Node, Op, Recording, replace
+from fxscope.model import Assumption, Graph, Node, Op, Recording, replace
 from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from fxscope.text import microseconds
 from tests import build
@@ -152,19 +152,9 @@ def test_an_unknown_stage_names_those_there_are() -> None:
         dot.render(Recording())
 
 
-def test_what_predicted_choices_stand_on_is_said_once_and_under_them() -> None:
-    choices = tuple(
-        Choice(
-            kind="configuration",
-            subject=subject,
-            candidates=(Candidate(name="one"), Candidate(name="two")),
-            predicted="one",
-            confidence=0.2,
-            basis=basis,
-        )
-        for subject, basis in (("k0", "ten kernels"), ("k1", "many kernels"), ("k2", "ten kernels"))
-    )
-    recording = replace(build.mlp_compiled(), choices=choices)
-    told = [" • k0: ", " • k2: ", "   ten kernels", " • k1: ", "   many kernels"]
-    told = [f"{line}one (20 % sure); else: two" if line.startswith(" •") else line for line in told]
+def test_assumptions_of_one_reason_are_one_line() -> None:
+    rows = (("k0", "ten kernels"), ("k1", "many kernels"), ("k2", "ten kernels"))
+    assumed = tuple(Assumption(subject=name, assumed="one", because=because) for name, because in rows)
+    told = [" • k0: one; k2: one (ten kernels)", " • k1: one (many kernels)"]
+    recording = replace(build.mlp_compiled(), assumptions=assumed)
     assert "\n".join(told) in terminal.render(recording, everything=True)

@@ -19,7 +19,7 @@ FACTORIES = HERE / "factories.py"
 
 @pytest.fixture(scope="session")
 def planned() -> dict:
-    """Return {"torch": version, "plans": {name: {"codes", "assumptions", "choices"}}} of every recorded program."""
+    """Return {"torch": version, "plans": {name: {"codes", "assumptions"}}} of every recorded program."""
     names = sorted(folder.name for folder in plans.REAL.iterdir())
     return make(sys.executable, names)
 

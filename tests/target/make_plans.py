@@ -33,7 +33,6 @@ def main() -> None:
         with simulate.planning(target) as plan:
             simulate.compile_for_target(module, inputs, plan, train=model.train, compile_options=model.compile)
         plans[name] = {"codes": plan.codes, "assumptions": plan.assumptions}
-        plans[name]["choices"] = [[choice.subject, choice.predicted] for _, choice in plan.choices]
     print(json.dumps({"torch": torch.__version__, "plans": plans}))
 
 

@@ -111,10 +111,8 @@ def test_assumptions_say_what_the_device_would_have_decided(planned: dict) -> No
     assumed = {name: plan["assumptions"] for name, plan in planned["plans"].items()}
     assert [a[:2] for a in assumed["sdpa"]] == [["sdpa backend", "cudnn for [8×12×256×64] bfloat16"]]
     assert [a[:2] for a in assumed["sdpa_float32"]] == [["sdpa backend", "efficient for [4×8×256×64] float32"]]
-    assert [a[0] for a in assumed["odd_matmul"]] == ["pad_mm"]
-    ((subject, predicted),) = planned["plans"]["odd_matmul"]["choices"]
-    assert subject.startswith("pad_mm")
-    assert predicted == "padded to aligned sizes"
+    ((subject, padded, _),) = assumed["odd_matmul"]
+    assert subject.startswith("pad_mm: ") and padded == "padded to aligned sizes"
     assert [a[0] for a in assumed["block_train"]] == ["training", "sdpa backend"]
     assert assumed["geglu"] == []
 

@@ -273,16 +273,7 @@ def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
             Assumption(subject=subject, assumed=assumed, because=because)
             for subject, assumed, because in plan.assumptions
         ),
-        choices=tuple(replace(choice, calls=calls_of(node, facts)) for node, choice in plan.choices),
     )
-
-
-def calls_of(node: str, facts: Recording) -> tuple[str, ...]:
-    """The ids of the calls that a post-grad node ran in, where one graph has a node of that name."""
-    holding = [
-        graph.id for graph in facts.graphs if graph.stage == "post_grad" and node in {n.name for n in graph.nodes}
-    ]
-    return tuple(call.id for call in facts.calls if call.graph in holding and node in call.nodes) if node else ()
 
 
 def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:

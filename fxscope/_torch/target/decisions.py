@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +20,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from fxscope._torch import nodes
 from fxscope.gpus import Gpu
-from fxscope.model import Candidate, Choice
 
 if TYPE_CHECKING:
     from fxscope._torch.target.simulate import Plan
 
-PADDED = "padded to aligned sizes"
 _LAUNCH_S = 2e-6  # what the shortest kernel takes
 _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned
 
@@ -59,22 +56,11 @@ def padding(plan: Plan) -> Generator[None]:
         padded_s, plain_s = estimates(plan.gpu, mat1, mat2, pad_mm.get_alignment_size(mat1))
         padded = plain_s > 1.1 * padded_s  # Inductor's own margin
         plan.assume(
-            "pad_mm",
-            "matrix products are padded where an estimate says so; each is listed among the choices",
-            "on the device Inductor times both; an H200 and an H100 decided apart in 9 of 77 recorded programs, and with "
-            "a product its neighbours change: copies, strides, what is fused",
+            f"pad_mm: {op} of {tuple(mat1.shape)} × {tuple(mat2.shape)}",
+            "padded to aligned sizes" if padded else "not padded",
+            "an estimate from the device's rates; on the device Inductor times both, and the estimate was right for 75 of "
+            "82 products on an H100. shape_padding=False switches padding off",
         )
-        times = sorted([(padded_s, PADDED), (plain_s, "not padded")])
-        choice = Choice(
-            kind="padding",
-            subject=f"pad_mm: {op} of {tuple(mat1.shape)} × {tuple(mat2.shape)}",
-            candidates=tuple(Candidate(name=name, predicted_us=seconds * 1e6) for seconds, name in times),
-            predicted=PADDED if padded else "not padded",
-            confidence=round(75 / 82, 2),
-            basis="an estimate from the device's rates (shape_padding=False switches padding off); how sure is from 82 "
-            "products of the zoo on an H100",
-        )
-        plan.choose("", choice)
         return padded
 
     with mock.patch.object(pad_mm, "_should_pad", should_pad):
@@ -291,29 +277,17 @@ def library_kernels(plan: Plan) -> Generator[None]:
     import torch._inductor.select_algorithm as select
 
     cache: Any = select.AlgorithmSelectorCache
-    known: dict[int, tuple[Any, str]] = {}  # a candidate, kept as long as its id counts → the node that it is for
-    call: Any = cache.__call__
     speedup: Any = scheduler.Scheduler.speedup_by_fusion
-
-    def choose(self: Any, name: str, choices: list[Any], *args: Any, **kwargs: Any) -> Any:
-        node = getattr(torch._inductor.virtualized.V.graph, "current_node", None)
-        known.update({id(choice): (choice, getattr(node, "name", "")) for choice in choices})
-        return call(self, name, choices, *args, **kwargs)
 
     def times(
         self: Any, name: str, inputs: Any, layout: Any, gen: Any, key: Any, choices: Any, *args: Any, **kwargs: Any
     ) -> Any:
         first = next((choice for choice in choices if "Extern" in type(choice).__name__), choices[0])
-        node = known.get(id(first), (None, ""))[1]
-        chosen = Choice(
-            kind="algorithm",
-            subject=f"{name} ({node})" if node else name,
-            candidates=tuple(Candidate(name=name_of(choice)) for choice in choices),
-            predicted=name_of(first),
-            confidence=None,
-            basis="assumed: the library's kernel, else the first candidate; a plan measures nothing",
+        plan.assume(
+            f"kernel of {name}",
+            f"{first.name} of {len(choices)} candidates",
+            "the library's kernel, else the first candidate; on the device a benchmark chooses",
         )
-        plan.choose(node, chosen)
         return {first: 0.0}
 
     def by_fusion(self: Any, node1: Any, node2: Any) -> Any:
@@ -329,20 +303,8 @@ def library_kernels(plan: Plan) -> Generator[None]:
             return speedup(self, node1, node2)
 
     with (
-        mock.patch.object(cache, "__call__", choose),
         mock.patch.object(cache, "do_autotuning", times),
         mock.patch.object(cache, "make_precompile_fn", lambda self, *args, **kwargs: dict),
         mock.patch.object(scheduler.Scheduler, "speedup_by_fusion", by_fusion),
     ):
         yield
-
-
-def name_of(choice: Any) -> str:
-    """Return what a candidate is called: a library's function, or a template's tile."""
-    names = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
-    found = [re.search(rf"\b{name}=(\d+)", str(getattr(choice, "description", ""))) for name in names]
-    tile = [int(item[1]) for item in found if item is not None]
-    if "Extern" in type(choice).__name__ or len(tile) < len(names):
-        return str(choice.name)
-    rows, columns, depth, warps, stages = tile
-    return f"template {rows}×{columns}×{depth}, {warps} warps, {stages} stages"

@@ -34,7 +34,6 @@ from fxscope._torch.target import decisions, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.values import Values
 from fxscope.gpus import Gpu
-from fxscope.model import Choice
 
 # Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`decisions.py` has others).
 BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise_cat_autotune")
@@ -50,7 +49,6 @@ class Plan:
     Attributes:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
-        choices: (name of the FX node or "", what a benchmark on the device would decide), in order.
         on_cpu: a training is being traced on CPU tensors that stand for the device's.
         progress: called with a line now and then.
         static: the positions of the inputs that stay where they are, of the graph that is being compiled.
@@ -61,7 +59,6 @@ class Plan:
         self.forwards: list[str] = []
         self.backwards: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
-        self.choices: list[tuple[str, Choice]] = []
         self.on_cpu = False
         self.cudagraphs = False  # the program asks for them
         self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
@@ -76,11 +73,6 @@ class Plan:
     def assume(self, subject: str, assumed: str, because: str) -> None:
         if (subject, assumed, because) not in self.assumptions:
             self.assumptions.append((subject, assumed, because))
-
-    def choose(self, node: str, choice: Choice) -> None:
-        """Note what a benchmark is taken to decide, once."""
-        if (node, choice) not in self.choices:
-            self.choices.append((node, choice))
 
 
 @contextlib.contextmanager

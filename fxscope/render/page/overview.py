@@ -40,7 +40,6 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "coverage": labels.coverage_line(recording),
                 "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
-                "choices": [[c.subject, labels.choice_words(c), c.basis] for c in recording.choices],
                 "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
                 "compiles": [
                     {**{key: getattr(c, key) for key in COMPILE}, "guards": c.guards[:200], "num_guards": len(c.guards)}

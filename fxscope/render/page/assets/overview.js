@@ -110,7 +110,6 @@ class Overview {
           this.coverage(o),
           this.list('Problems', o.problems),
           this.list('Assumptions', o.assumptions),
-          this.list('Predicted choices', o.choices),
           this.compiles(o),
           o.bound === 'cpu' ? null : this.gaps(o),
         ),
