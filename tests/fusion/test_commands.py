@@ -91,7 +91,7 @@ def test_a_name_with_several_places_answers_for_equal_ones_and_lists_the_others(
     assert "  ×1 down_proj: mm → 1 kernel" in out and len(out.splitlines()) <= 15
     assert main(["why", geglu, "mm", "--all"]) == 0
     everything = capsys.readouterr().out
-    assert "×1 down_proj:\n" in everything and "extern_kernels.mm:4" in everything
+    assert "mm (down_proj): own kernel, extern_kernels.mm:4\n" in everything
 
 
 def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, capsys):
