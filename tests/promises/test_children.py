@@ -23,9 +23,9 @@ DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 # Each starts a child that would run for minutes, and is killed when that has begun.
 PARENTS = {
     "program": "from fxscope import children\nchildren.run(['dot'], input=b'')",  # `dot` below shoots it
-    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker()\n"
-    "worker.ask(sources.Source(name='t.json', path='t.json', size=1))  # it has begun\n"
-    f"os.kill(worker._process.pid, signal.SIGSTOP)\n{DIE}",
+    "fleet": "import time\nfrom fxscope.fleet import run, sources\n"
+    "run.work = lambda source: (os.kill(os.getppid(), signal.SIGKILL), time.sleep(600))  # it has begun\n"
+    "run.digests([sources.Source(name='t.json', path='t.json', size=1)])",
     "target": "from fxscope._torch.target import child\nchild.record('factory.py:make', target='h200', progress=print)",
     "forked target": "import torch\nfrom fxscope._torch.target import child\n"
     "class Here(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"

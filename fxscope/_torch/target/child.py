@@ -12,7 +12,6 @@ the caller. The copy has the caller's model, whatever it is.
 import contextlib
 import faulthandler
 import importlib.util
-import multiprocessing
 import os
 import re
 import signal
@@ -23,8 +22,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkProcess
-from os import getpid  # programs and their tests replace `os.getpid`
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from unittest import mock
@@ -132,21 +130,15 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
     """Answer a request in a forked copy of this process, which sends progress lines, the current op, and its answer."""
     progress = progress or (lambda line: None)
     progress("starting a process for the plan")
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    with receiver, tempfile.TemporaryFile() as log:
-        process = context.Process(target=_in_the_copy, args=(request, sender, log, getpid()))
-        with sender, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python 3.12 warns of threads; the copy only traces and compiles
-            process.start()
+    with tempfile.TemporaryFile() as log:
+        process, receiver = children.copy(_in_the_copy, request, log)
         end = time.monotonic() + timeout_s
         said = {"progress": "", "op": ""}
         what, advice = f" after {timeout_s:g} s", " Plan a part of the model, or allow more time."
         try:
             while receiver.poll(max(0.0, end - time.monotonic())):
-                try:
-                    kind, value = receiver.recv()
-                except (EOFError, OSError):
+                kind, value = children.received(receiver) or ("died", None)
+                if kind == "died":
                     process.join()
                     what = f": the process that makes it {children.died(process.exitcode or 0)}"
                     log.seek(0)
@@ -161,13 +153,14 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
                 if kind == "progress":
                     progress(value)
         finally:
+            receiver.close()
             _end(process)
     doing = f" while {said['progress']}" if said["progress"] else ""
     at_op = f"; the op was {said['op']}" if said["op"] else ""
     raise CaptureError(f"no plan for {request.gpu.device_name}{what}{doing}{at_op}.{advice}")
 
 
-def _end(process: ForkProcess) -> None:
+def _end(process: BaseProcess) -> None:
     """Kill a copy, with the compilers that it has started, which may be none yet."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError):
@@ -176,18 +169,13 @@ def _end(process: ForkProcess) -> None:
     process.join()
 
 
-def _in_the_copy(request: Request, sender: Connection, log: BinaryIO, parent: int) -> None:
-    try:
-        children.begin_copy(parent)
-        os.setsid()
-        faulthandler.disable()  # the caller's would write a crash's traceback to the caller's stderr
-        for stream in (1, 2):
-            os.dup2(log.fileno(), stream)
-        os.environ.update(_ENVIRONMENT)
-        warnings.simplefilter("ignore")  # a caller that makes errors of warnings does not ask that of a new Triton
-        sender.send(answer(request, sender.send))
-    finally:
-        os._exit(0)  # whatever happened: never back into the caller's program
+def _in_the_copy(request: Request, log: BinaryIO, sender: Connection) -> None:
+    faulthandler.disable()  # the caller's would write a crash's traceback to the caller's stderr
+    for stream in (1, 2):
+        os.dup2(log.fileno(), stream)
+    os.environ.update(_ENVIRONMENT)
+    warnings.simplefilter("ignore")  # a caller that makes errors of warnings does not ask that of a new Triton
+    sender.send(answer(request, sender.send))
 
 
 # ---------------------------------------------------------------------- in the copy
