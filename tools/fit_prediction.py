@@ -17,9 +17,10 @@ import lzma
 import sys
 from collections import defaultdict
 from itertools import combinations
+from math import ceil
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,14 +30,15 @@ sys.path.insert(0, str(ROOT))
 
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
-from fxscope.gpus.calibration import CpuFit, FamilyFit, Prediction, StepFit  # noqa: E402
-from fxscope.gpus.prediction import predict  # noqa: E402
+from fxscope.gpus.calibration import Calibration, CpuFit, FamilyFit, Prediction, StepFit  # noqa: E402
+from fxscope.gpus.prediction import is_outside, predict, spread_at, times_of  # noqa: E402
+from fxscope.index import grouped  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
 from tools.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 ZOO, KINDS_FOLDER, BATTERY = (ROOT / "tests" / "data" / name for name in ("zoo", "kinds", "battery"))
 FOLDS = 5  # each program is held against a fit that did not see it
@@ -61,6 +63,15 @@ KINDS = {
 }
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
 Programs = dict[str, tuple[dict[str, Any], list[MeasuredCall]]]
+
+
+class LeftOut(NamedTuple):
+    """A call, its time by a fit that saw nothing of its kind of program, and whether that fit saw no call like it."""
+
+    item: fitting.Observation
+    us: float
+    outside: bool
+    count: int = 1  # how often its program ran it
 
 
 def set_aside(name: str) -> bool:
@@ -112,14 +123,23 @@ def fit(names: list[str]) -> None:
         points += [item for part in parts for item in observations(part, gpu.name, ratio, later_us)]
         texts.append(f"{sum(map(len, parts))} programs on an {gpu.device_name} (tests/data/zoo, tests/data/kinds)")
     content = read(BATTERY / f"{first.name}.json.xz")
-    added = [fitting.Observation(part, work, us, fitting.BATTERY) for part, work, us in battery_calls(content)]
+    added = [fitting.Observation(part, work, us) for part, work, us in battery_calls(content)]
     texts.append(f"{len(added)} calls of fxscope's battery on an {first.device_name}")
-    calibration, left_out = fitting.fit(
-        [*points, *added], first.multiprocessors, source="calibration", replay_us=fitting.replay_of(content["launch"])
-    )
+    groups = fitting.groups_of([*points, *added])
+    parameters = fitting.fit_all(groups, first.multiprocessors, start={})
+    held = left_out(groups, first.multiprocessors, parameters)
+    inside = grouped((call for call in held if not call.outside), lambda call: fitting.family_of(call.item.work))
+    pairs = {family: [(call.item.us, call.us, call.item.kind) for call in calls] for family, calls in inside.items()}
+    fits = fitting.described(groups, parameters, first.multiprocessors, held=pairs)
     for gpu in measured:
-        families = {family: of_card(found, *cards[gpu.name]) for family, found in calibration.families.items()}
-        mine = replace(calibration, families=families, step=step_fit(left_out), cpu=fit_cpu(zoos[gpu.name]))
+        mine = Calibration(
+            families={family: of_card(found, *cards[gpu.name]) for family, found in fits.items()},
+            step=step_fit(held),
+            outside=outside_factor(held, fits),
+            cpu=fit_cpu(zoos[gpu.name]),
+            replay_us=fitting.replay_of(content["launch"]),
+            source="calibration",
+        )
         path = ROOT / "fxscope" / "gpus" / f"{gpu.name}.json"
         description = json.loads(path.read_text())
         description["calibration"] = msgspec.to_builtins(mine)
@@ -128,6 +148,46 @@ def fit(names: list[str]) -> None:
             f"{text}; torch 2.11.0+cu130, fitted together by tools/fit_prediction.py"
         )
         path.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n")
+
+
+def left_out(
+    groups: Mapping[str, fitting.FamilyCalls], multiprocessors: int, begin: Mapping[str, Mapping[str, float]]
+) -> list[LeftOut]:
+    """Every call with its prediction by a fit that saw nothing of its kind, whose search began at the fit to all.
+
+    The battery is never left out.
+    """
+    found: list[LeftOut] = []
+    for kind in sorted({*groups["anything"].kinds} - {"battery"}):
+        others = {name: group.rows(group.kinds != kind) for name, group in groups.items() if set(group.kinds) != {kind}}
+        parameters = fitting.fit_all(others, multiprocessors, start={}, begin=begin)
+        for family, group in groups.items():
+            mine = group.rows(group.kinds == kind)
+            if family == "anything" or not len(mine.us):
+                continue
+            used = family if family in parameters else "anything"
+            measured = fitting.measured_of(others[family].items) if family in others else None
+            times = times_of(used, parameters[used], mine.works, multiprocessors)
+            found += [
+                LeftOut(item, float(us), used != family or is_outside(measured, item.work), int(count))
+                for item, us, count in zip(mine.items, times, mine.counts, strict=True)
+            ]
+    return found
+
+
+def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -> float:
+    """The factor on the interval's ends that puts 80 of 100 of the calls inside that are unlike what was measured."""
+    needed: list[float] = []
+    for item, us, outside, _ in held:
+        if outside:
+            spread = spread_at(families[fitting.family_of(item.work)], us)
+            needed.append(max(us * spread.low / item.us, item.us / (us * spread.high), 1.0))
+    return round(rank_80(needed), 3) if len(needed) >= 10 else 1.5
+
+
+def rank_80(values: Sequence[float]) -> float:
+    """The value below which the next one lies in 80 of 100 (split conformal prediction)."""
+    return sorted(values)[min(ceil(0.8 * (len(values) + 1)), len(values)) - 1]
 
 
 def later(first: Programs, other: Programs) -> float:
@@ -150,7 +210,7 @@ def of_card(found: FamilyFit, memory: float, later_us: float) -> FamilyFit:
     return replace(found, parameters={name: float(f"{value:.4g}") for name, value in parameters.items()})
 
 
-def step_fit(held: Sequence[fitting.LeftOut]) -> StepFit | None:
+def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
     """Return how far sums over whole programs are off; programs with calls unlike what was measured are off further."""
     rows: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for item, us, outside, count in held:
@@ -176,8 +236,8 @@ def outside_slope(errors: Sequence[float], shares: Sequence[float]) -> float:
     like = [error for error, share in pairs if share < 0.1]
     if len(like) < 10 or len(pairs) - len(like) < 5:
         return 1.0
-    base = max(fitting.rank_80(like), 1e-3)
-    return max(0.0, fitting.rank_80([(error / base - 1) / share for error, share in pairs if share >= 0.1]))
+    base = max(rank_80(like), 1e-3)
+    return max(0.0, rank_80([(error / base - 1) / share for error, share in pairs if share >= 0.1]))
 
 
 def fit_cpu(zoo: Programs) -> CpuFit:
@@ -206,7 +266,7 @@ def fit_cpu(zoo: Programs) -> CpuFit:
         mine = everything % FOLDS == fold
         ratios[mine] = wall[mine] / np.maximum(counts[mine] @ fitted(everything[~mine]), 1.0)
     found = fitted(everything)
-    low, _, high = fitting.tenths(ratios.tolist())
+    low, high = (round(float(value), 3) for value in np.quantile(ratios, [0.1, 0.9]))
     graph, backward, generated, library = (float(f"{value:.4g}") for value in found)
     return CpuFit(
         graph_us=graph,

@@ -13,13 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from typing import TYPE_CHECKING  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+import msgspec  # noqa: E402
 
 from fxscope.analysis import check, select  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
+from fxscope.analysis.findings import Sweep  # noqa: E402
 from fxscope.commands import common  # noqa: E402
-from fxscope.commands import sweep as sweep_verb  # noqa: E402
 from fxscope.render import grid, labels, reports, sweeps  # noqa: E402
 from fxscope.render.diff import diff_markdown  # noqa: E402
 from fxscope.render.markdown import fenced, text  # noqa: E402
@@ -50,12 +52,19 @@ def inputs() -> list[str]:
     return [*(str(DATA / "h200" / name) for name in FOLDERS), str(DATA / "checks" / "linear_live.fxscope")]
 
 
+class RecordedSweep(Sweep, kw_only=True):
+    """A sweep, and the other measurements of its run."""
+
+    experiments: dict[str, Any]
+    triton_configs: list[dict[str, Any]]
+
+
 def pages() -> dict[Path, str]:
     """Return path → what should be in it."""
     recordings = common.named(inputs())
     data = check.parse(CLAIMS.read_text(encoding="utf-8"), CLAIMS.name)
     report = check.check(recordings, data, where=CLAIMS.name)
-    sweep = sweep_verb.read_sweep(DATA / "sweep" / "sweep.json")
+    sweep = msgspec.json.decode((DATA / "sweep" / "sweep.json").read_bytes(), type=RecordedSweep)
     parts = [
         "<!-- Written by tools/make_article.py. Change that, the claims or the captures, and run it again. -->",
         "",

@@ -11,7 +11,6 @@ What was measured is written as it comes: a program that fails is named, with it
 """
 
 import contextlib
-import ctypes
 import itertools
 import json
 import os
@@ -172,10 +171,6 @@ def rates() -> dict[str, float]:
     return found
 
 
-# What torch does not tell: CUdevice_attribute numbers of cuda.h.
-ATTRIBUTES = {"max_blocks_per_multiprocessor": 106, "reserved_shared_memory_per_block": 111}
-
-
 def described() -> dict[str, Any]:
     """GPU 0 in the form of `gpus/NAME.json`, without rates. Raises RuntimeError."""
     if not torch.cuda.is_available():
@@ -185,12 +180,6 @@ def described() -> dict[str, Any]:
     for name in dir(found):  # identifiers of the single card are left out
         if type(value := getattr(found, name)) is int and not name.startswith(("_", "pci_", "is_")):
             properties[name] = [value, "card"]
-    if torch.version.hip is None:
-        driver, value = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
-        for name, number in ATTRIBUTES.items():
-            if driver.cuDeviceGetAttribute(ctypes.byref(value), number, 0) == 0:
-                properties[name] = [value.value, "driver"]
-        properties["max_warps_per_multiprocessor"] = [found.max_threads_per_multi_processor // found.warp_size, "card"]
     name = re.sub(r"^(nvidia|amd)[ -]*(geforce|instinct)?[ -]*", "", found.name.lower())
     return {
         "name": re.sub(r"[^a-z0-9]+", "", name),
@@ -201,10 +190,7 @@ def described() -> dict[str, Any]:
         "properties": properties,
         "bandwidths": [],
         "matrix": {},
-        "sources": {
-            "card": f"torch.cuda.get_device_properties on an {found.name}, torch {torch.__version__}",
-            "driver": f"cuDeviceGetAttribute on an {found.name}",
-        },
+        "sources": {"card": f"torch.cuda.get_device_properties on an {found.name}, torch {torch.__version__}"},
         "notes": [],
     }
 

@@ -239,15 +239,14 @@ def _block(run: Callable[[], Any], calls: int) -> int:
 
 def wall_samples(
     model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], *, compile: Any, repeats: int, backward: bool = False
-) -> tuple[tuple[float, ...], float]:
-    """(µs per call, one sample per repeat; seconds of the first call).
+) -> tuple[float, ...]:
+    """Return µs per call, one sample per repeat.
 
     A sample is a block of calls between two synchronisations: what a program that does not wait for each call sees.
     """
     run = runner(model, inputs, kwargs, backward=backward, compile_options=compile_options(compile))
-    first = _block(run, 1) / 1e9
-    _block(run, 3)
+    _block(run, 4)
     calls = _calls_in(BLOCK_S, _block(run, 1))
     samples = tuple(_block(run, calls) / 1e3 for _ in range(repeats))
     torch.compiler.reset()  # the next one compiles for its own shape
-    return samples, first
+    return samples

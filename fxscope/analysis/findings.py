@@ -11,7 +11,6 @@ from fxscope.model import Item, encoded
 
 COMPARISON_SCHEMA = "fxscope-comparison/2"
 REPORT_SCHEMA = "fxscope-check/1"
-SWEEP_SCHEMA = "fxscope-sweep/1"
 
 MatchKind = Literal["same", "moved", "fused", "merged", "split", "regrouped", "replaced", "new", "gone"]
 AlignedBy = Literal["name", "nodes", "source", "module", "op", "order", "shapes"]
@@ -152,19 +151,16 @@ class SweepPoint(msgspec.Struct, kw_only=True):
     num_kernels: float | None = None  # per step
     share_of_roof: float | None = None  # time-weighted over the kernel calls that have a roof
     peak_bytes: int | None = None
-    first_call_s: float | None = None
 
 
 class Sweep(msgspec.Struct, kw_only=True):
     """Setups over a varied input."""
 
-    schema: str = SWEEP_SCHEMA
+    schema: str = "fxscope-sweep/1"
     title: str | None = None
     vary: str
     environment: dict[str, Any] = {}
     points: list[SweepPoint] = []
-    experiments: dict[str, Any] = {}
-    triton_configs: list[dict[str, Any]] = []
 
     def to_json(self) -> str:
         return msgspec.json.format(encoded(self), indent=1).decode() + "\n"

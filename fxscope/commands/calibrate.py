@@ -79,25 +79,25 @@ def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
 
     from fxscope import gpus
     from fxscope.gpus import fitting
+    from fxscope.gpus.calibration import Calibration
     from fxscope.model import Workload
 
     measured_calls = [(work, us) for calls in measured["calls"].values() for work, us in calls]
-    found = [  # as if of twelve kinds of programs: a fit that leaves one out still sees each family
-        fitting.Observation("battery", msgspec.convert(work, Workload), float(us), f"part {number % 12}")
-        for number, (work, us) in enumerate(measured_calls)
-    ]
+    found = [fitting.Observation("battery", msgspec.convert(work, Workload), float(us)) for work, us in measured_calls]
     if not found:
         failed = next(iter(measured["failed"].items()), ("", "no program ran"))
         raise FxscopeError(f"nothing could be measured: {': '.join(failed)}")
     description = dict(measured["gpu"])
     known = gpus.find(description["device_name"])
     multiprocessors = int(description["properties"]["multi_processor_count"][0])
-    calibration, _ = fitting.fit(
-        found,
-        multiprocessors,
-        source="battery",
-        like=known.calibration.families if known is not None and known.calibration is not None else None,
+    # A family with few calls stays near the fit of a like GPU, and one with none is taken from it.
+    like = known.calibration.families if known is not None and known.calibration is not None else {}
+    groups = fitting.groups_of(found)
+    parameters = fitting.fit_all(groups, multiprocessors, start={name: fit.parameters for name, fit in like.items()})
+    calibration = Calibration(
+        families={**like, **fitting.described(groups, parameters, multiprocessors)},
         replay_us=fitting.replay_of(measured["launch"]),
+        source="battery",
     )
     where = f"on an {description['device_name']}, torch {measured['torch']}"
     description |= {"name": name.lower(), "calibration": msgspec.to_builtins(calibration)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
@@ -20,9 +19,11 @@ FORMATS = {".json": "json", ".txt": "terminal"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "factory", nargs="?", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)"
+        "factory", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)"
     )
-    parser.add_argument("--vary", metavar="NAME=V1,V2,…", help="a parameter of the factory and its values")
+    parser.add_argument(
+        "--vary", required=True, metavar="NAME=V1,V2,…", help="a parameter of the factory and its values"
+    )
     parser.add_argument(
         "--setup",
         metavar="NAME",
@@ -32,7 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--repeats", type=int, default=10, metavar="N", help="samples of each wall time (default 10)")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
-    parser.add_argument("--from", dest="source", metavar="FILE", help="show an earlier sweep (.json)")
     common.add_output_options(parser, "write to FILE: .json or .txt", tuple(FORMATS.values()))
 
 
@@ -40,13 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render import sweeps
 
     format = common.text_format(arguments.output, arguments, FORMATS)
-    if arguments.source:
-        common.refuse(arguments, "--from shows what was measured", "factory", "vary", "setup", "repeats", "backward")
-        sweep = read_sweep(Path(arguments.source))
-    else:
-        if not arguments.factory or not arguments.vary:
-            raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
-        sweep = measure(arguments)
+    sweep = measure(arguments)
     common.write_text(sweep.to_json() if format == "json" else sweeps.text(sweep), arguments.output, arguments)
     failed = [point for point in sweep.points if point.problem is not None]
     if failed:
@@ -54,24 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
         said = f"{len(failed)} of {len(sweep.points)} points failed; the first is {where}"
         print(f"fxscope sweep: {said}", file=sys.stderr)
     return 3 if failed else 0
-
-
-def read_sweep(path: Path) -> Sweep:
-    """Read what `fxscope sweep` wrote. Raises FxscopeError."""
-    import msgspec
-
-    from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
-    from fxscope.store import NOT_JSON, contents
-
-    try:
-        sweep = msgspec.json.decode(contents(path, what="a sweep"), type=Sweep)
-    except NOT_JSON as error:
-        raise FxscopeError(
-            f"{path} is not a sweep: {error}. One is made with `fxscope sweep … -o sweep.json`."
-        ) from None
-    if sweep.schema != SWEEP_SCHEMA:
-        raise FxscopeError(f"{path} has schema {sweep.schema!r}, this fxscope reads {SWEEP_SCHEMA!r}.")
-    return sweep
 
 
 def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
@@ -138,7 +114,7 @@ def fill(
         recording: Recording = record(
             model, *inputs, kwargs=kwargs, compile=compile, backward=arguments.backward, title=point.setup
         )
-        point.wall_us, point.first_call_s = running.wall_samples(
+        point.wall_us = running.wall_samples(
             model, inputs, kwargs, compile=compile, repeats=arguments.repeats, backward=arguments.backward
         )
     except FxscopeError as error:

@@ -18,6 +18,7 @@ from fxscope.fleet.quantities import (
     FLOOR,
     FLOOR_OF_FEW,
     SIGMAS,
+    WORDS,
     Excess,
     Peers,
     Table,
@@ -35,7 +36,6 @@ STEPS_OF_HOST = 3  # with fewer, a host that needed longer may be chance: what e
 LARGE_GROUP = 32
 FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
 MAX_LISTED = 8
-WORDS = {"compute": "device work", "idle_input": "idle while the host loaded data", "host_work": "host work"}
 CHANGES = {"added": "here only", "missing": "missing here", "other_count": "run more or less often"}
 SHOWN = ("own", "exposed", "wall", "compute", "idle_host", "idle_input")
 RULE = (
@@ -166,14 +166,8 @@ def _judge(
     """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
     excesses = {name: peers.excess(name, row, step_us) for name in WORDS}
     outside = {name: excess.typical for name, excess in excesses.items() if excess.typical > excess.limit}
-    floor = peers.floor * step_us
-    if "host_work" in outside:
-        # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
-        outside["host_work"] = min(outside["host_work"], typical(peers.table.columns["idle_host"][row]))
-        if outside["host_work"] <= floor:
-            del outside["host_work"]
-    cost = min(typical(peers.bound(row)), sum(outside.values()))
-    if not outside or cost <= floor:
+    cost = typical(peers.lateness(row))
+    if not outside or cost <= peers.floor * step_us:
         return None
     rank = peers.table.ranks[row]
     planned, changes, slower_us = None, (), 0.0
@@ -188,7 +182,7 @@ def _judge(
         kind="late",
         ranks=(rank,),
         cause=cause if parts[cause] > 0 else None,
-        cost_us=round(cost, 3),
+        cost_us=round(cost, 1),
         evidence=_sentences(peers, row, excesses),
         changes=changes[: plans.MAX_CHANGES],
         num_changes=len(changes),
@@ -247,23 +241,23 @@ def _sentences(peers: Peers, row: int, excesses: Mapping[str, Excess]) -> tuple[
 # ---------------------------------------------------------------------- plans
 
 
-def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> list[Finding]:
-    """One finding for each plan that differs in the work it does; a tuned launch configuration alone is none."""
+def _plan_findings(groups: Sequence[PlanGroup], late: Collection[int]) -> list[Finding]:
+    """One finding for the ranks on time of each plan that differs in the work it does; a tuned launch configuration is none."""
     found: list[Finding] = []
     for group in groups:
-        if group.cause is None:
+        ranks = tuple(rank for rank in group.ranks if rank not in late)
+        if group.cause is None or not ranks:
             continue
         majority, *others = (other for other in groups if other.program == group.program)
         total = sum(len(other.ranks) for other in (majority, *others))
         counts = Counter(CHANGES.get(change.change, change.change.replace("_", " ")) for change in group.changes)
         said = ", ".join(f"{number} {change}" for change, number in counts.items())
-        costs = [late[rank].cost_us or 0.0 for rank in group.ranks if rank in late]
         found.append(
             Finding(
                 kind="plan_differs",
-                ranks=group.ranks,
+                ranks=ranks,
                 cause=group.cause,
-                cost_us=max(costs, default=None),
+                cost_us=None,
                 evidence=(
                     f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks",
                     *([f"kernels and ops: {said}"] if said else []),
@@ -289,9 +283,11 @@ def _lines(
             host=digest.host,
             plan=plan_of.get(rank),
             **{f"{name}_us": median(peers[rank].table.columns[name][row]) for name in SHOWN},
-            lateness_us=tuple(None if us != us else round(us, 1) for us in peers[rank].lateness(row).tolist()),
+            late_us=round(typical(late), 1),
+            lateness_us=tuple(None if us != us else round(us, 1) for us in late.tolist()),
         )
         for row, (rank, digest) in enumerate(by_rank.items())
+        for late in [peers[rank].lateness(row)]
     )
 
 

@@ -137,6 +137,7 @@ class RankLine(Item, frozen=True, kw_only=True):
     compute_us: float | None = None
     idle_host_us: float | None = None
     idle_input_us: float | None = None
+    late_us: float = 0.0  # of `lateness_us` the median; of two steps the smaller, so that one hiccup is not a habit
     lateness_us: tuple[float | None, ...] = ()  # by compared step: how late by its own work; 0: no later than its peers
 
 

@@ -18,6 +18,7 @@ SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what
 FLOOR = 0.05  # of a step: less is not worth a name
 FLOOR_OF_FEW = 0.10  # with one or two peers, or one step, the spread is hardly known
 CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more than this, so others wait for it
+WORDS = {"compute": "device work", "idle_input": "idle while the host loaded data", "host_work": "host work"}
 QUANTITIES = ("wall", "own", "exposed", "compute", "idle_host", "idle_input", "host_work", "launches", "allocation")
 
 
@@ -63,11 +64,19 @@ class Peers:
         """Return by how much a rank exceeds the median of its peers, by step."""
         return self.table.columns[name][row] - self.middle(name)
 
+    def work(self, name: str, row: int) -> Quantity:
+        """Return by how much more work a rank has than its peers, by step; host work only where the device had nothing to do.
+
+        Input idle time is that already.
+        """
+        over = self.over(name, row)
+        return np.minimum(over, self.table.columns["idle_host"][row]) if name == "host_work" else over
+
     def excess(self, name: str, row: int, step_us: float) -> Excess:
-        """Return what a rank has over the median of its peers, and what these differ by among themselves."""
+        """Return what work a rank has over the median of its peers, and what these differ by among themselves."""
         spread, samples = self.spread(name)
         limit = SIGMAS * (1 + 4 / max(1, samples)) * spread
-        return Excess(typical(self.over(name, row)), spread, max(limit, self.floor * step_us))
+        return Excess(typical(self.work(name, row)), spread, max(limit, self.floor * step_us))
 
     @property
     def floor(self) -> float:
@@ -78,10 +87,7 @@ class Peers:
         """By how much of its own work a rank came late, step by step; 0 where it had no more than its peers."""
         if not len(self.rows):
             return np.full(len(self.table.steps), np.nan)
-        device, loading, host = (self.over(name, row) for name in ("compute", "idle_input", "host_work"))
-        # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
-        host = np.minimum(host, self.table.columns["idle_host"][row])
-        work = sum(np.maximum(0, part) for part in (device, loading, host))
+        work = sum(np.maximum(0, self.work(name, row)) for name in WORDS)
         return np.maximum(0, np.minimum(work, self.bound(row)))
 
     def bound(self, row: int) -> Quantity:

@@ -19,7 +19,7 @@ from fxscope.errors import FxscopeError
 from fxscope.gpus.calibration import Calibration, Positive
 from fxscope.store import NOT_JSON, unmarked
 
-__all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names", "text_of"]
+__all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names"]
 
 
 class Fact(msgspec.Struct, frozen=True, array_like=True):
@@ -95,7 +95,7 @@ def names() -> tuple[str, ...]:
 
 
 MAX_BYTES = 16 << 20  # of a GPU's file
-_opened: dict[str, Path] = {}  # the user's own GPUs, by the names in their files
+_opened: dict[str, Gpu] = {}  # the user's own GPUs, by the names in their files
 
 
 def load(name: str) -> Gpu:
@@ -104,47 +104,40 @@ def load(name: str) -> Gpu:
     Raises:
         FxscopeError: there is no such GPU or file, or it is none of a GPU; the message lists the names there are.
     """
-    try:
-        gpu = msgspec.json.decode(text_of(name), type=Gpu)
-    except OSError as error:
-        raise FxscopeError(f"{name} cannot be read: {error.strerror or error}.") from None
-    except NOT_JSON as error:
-        raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
-    if name.strip().lower().endswith(".json"):
-        for limit in _NEEDED if gpu.target else ():
-            if type(value := gpu.limit(limit)) is not int or not (value or limit == "minor"):
-                said = f"{limit} is {value!r}. `fxscope calibrate -o FILE` writes one."
-                raise FxscopeError(f"{name} describes no GPU: {said}")
-        _opened[gpu.name] = Path(name.strip())
-    return gpu
+    key = name.strip().lower()
+    if key.endswith(".json"):
+        return _load_file(name)
+    if key in names():  # a user's file does not change what a shipped name means
+        return msgspec.json.decode(resources.files("fxscope.gpus").joinpath(f"{key}.json").read_bytes(), type=Gpu)
+    if key in _opened:
+        return _opened[key]
+    raise FxscopeError(
+        f"no GPU is called {name!r}: there are {', '.join(names())}. To add one, run `fxscope calibrate -o gpu.json` "
+        "on a machine that has it, and give that file."
+    )
 
 
 # What plans and predictions compute with.
 _NEEDED = ("major", "minor", "multi_processor_count", "warp_size")
 
 
-def text_of(name: str) -> bytes:
-    """The file of a GPU, unread.
-
-    Raises:
-        FxscopeError: no GPU is called so.
-        OSError: the name is a path, and the file cannot be read.
-    """
-    key = name.strip().lower()
-    if key.endswith(".json"):
+def _load_file(name: str) -> Gpu:
+    try:
         with Path(name.strip()).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise FxscopeError(f"{name} has more than {MAX_BYTES >> 20} MiB: it describes no GPU.")
-        return unmarked(data, name)
-    if key in _opened and key not in names():  # a user's file does not change what a shipped name means
-        return unmarked(_opened[key].read_bytes(), key)
-    if key not in names():
-        raise FxscopeError(
-            f"no GPU is called {name!r}: there are {', '.join(names())}. To add one, run `fxscope calibrate -o gpu.json` "
-            "on a machine that has it, and give that file."
-        )
-    return resources.files("fxscope.gpus").joinpath(f"{key}.json").read_bytes()
+        gpu = msgspec.json.decode(unmarked(data, name), type=Gpu)
+    except OSError as error:
+        raise FxscopeError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except NOT_JSON as error:
+        raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
+    for limit in _NEEDED if gpu.target else ():
+        if type(value := gpu.limit(limit)) is not int or not (value or limit == "minor"):
+            said = f"{limit} is {value!r}. `fxscope calibrate -o FILE` writes one."
+            raise FxscopeError(f"{name} describes no GPU: {said}")
+    _opened[gpu.name] = gpu
+    return gpu
 
 
 def known(name: str) -> bool:

@@ -1,29 +1,28 @@
 """Fits the parameters of `prediction.py` to measured calls: robust least squares on the logarithm of the time.
 
-    calibration = fit(observations, multiprocessors=132, source="battery")
+    groups = groups_of(observations)
+    families = described(groups, fit_all(groups, 132, start={}), 132)
 
 Levenberg–Marquardt over the parameters' logarithms with Huber's weights, so that a kernel which is ten times off counts no
-more than one which is a quarter off. A weak pull holds what nothing measured determines where it starts. Intervals come
-from programs that were left out of the fit they are held against.
+more than one which is a quarter off. A weak pull holds what nothing measured determines where it starts.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, inf
+from math import inf
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fxscope.gpus.calibration import Calibration, FamilyFit, Measured, Spread
-from fxscope.gpus.prediction import SIZES, Works, family_of, formula_of, is_outside, spread_at, times_of, traits_of
+from fxscope.gpus.calibration import FamilyFit, Measured, Spread
+from fxscope.gpus.prediction import SIZES, Works, family_of, formula_of, times_of, traits_of
 from fxscope.model import Workload
 
 Array = np.ndarray[Any, Any]
 
-BATTERY = "battery"  # the kind of calls that are never left out
 _HUBER = 0.25  # an error of a quarter; beyond it weights fall
 _PULL = 0.02  # of a parameter towards where it starts, against one call's squared error
 _STRONG_PULL = 2.0  # … where that is a fit to a like GPU
@@ -39,17 +38,8 @@ class Observation(NamedTuple):
     program: str
     work: Workload
     us: float
-    kind: str
+    kind: str = "battery"
     memory: float = 1.0  # the rate of its GPU's memory, relative to that of the GPU that is fitted
-
-
-class LeftOut(NamedTuple):
-    """A call, its time by a fit that saw nothing of its kind of program, and whether that fit saw no call like it."""
-
-    item: Observation
-    us: float
-    outside: bool
-    count: int = 1  # how often its program ran it
 
 
 class FamilyCalls(NamedTuple):
@@ -154,31 +144,6 @@ def fit_all(
     return found
 
 
-def left_out(
-    groups: Mapping[str, FamilyCalls],
-    multiprocessors: int,
-    start: Mapping[str, Mapping[str, float]],
-    begin: Mapping[str, Mapping[str, float]],
-) -> list[LeftOut]:
-    """Every call with its prediction by a fit that saw nothing of its kind, whose search began at the fit to all."""
-    found: list[LeftOut] = []
-    for kind in sorted({*groups["anything"].kinds} - {BATTERY}):
-        others = {name: group.rows(group.kinds != kind) for name, group in groups.items() if set(group.kinds) != {kind}}
-        parameters = {**start, **fit_all(others, multiprocessors, start=start, begin=begin)}
-        for family, group in groups.items():
-            mine = group.rows(group.kinds == kind)
-            if family == "anything" or not len(mine.us):
-                continue
-            used = family if family in parameters else "anything"
-            measured = measured_of(others[family].items) if family in others else None
-            times = times_of(used, parameters[used], mine.works, multiprocessors)
-            found += [
-                LeftOut(item, float(us), used != family or is_outside(measured, item.work), int(count))
-                for item, us, count in zip(mine.items, times, mine.counts, strict=True)
-            ]
-    return found
-
-
 def measured_of(items: Iterable[Observation]) -> Measured:
     """Return what a family's calls were like, for `is_outside`."""
     works = [item.work for item in items]
@@ -218,56 +183,32 @@ def quantile(values: Sequence[tuple[float, str]], share: float) -> float:
     return round(float(np.interp(share, reached, [value for value, _ in ordered])), 3)
 
 
-def fit(
-    observations: Sequence[Observation],
+def described(
+    groups: Mapping[str, FamilyCalls],
+    parameters: Mapping[str, Mapping[str, float]],
     multiprocessors: int,
     *,
-    source: str,
-    like: Mapping[str, FamilyFit] | None = None,
-    replay_us: float | None = None,
-) -> tuple[Calibration, list[LeftOut]]:
-    """Fit everything; intervals are made by leaving kinds of programs out, whose calls are returned as well.
+    held: Mapping[str, Sequence[tuple[float, float, str]]] | None = None,
+) -> dict[str, FamilyFit]:
+    """The fit of each family with its intervals.
 
     Args:
-        like: the fit of a like GPU, which a family with few calls stays near, and one with none is taken from.
+        held: family → (measured, predicted, kind) of calls that a fit did not see. Where that are few: how far its own fit
+            is off, and half as far again.
     """
-    start = {family: found.parameters for family, found in (like or {}).items()}
-    groups = groups_of(observations)
-    parameters = fit_all(groups, multiprocessors, start=start)
-    held = left_out(groups, multiprocessors, start, parameters)
-    families = dict(like or {})
+    families: dict[str, FamilyFit] = {}
     for family, group in groups.items():
-        own = times_of(family, parameters[family], group.works, multiprocessors)
-        pairs = [
-            (item.us, us, item.kind) for item, us, outside, _ in held if not outside and family_of(item.work) == family
-        ]
-        if family == "anything":
-            pairs = list(zip(group.us, own, group.kinds, strict=True))
-        elif len(pairs) < _FEWEST:  # few programs have it: how far its own fit is off, and half as far again
-            pairs += list(zip(own * (group.us / own) ** 1.5, own, group.kinds, strict=True))
+        pairs = [*(held or {}).get(family, ())]
+        if len(pairs) < _FEWEST:
+            own = times_of(family, parameters[family], group.works, multiprocessors)
+            pairs += zip(own * (group.us / own) ** 1.5, own, group.kinds, strict=True)
         families[family] = FamilyFit(
-            parameters=parameters[family],
+            parameters=dict(parameters[family]),
             spreads=spreads_of(pairs),
             count=len(group.us),
             measured=measured_of(group.items),
         )
-    outside = outside_factor(held, families)
-    return Calibration(families=families, outside=outside, replay_us=replay_us, source=source), held
-
-
-def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -> float:
-    """The factor on the interval's ends that puts 80 of 100 of the calls inside that are unlike what was measured."""
-    needed: list[float] = []
-    for item, us, outside, _ in held:
-        if outside:
-            spread = spread_at(families[family_of(item.work)], us)
-            needed.append(max(us * spread.low / item.us, item.us / (us * spread.high), 1.0))
-    return round(rank_80(needed), 3) if len(needed) >= 10 else 1.5
-
-
-def rank_80(values: Sequence[float]) -> float:
-    """The value below which the next one lies in 80 of 100 (split conformal prediction)."""
-    return sorted(values)[min(ceil(0.8 * (len(values) + 1)), len(values)) - 1]
+    return families
 
 
 def replay_of(launch: Mapping[str, float]) -> float | None:

@@ -20,7 +20,8 @@ from fxscope.model import BufferAccess, CallType, CodeLines, Evidence, KernelCal
 from fxscope.op_names import expected_nature, op_name, split_joined, table
 from fxscope.passes.flops import total
 from fxscope.passes.footprint import strided
-from fxscope.readers.workload import touched, workloads
+from fxscope.readers.triton_accesses import touched
+from fxscope.readers.workload import workloads
 
 
 @dataclass(frozen=True, kw_only=True)

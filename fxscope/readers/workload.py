@@ -1,5 +1,4 @@
-"""The work of a kernel call, from the generated code alone: sizes, traffic, operations; and what each `tl.load`, `tl.store`
-and atomic of Triton code accesses, as `MemoryDep`s, and whether that is certain.
+"""The work of a kernel call, from the generated code alone: sizes, traffic, operations.
 
 A call planned without the GPU and the same call recorded on one have the same workload: it holds nothing that only a
 device shows. Sizes that the code leaves open (dynamic shapes) give no workload.
@@ -9,17 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from math import log2, prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
-from fxscope.index import grouped
-from fxscope.model import BufferAccess, MemoryDep, Workload, replace
+from fxscope.model import BufferAccess, Workload, replace
 from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
-from fxscope.passes.footprint import addresses, footprint
+from fxscope.passes.footprint import footprint
 from fxscope.passes.predicted import of_dtype
+from fxscope.readers.triton_accesses import TritonAccess, TritonBody, numel
 
 if TYPE_CHECKING:
     from fxscope.readers.output_code import Call, Kernel
@@ -221,10 +219,6 @@ def _dims(access: BufferAccess | None) -> tuple[int, ...] | None:
     return tuple(map(int, access.shape))
 
 
-def numel(access: BufferAccess | None) -> int | None:
-    return numbers(*access.shape) if access is not None and access.shape is not None else None
-
-
 def _dtype(*accesses: BufferAccess | None) -> str | None:
     return next((access.dtype for access in accesses if access is not None and access.dtype), None)
 
@@ -372,139 +366,3 @@ def _other(call: Call) -> Workload | None:
         return None
     variant = "foreach" if call.type == "triton_foreach" else call.kernel
     return Workload(family="other", variant=variant, num_bytes=sum(sizes), elements=max(sizes) // 4)
-
-
-# ---------------------------------------------------------------------- accesses of Triton code
-
-# Bounds keep a hostile text linear: no index is so long, no number of so many digits.
-_NUMEL = re.compile(r"^[ \t]+(\w{0,20}numel) = (\d{1,18})$", re.MULTILINE)
-_MEMORY = re.compile(r"tl\.(load|store|atomic_\w{1,20})\((\w{1,80}) \+ \(")
-_LONGEST_INDEX = 1000
-_VARIABLE = re.compile(r"^[ \t]+([xyr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.MULTILINE)
-_NAME = re.compile(r"\b[xyr]\d{0,4}(?:_\d{1,4})?\b")
-# A variable as a digit of an index: `xindex`, `(xindex % 64)`, `xindex // 64`, `((xindex // 64) % 8)`.
-_DIGIT = re.compile(r"\(?\(?([xyzr]\d{0,4}(?:_)?)index(?: // (\d{1,18})\)?)?(?: % (\d{1,18})\))?")
-# What follows the index of an access that is left out nowhere but beyond the end: `, xmask & ymask, other=0.0)`; and what
-# such a mask stands for: a name of its own is not enough.
-_MASK = r"(?:[xyz]|r(?:\d_)?)mask"
-_PLAIN_MASK = re.compile(
-    rf"\)|,(?: tmp\d+,)? (?:None|({_MASK}(?: & {_MASK})*))(?=\)|, (?:other|eviction_policy|cache_modifier|sem)=)"
-)
-_MASK_IS = re.compile(r"^[ \t]+(\w{0,20}mask) = (.{1,400})$", re.MULTILINE)
-_BEYOND = re.compile(
-    rf"({_MASK}) = (?:(\w+)index < (\w+)numel|tl\.full\(\[[^\]]*\], True, tl\.int1\)(?:\[[:, None]*\])?)"
-)
-_POINTER = re.compile(r"\b\w{0,60}_ptr\w{0,20}\b")
-
-
-class Digit(NamedTuple):
-    """A loop variable as a digit of an index: `(xindex // 8) % 64`."""
-
-    of: str
-    divisor: int
-    size: int
-
-
-class TritonAccess(NamedTuple):
-    pointer: str
-    what: str  # "load", "store", "atomic_add", …
-    index: str
-    digits: dict[str, Digit]  # those of its variables that are known
-    dep: MemoryDep | None  # `None` where its address is looked up
-    certain: bool  # each place of `dep` is accessed
-
-
-class TritonBody:
-    """A Triton kernel's function as one call runs it.
-
-    Attributes:
-        sizes: of its index spaces, from the code, else from the call: xnumel → 4096.
-        accesses: (argument, whether it is loaded) → its accesses.
-    """
-
-    def __init__(self, call: Call, kernel: Kernel) -> None:
-        self.text = kernel.source[kernel.source.rfind("@triton.jit") :]
-        self.tensors = dict(zip(kernel.arguments, call.tensors, strict=False))
-        given = zip(kernel.arguments, call.arguments, strict=False)
-        self.sizes = {name: int(size) for name, size in given if name.endswith("numel") and size.isdigit()}
-        self.sizes |= {name: int(size) for name, size in _NUMEL.findall(self.text)}
-        self.accesses = grouped(
-            accesses_of(self.text, self.sizes), lambda access: (access.pointer, access.what == "load")
-        )
-
-
-def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:
-    """Yield the accesses of a kernel's function."""
-    digits = digits_of(body, sizes)
-    masks: dict[str, bool] = {}  # whether it leaves out no more than what is beyond the end
-    for name, definition in _MASK_IS.findall(body):
-        found = _BEYOND.fullmatch(f"{name} = {definition}")
-        ours = found is not None and {found[2], found[3]} <= {None, name.removesuffix("mask")}
-        masks[name] = ours and masks.get(name, True)
-    every = list(accesses(body))
-    parameters = re.match(r"[^)]*\)", body.partition("def ")[2])
-    # One that is used in another way is a block, or searched.
-    plain = len(_POINTER.findall(body)) == len(every) + len(_POINTER.findall(parameters[0] if parameters else ""))
-    for what, pointer, index, rest in every:
-        names = dict.fromkeys(_NAME.findall(index))
-        mask = _PLAIN_MASK.match(rest)
-        whole = mask is not None and all(map(masks.get, mask[1].split(" & ") if mask[1] else ()))
-        known = {name: digits[name] for name in names if name in digits}
-        dep = None
-        if "tmp" not in index and len(known) == len(names):
-            dep = MemoryDep(index=index, ranges=tuple((name, digit.size) for name, digit in known.items()))
-        yield TritonAccess(pointer, what, index, known, dep, plain and whole and are_apart([*known.values()]))
-
-
-def digits_of(body: str, sizes: Mapping[str, int]) -> dict[str, Digit]:
-    """The index variables that are digits; each loop over a reduced dimension says its variables again."""
-    found: dict[str, set[Digit | None]] = {}
-    for name, definition in _VARIABLE.findall(body):
-        match = _DIGIT.fullmatch(definition)
-        whole = sizes.get(f"{match[1]}numel", 0) if match else 0
-        divisor = int(match[2] or 1) if match else 0
-        size = int(match[3] or whole // (divisor or 1)) if match else 0
-        fits = bool(divisor * size and whole and whole % (divisor * size) == 0)
-        found.setdefault(name, set()).add(Digit(match[1], divisor, size) if match and fits else None)
-    digits = {name: next(iter(every)) for name, every in found.items() if len(every) == 1}
-    return {name: digit for name, digit in digits.items() if digit is not None}
-
-
-def are_apart(digits: list[Digit]) -> bool:
-    """Return whether digits are of different indices or do not overlap: each combination of their values occurs."""
-    for each in grouped(digits, lambda digit: digit.of).values():
-        spans = sorted((digit.divisor, digit.divisor * digit.size) for digit in each)
-        if any(end > begin for (_, end), (begin, _) in pairwise(spans)):
-            return False
-    return True
-
-
-def touched(call: Call, kernel: Kernel) -> dict[tuple[str, bool], int | None]:
-    """(Argument, whether it is loaded) → the bytes that a kernel surely touches, each once; `None` where that is not certain.
-
-    An atomic reads what it writes.
-    """
-    body = TritonBody(call, kernel)
-    result: dict[tuple[str, bool], int | None] = {}
-    for (pointer, loaded), mine in body.accesses.items():
-        size = numel(body.tensors.get(pointer))
-        deps = [access.dep for access in mine if access.dep is not None and access.certain]
-        count = addresses(deps) if len(deps) == len(mine) else None
-        if count is None and len(deps) == len(mine) and size in map(addresses, ([dep] for dep in deps)):
-            count = size
-        item = ITEM_BYTES.get(kernel.signature.get(pointer, ""))
-        result[pointer, loaded] = None if count is None or item is None else count * item
-        if any(access.what.startswith("atomic") for access in mine):
-            result[pointer, False] = result[pointer, True] = None
-    return result
-
-
-def accesses(body: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield ("load", "store" or "atomic_…", pointer, index, what follows in the line) of each access: "x0 + 64*((x1 % 4))"."""
-    for found in _MEMORY.finditer(body):
-        depth = 1
-        for at in range(found.end(), min(found.end() + _LONGEST_INDEX, len(body))):
-            depth += {"(": 1, ")": -1}.get(body[at], 0)
-            if depth == 0:
-                yield found[1], found[2], body[found.end() : at], body[at + 1 : at + _LONGEST_INDEX].partition("\n")[0]
-                break

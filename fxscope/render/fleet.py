@@ -1,7 +1,6 @@
 """A job of many ranks as text for a terminal or a log, and as Markdown for a pull request."""
 
 from collections.abc import Sequence
-from statistics import median_high
 
 from fxscope.fleet.model import CAUSES, Finding, Fleet, PlanChange, PlanGroup, RankLine
 from fxscope.model import replace
@@ -77,9 +76,7 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
         *_fold(facts(fleet), width),
         "",
     ]
-    late = {finding.ranks for finding in fleet.findings if finding.kind == "late"}
-    told = [f for f in fleet.findings if every or f.kind != "plan_differs" or f.ranks not in late]
-    for number, finding in enumerate(told if every else told[:MAX_FINDINGS], start=1):
+    for number, finding in enumerate(fleet.findings[: None if every else MAX_FINDINGS], start=1):
         most = MAX_CHANGES if every else 3
         lines += _fold(f"{number}. {headline(finding)}", width, "   ")
         changes = [change_line(change, width - 30) for change in finding.changes[:most]]
@@ -87,8 +84,8 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
             lines += _fold(f"   - {said}", width, "     ")
         lines += [f"     and {finding.num_changes - most} more"] if finding.num_changes > most else []
         lines.append("")
-    if len(told) > MAX_FINDINGS and not every:
-        lines += [f"… {len(told) - MAX_FINDINGS} more findings (--all)", ""]
+    if len(fleet.findings) > MAX_FINDINGS and not every:
+        lines += [f"… {len(fleet.findings) - MAX_FINDINGS} more findings (--all)", ""]
     lines += [*_fold(fleet.rule, width), ""] if fleet.findings and every else []
     lines += [*_rank_table(fleet, width, MAX_RANKS if every else SCREEN_RANKS), ""] if len(fleet.ranks) > 1 else []
     if len(fleet.plans) > 1 and every:
@@ -121,7 +118,7 @@ def shown(fleet: Fleet, limit: int = MAX_RANKS) -> list[RankLine]:
     if len(fleet.ranks) <= limit:
         return list(fleet.ranks)
     named = marks(fleet)
-    order = sorted(fleet.ranks, key=lambda line: (line.rank not in named, -typical(line)))
+    order = sorted(fleet.ranks, key=lambda line: (line.rank not in named, -line.late_us))
     return sorted(order[:limit], key=lambda line: line.rank)
 
 
@@ -134,11 +131,6 @@ def marks(fleet: Fleet) -> dict[int, str]:
     return found
 
 
-def typical(line: RankLine) -> float:
-    known = [value for value in line.lateness_us if value is not None]
-    return median_high(known) if known else 0.0
-
-
 def scale(fleet: Fleet) -> float:
     """The darkest shade's lateness: the job's most, a tenth of a step at least, so that an even job looks even."""
     most = max((value for line in fleet.ranks for value in line.lateness_us if value), default=0.0)
@@ -148,11 +140,11 @@ def scale(fleet: Fleet) -> float:
 def _rank_table(fleet: Fleet, width: int, limit: int) -> list[str]:
     """Ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
     rows, said, most = shown(fleet, limit), marks(fleet), scale(fleet)
-    head = ["rank", "device", "data", "host idle", "exposed", "lateness by step"]
+    head = ["rank", "late", "device", "data", "host idle", "exposed", "lateness by step"]
     table = [head]
-    room = max(8, width - 47 - max(map(len, said.values()), default=0))
+    room = max(8, width - 57 - max(map(len, said.values()), default=0))
     for line in rows:
-        times = (line.compute_us, line.idle_input_us, line.idle_host_us, line.exposed_us)
+        times = (line.late_us, line.compute_us, line.idle_input_us, line.idle_host_us, line.exposed_us)
         shades = "".join(shade(value, most) for value in line.lateness_us[-room:])
         table.append([str(line.rank), *map(microseconds, times), f"{shades} {said.get(line.rank, '')}".rstrip()])
     lines = aligned(table, left={len(head) - 1})

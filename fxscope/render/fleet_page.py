@@ -7,7 +7,7 @@ import msgspec
 
 from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup
 from fxscope.render import fleet_strip
-from fxscope.render.fleet import change_line, facts, headline, marks, plan_line, ranges, scale, typical
+from fxscope.render.fleet import change_line, facts, headline, marks, plan_line, ranges, scale
 from fxscope.render.page import html
 from fxscope.text import counted, kernel_name, sentence
 
@@ -46,7 +46,6 @@ def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
         "ranks": [
             {
                 **msgspec.structs.asdict(line),
-                "late_us": typical(line),
                 "said": said.get(line.rank, ""),
                 "steps": by_rank[line.rank].steps,
                 "kernels": _kernels(by_rank[line.rank]),

@@ -19,7 +19,8 @@ from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, predict, ti
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
-from fxscope.readers.workload import accesses, accesses_of, operations, sectors, workload
+from fxscope.readers.triton_accesses import accesses, accesses_of
+from fxscope.readers.workload import operations, sectors, workload
 from fxscope.text import microseconds
 from tests import captures
 
@@ -156,9 +157,9 @@ def test_each_kind_counts_the_same_in_an_interval():
     assert fitting.quantile([*usual, (3.0, "another")], 0.9) > 2 > fitting.quantile(usual, 0.9)
 
 
-def held(ratios: list[float], *, outside: bool = False) -> list[fitting.LeftOut]:
+def held(ratios: list[float], *, outside: bool = False) -> list[fit_prediction.LeftOut]:
     items = [fitting.Observation(f"{outside} {at}", GEMM, ratio, f"{outside} {at}") for at, ratio in enumerate(ratios)]
-    return [fitting.LeftOut(item, 1.0, outside) for item in items]
+    return [fit_prediction.LeftOut(item, 1.0, outside) for item in items]
 
 
 def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
@@ -210,7 +211,7 @@ def test_a_floor_is_no_prediction_in_a_comparison(bert):
 
 def measurements(tmp_path) -> Path:
     """Two recorded programs, as the battery writes what it measured."""
-    gpu = json.loads(gpus.text_of("h200"))
+    gpu = msgspec.to_builtins(gpus.load("h200"))
     path = tmp_path / "measured.json"
     about = {key: gpu[key] for key in ("also", "vendor", "target", "properties", "sources", "notes")}
     about |= {"name": "h200", "device_name": "NVIDIA H999", "bandwidths": [], "matrix": {}}

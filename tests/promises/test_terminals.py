@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from fxscope import cli, render, store
-from fxscope.analysis.findings import SWEEP_SCHEMA
 from fxscope.model import Problem, Source, SourceText, replace
 from tests import build
 from tests.promises.test_traces import EAGER
@@ -19,7 +18,7 @@ from tests.render.test_legible import HOSTILE, OBEYED
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a recording, a trace, a sweep and a job in which every name is hostile."""
+    """Return a folder with a recording, a trace and a job in which every name is hostile."""
     folder = tmp_path_factory.mktemp("hostile")
     made = build.mlp_compiled()
     source = Source(file=HOSTILE, line=3, code=HOSTILE, function=HOSTILE, module=f"{HOSTILE}.{HOSTILE}")
@@ -50,9 +49,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "job").mkdir(exist_ok=True)
         text = json.dumps({**EAGER, "distributedInfo": {"rank": rank}, "traceEvents": events})
         (folder / "job" / f"rank{rank}.json").write_text(text)
-    points = [{"vary": {HOSTILE: n}, "setup": HOSTILE, "wall_us": [1.0, 2.0], "problem": HOSTILE} for n in (1, 2)]
-    sweep = {"schema": SWEEP_SCHEMA, "title": HOSTILE, "vary": HOSTILE, "notes": [HOSTILE], "points": points}
-    (folder / "sweep.json").write_text(json.dumps(sweep))
     (folder / "e.toml").write_text('kernels = ">= 1"\n')
     (folder / f"{HOSTILE[:20].replace('/', '')}.py").write_text(f"raise ValueError({HOSTILE!r})\n")
     return folder
@@ -64,7 +60,7 @@ WITH_A_FILE = [
     "code a.fxscope --json", "why a.fxscope", "why a.fxscope triton", "why a.fxscope --json",
     "diff a.fxscope b.fxscope", "diff a.fxscope b.fxscope --json", "check a.fxscope e.toml", "fleet job", "fleet job --json",
     "fleet job --format md", "view job/rank0.json", "view job/rank0.json --json", "view job/rank0.json --tables",
-    "view job/rank0.json --format md", "sweep --from sweep.json", "sweep --from sweep.json --json",
+    "view job/rank0.json --format md",
     "redact a.fxscope -o r.json",
 ]  # fmt: skip
 

@@ -78,28 +78,13 @@ def record(
     gpu = _checked(target)
     call: Any
     if isinstance(model, str):
-        call, name = _found_factory(model)
+        call, name = model, model.rpartition(":")[2]
     else:
         model = getattr(model, "_orig_mod", model)  # an already compiled module
         call = (model, tuple(inputs), dict(kwargs or {}))
         name = str(getattr(model, "__qualname__", None) or type(model).__name__)
     recording = _planned(Request(gpu, call, compile, backward), timeout_s, progress)
     return passes.run(replace(recording, title=title or name))
-
-
-def _found_factory(factory: str) -> tuple[str, str]:
-    """Return a factory with the whole path of its file, and the function's name. Raises CaptureError."""
-    location, _, function = factory.rpartition(":")
-    if not location or not function:
-        raise CaptureError(
-            f"{factory!r} is not a factory: write FILE.py:FUNCTION, FUNCTION returning (module, inputs)."
-        )
-    if location.endswith(".py"):
-        path = Path(location).expanduser().resolve()
-        if not path.is_file():
-            raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
-        location = str(path)
-    return f"{location}:{function}", function
 
 
 def _checked(target: str) -> gpus.Gpu:

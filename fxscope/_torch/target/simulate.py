@@ -182,6 +182,16 @@ def why_not_replayed(lowering: Any, static: Sequence[int]) -> str | None:
 class _Dry(torch.fx.Interpreter):
     """Runs a lowered graph on tensors without memory."""
 
+    def run_node(self, n: torch.fx.Node) -> Any:
+        if hasattr(n.target, "_inductor_lowering_function"):  # a pattern's: it makes Inductor's IR, not tensors
+
+            def made(value: torch.Tensor) -> torch.Tensor:
+                sizes, strides = decisions.numbers(value.size()), decisions.numbers(value.stride())
+                return torch.empty_strided(sizes, strides, dtype=value.dtype, device=value.device)
+
+            return torch.utils._pytree.tree_map_only(torch.Tensor, made, n.meta["val"])
+        return super().run_node(n)
+
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         result = super().call_function(target, args, kwargs)
         # `_foreach_add_`, which a pass put in the place of `_foreach_add`, returns nothing: its results are its operands.
