@@ -284,11 +284,10 @@ def test_factory_that_raises_or_takes_too_long() -> None:
         ("v100", f"{FACTORIES}:small", ["v100", "a100, b200"]),
         ("l4", f"{FACTORIES}:small", ["rates only", "a100, h100, h200"]),
         ("h200", "nowhere.py:small", ["no file nowhere.py"]),
-        ("h200", "nonsense", ["FILE.py:FUNCTION"]),
+        ("h200", "nonsense", ["write FILE.py:FACTORY"]),
     ],
 )
-def test_bad_requests_start_no_process(target: str, factory: str, words: list[str], monkeypatch) -> None:
-    monkeypatch.setattr(child, "_planned", None)
+def test_bad_requests_are_one_line(target: str, factory: str, words: list[str]) -> None:
     with pytest.raises(FxscopeError) as caught:
         child.record(factory, target=target)
     for word in words:
