@@ -70,7 +70,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"msgspec", "numpy", "networkx", "tomli"}, ANALYSIS),
-    "fxscope.fleet": ({"numpy", "msgspec"}, FLEET),
+    "fxscope.fleet": ({"numpy", "msgspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
     "fxscope.render": ({"rich", "graphviz", "msgspec", "resvg_py"}, RENDER),

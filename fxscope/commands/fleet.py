@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("traces", nargs="+", metavar="FOLDER", help="a folder with a trace or a compile log per rank; or the traces")
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
+    add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT: a task per rank")
     add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default 2G)")
     outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable"
@@ -47,7 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
     if logs := logs_alone(arguments):
         return run_logs(logs, outputs, arguments)
     traces = sources.listed(arguments.traces, pattern=arguments.pattern)
-    digests = running.digests(traces, jobs=arguments.jobs, memory_bytes=arguments.memory, progress=progress)
+    if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
+        raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
+    digests = running.digests(
+        traces, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, progress=progress
+    )
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")

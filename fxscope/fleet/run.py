@@ -1,10 +1,11 @@
-"""Make the digests of a job: a process for each trace, as many at once as the memory has room for.
+"""Make the digests of a job: a process for each trace, as many at once as the memory has room for, or on a Ray cluster.
 
 A trace that cannot be read, or that takes its process down, costs its own rank only.
 """
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import cast
@@ -29,6 +30,7 @@ def digests(
     *,
     jobs: int | None = None,
     memory_bytes: int = DEFAULT_MEMORY,
+    on: str = "local",
     progress: Callable[[int, int, str], None] | None = None,
 ) -> list[Digest]:
     """Return the digest of each trace, in the order given.
@@ -36,11 +38,28 @@ def digests(
     Args:
         jobs: processes at once; by default one a core, as many as the memory allows.
         memory_bytes: of all processes: so many of them run at once as it has room for the largest trace.
+        on: "local", "ray", or "ray://HOST:PORT".
         progress: called after each rank: done, of how many, which.
     """
+    if on == "local":
+        tasks = _made(found, jobs, memory_bytes)
+    else:
+        from fxscope.fleet import cluster
+
+        tasks = cluster.made(found, None if on == "ray" else on)
+    done: dict[Source, Digest] = {}
+    with contextlib.closing(tasks):
+        for count, (source, data) in enumerate(tasks, start=1):
+            done[source] = msgspec.json.decode(data, type=Digest)
+            if progress is not None:
+                progress(count, len(found), source.name)
+    return [done[source] for source in found]
+
+
+def _made(found: Sequence[Source], jobs: int | None, memory_bytes: int) -> Generator[tuple[Source, bytes]]:
+    """Yield digests as they are made, by a copy of this process for each."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     jobs = max(1, min(jobs or cores, len(found), memory_bytes // max(map(need, found), default=1)))
-    done: dict[Source, Digest] = {}
     died: set[Source] = set()
     waiting = sorted(found, key=need)  # the largest is taken first, so that the last to finish has not just begun
     running: dict[Connection, tuple[Source, BaseProcess]] = {}
@@ -62,14 +81,10 @@ def digests(
                 message = (
                     "the process that read it was killed, twice (out of memory?). Lower --jobs or trace fewer steps."
                 )
-                unread = digesting.unreadable(source.name, message)
-                done[source] = unread if answer is None else msgspec.json.decode(answer, type=Digest)
-                if progress is not None:
-                    progress(len(done), len(found), source.name)
+                yield source, answer or encoded(digesting.unreadable(source.name, message))
     finally:
         for _, process in running.values():
             process.kill()
-    return [done[source] for source in found]
 
 
 def _answer(source: Source, sender: Connection) -> None:

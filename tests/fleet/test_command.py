@@ -140,6 +140,7 @@ def test_a_process_that_is_killed_costs_its_own_rank(tmp_path: Path, monkeypatch
     ("arguments", "said"),
     [
         (["nowhere"], "does not exist"),
+        ([SLOW, "--on", "mars"], "write local, ray"),
         ([SLOW, "--pattern", "("], "not a regular expression"),
         ([SLOW, "-o", "fleet.pdf"], "names no format"),
     ],
