@@ -33,8 +33,6 @@ from fxscope.columns import Chosen, Column, Items, Numbers, blocks_of, column, u
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
 
-FIRST_SCHEMA = "fxscope/1"
-DERIVED = ("scheduler", "kernel_calls")  # stages of graphs in older files that said what the calls say
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 _COLUMNS: dict[str, type[Item]] = {"ops": Op, "launches": Launch}  # the parts that are columns in an archive
@@ -139,33 +137,18 @@ def loads(data: bytes | str, *, where: str = "the text") -> Recording:
             f"{where} is not a recording. A profiler trace is read with `fxscope view FILE`; "
             "a recording is made with `fxscope run … -o FILE.fxscope`."
         ) from None
-    if head.schema not in (SCHEMA, FIRST_SCHEMA):
+    if head.schema != SCHEMA:
         raise FxscopeError(
             f"{where} has schema {head.schema!r}, this fxscope reads {SCHEMA!r}. Use the fxscope that wrote it."
         )
     try:
-        if head.schema == FIRST_SCHEMA:
-            found = msgspec.convert(_from_first(msgspec.json.decode(data)), type=Recording)
-        else:
-            found = msgspec.json.decode(data, type=Recording)
+        return msgspec.json.decode(data, type=Recording)
     except NOT_JSON as error:
         raise FxscopeError(f"{where} is not a valid recording: {error}.") from None
-    return replace(found, graphs=tuple(graph for graph in found.graphs if graph.stage not in DERIVED))
 
 
 class _Head(msgspec.Struct):
     schema: str
-
-
-def _from_first(found: dict[str, Any]) -> dict[str, Any]:
-    """A recording of schema 1, where decisions held sentences, in today's schema."""
-    for item in found.get("decisions", ()):
-        hint = item.pop("hint", None)
-        item |= {"reason_code": "recorded", "reason_arguments": {"words": item.pop("reason", ""), "hint": hint}}
-        item["hint_code"] = "recorded" if hint else None
-    for item in found.get("calls", ()):
-        item["_workload"] = item.pop("workload", None)
-    return {**found, "schema": SCHEMA}
 
 
 def encode(recording: Recording) -> bytes:

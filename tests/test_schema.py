@@ -72,8 +72,8 @@ def test_the_weakest_evidence_of_a_path_is_shown() -> None:
     [
         (b"not json", "is not a recording"),
         (b'{"traceEvents": []}', "is not a recording"),
-        (b'{"schema": "fxscope/99"}', "has schema 'fxscope/99'"),
-        (b'{"schema": "fxscope/1", "graphs": 3}', "not a valid recording"),
+        (b'{"schema": "fxscope/1"}', "has schema 'fxscope/1', this fxscope reads 'fxscope/2'"),
+        (b'{"schema": "fxscope/2", "graphs": 3}', "not a valid recording"),
         (b"\x1f\x8b\x08\x00broken", "damaged or truncated gzip"),
         (b"\xff\xfe{}", "is text in UTF-16"),
     ],
@@ -86,19 +86,6 @@ def test_what_is_no_recording_is_one_clear_line(tmp_path: Path, content: bytes, 
     assert "\n" not in str(caught.value)
     with pytest.raises(FxscopeError, match="cannot read"):
         store.load(tmp_path / "missing.fxscope")
-
-
-def test_a_recording_of_the_first_schema_is_read() -> None:
-    call = {"id": "c", "graph": "g", "handle": "k:1", "kernel": "k", "type": "cpp", "workload": {"family": "other"}}
-    decision = {"graph": "g", "a": ["x"], "b": ["y"], "verdict": "rejected", "reason": "no luck", "hint": "try again"}
-    graphs = [{"id": stage, "stage": stage} for stage in ("post_grad", "scheduler", "kernel_calls")]
-    old = {"schema": "fxscope/1", "calls": [call], "graphs": graphs}
-    old["decisions"] = [decision, {**decision, "hint": None}]
-    found = store.loads(json.dumps(old).encode())
-    assert [(item.reason, item.hint) for item in found.decisions] == [("no luck", "try again"), ("no luck", None)]
-    assert [graph.stage for graph in found.graphs] == ["post_grad"]
-    assert found.calls[0].workload is not None and found.calls[0].workload.family == "other"
-    assert store.loads(found.to_json().encode()) == found
 
 
 def test_what_only_the_time_model_needs_is_not_public() -> None:

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -127,7 +127,7 @@ def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
     return recording if recording.title else replace(recording, title=stem(path))
 
 
-INPUT_OPTIONS = ("debug_dir", "compile_log", "capture", "steps", "strict", "max_size")
+INPUT_OPTIONS = ("debug_dir", "compile_log", "capture", "steps", "max_size")
 
 
 def read_file(path: Path, given: Mapping[str, Any]) -> Recording:
@@ -135,17 +135,7 @@ def read_file(path: Path, given: Mapping[str, Any]) -> Recording:
     from fxscope.readers.join import read_trace
 
     options = {("max_bytes" if option == "max_size" else option): value for option, value in given.items()}
-    return read_trace(path, progress=progress(path.name), **options)
-
-
-def progress(name: str) -> Callable[[int], None] | None:
-    """A function that shows how much was read, on stderr where that is a terminal."""
-    if not sys.stderr.isatty():
-        return None
-    from fxscope import text
-    from fxscope.render.legible import status
-
-    return lambda num_bytes: status(f"reading {name}: {text.num_bytes(num_bytes)} ")
+    return read_trace(path, **options)
 
 
 def step_range(text: str) -> range:
@@ -176,9 +166,6 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
     group.add_argument(
         "--capture", metavar="TRACE", help="for a trace of CUDA or HIP graph replays: the trace of their capture"
-    )
-    group.add_argument(
-        "--strict", action="store_true", help="fail on a damaged trace (default: read the undamaged events)"
     )
     group.add_argument(
         "--max-size",

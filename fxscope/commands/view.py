@@ -49,9 +49,7 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
     if not (any(files) or path.is_dir() or common.is_recording(path)):
         from fxscope.readers import trace
 
-        progress = common.progress(name)
-        found = trace.read(name, strict=arguments.strict, max_bytes=arguments.max_size, progress=progress)
-        kept = trace.keep(found, arguments.steps)
+        kept = trace.keep(trace.read(name, max_bytes=arguments.max_size), arguments.steps)
         summary, problems = trace.summarize(kept), kept.problems
     else:
         recording = common.read(name, arguments)

@@ -9,7 +9,7 @@ from msgspec.structs import replace as replace
 
 SCHEMA = "fxscope/2"
 WHOLE = "whole trace"  # the name of the one step of a recording in which none were found
-Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad", "scheduler", "kernel_calls"]
+Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad"]
 Direction = Literal["inference", "forward", "backward"]
 Kind = Literal["input", "view", "kernel", "fused", "folded", "eliminated", "host", "unknown"]
 Nature = Literal["view", "kernel", "composite", "host", "unknown"]

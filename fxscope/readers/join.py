@@ -1,6 +1,6 @@
 """A trace recorded elsewhere, and what its compile left on disk, as one joined recording."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from fxscope.columns import column, uncollected
@@ -17,9 +17,7 @@ def read_trace(
     debug_dir: str | Path | None = None,
     compile_log: str | Path | None = None,
     steps: Iterable[int] | None = None,
-    strict: bool = False,
     max_bytes: int | None = None,
-    progress: Callable[[int], None] | None = None,
     capture: str | Path | None = None,
 ) -> Recording:
     """Read a profiler trace, join it with the compile's files, and run every pass.
@@ -30,9 +28,7 @@ def read_trace(
         debug_dir: a folder of `TORCH_COMPILE_DEBUG=1`.
         compile_log: a log, or the folder of logs, of `TORCH_TRACE`.
         steps: indices of the active steps to keep, counted from 0; all of them by default.
-        strict: raise on damage instead of recovering around it.
         max_bytes: largest size of the trace, and of each of the others, after unpacking.
-        progress: called with the number of bytes read so far.
         capture: the trace in which the CUDA or HIP graphs were captured that this one replays.
 
     Raises:
@@ -42,9 +38,7 @@ def read_trace(
 
     if is_log(path):
         return passes.run(compile_files.read_log(path, max_bytes=max_bytes))
-    recording = trace.recording(
-        path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture
-    )
+    recording = trace.recording(path, steps=steps, max_bytes=max_bytes, capture=capture)
     if compile_log is not None:  # first: it knows Dynamo's ids
         recording = merged(recording, compile_files.read_log(compile_log, max_bytes=max_bytes))
     if debug_dir is not None:

@@ -80,7 +80,7 @@ def test_an_archive_that_has_more_than_it_says_is_not_unpacked(method: int, tmp_
 )
 def test_columns_that_are_absent_or_of_another_type_are_refused(count: int, columns: dict, tmp_path: Path) -> None:
     about = json.dumps({"count": count, "columns": columns, "order": "little"}).encode()
-    members = {"recording.json": b'{"schema":"fxscope/1"}', "ops.json": about, "launches.json": about}
+    members = {"recording.json": b'{"schema":"fxscope/2"}', "ops.json": about, "launches.json": about}
     members |= {f"{kind}/{field}": bytes(24) for kind in ("ops", "launches") for field in columns}
     path = archive(tmp_path / "r.fxscope", members)
     with pytest.raises(FxscopeError, match="damaged recording"):
@@ -172,7 +172,7 @@ def test_an_op_inside_itself_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name, head, command",
     [
-        ("a.json", '{"schema":"fxscope/1","title":', "view PATH"),
+        ("a.json", '{"schema":"fxscope/2","title":', "view PATH"),
         ("a.json", '{"gpu":', "run nowhere.py:make --target PATH"),
         ("a.json", '{"gpu":', "calibrate --from PATH -o o.json"),
         ("a.json", '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1,"args":{"a":', "view PATH"),

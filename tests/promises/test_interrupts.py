@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fxscope.readers import trace
+from fxscope.readers.trace import reader
 from tools import fuzz, interrupt
 
 if TYPE_CHECKING:
@@ -25,26 +26,28 @@ def test_what_is_written_is_whole_or_absent_and_nothing_else_stays(verb: str, tm
         harness.trial(seed)
 
 
-def test_a_long_scan_can_be_interrupted(tmp_path: Path) -> None:
+def test_a_long_scan_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     head, events, between, tail = fuzz.Traces().documents[0]
     path = tmp_path / "long.json"
     block = between.join(events)
     path.write_bytes(head + between.join([block] * (64 * 2**20 // len(block))) + tail)
     read: list[int] = []
+    more = reader.Reader._more
+
+    def timed(self: reader.Reader) -> bool:
+        read.append(self._read)
+        if len(read) == 1:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+        return more(self)
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(reader.Reader, "_more", timed)
     before, timer = signal.signal(signal.SIGALRM, interrupted), signal.getitimer(signal.ITIMER_REAL)
     try:
         with pytest.raises(KeyboardInterrupt):
-            trace.read(
-                path,
-                progress=lambda size: (
-                    read.append(size),
-                    len(read) == 1 and signal.setitimer(signal.ITIMER_REAL, 0.02),
-                ),
-            )
+            trace.read(path)
     finally:
         signal.signal(signal.SIGALRM, before)
         signal.setitimer(signal.ITIMER_REAL, *timer)

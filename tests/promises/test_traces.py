@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from fxscope import store
-from fxscope.errors import TraceError
 from fxscope.readers import trace
 from fxscope.readers.join import read_trace
 from fxscope.readers.trace import reader
@@ -155,7 +154,7 @@ def test_sorted_keys_and_an_emoji_lose_nothing(
     data = {**EAGER, "traceEvents": [{**event, "note": "🚀"} for event in EAGER["traceEvents"]]}
     for text in (json.dumps(data, sort_keys=True), "\ufeff" + json.dumps(data, ensure_ascii=False, indent=1)):
         path = write(tmp_path, text)
-        found, problems = fuzz.rows_of(path, native=native, strict=True)
+        found, problems = fuzz.rows_of(path, native=native)
         assert found == fuzz.reference(text.lstrip("\ufeff"))[0] and len(found) > 100 and not problems
 
 
@@ -165,8 +164,7 @@ class TestWhatIsNotOneDocument:
 
     def read(self, text: str, native: bool, folder: Path) -> tuple[list[str], list[str]]:
         rows, problems = fuzz.rows_of(write(folder, text), native=native)
-        with pytest.raises(TraceError, match="Leave --strict out"):
-            fuzz.rows_of(folder / "t.json", native=native, strict=True)
+        assert problems
         return [row[1] for row in rows], problems
 
     def document(self, *numbers: int) -> str:

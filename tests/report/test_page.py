@@ -97,7 +97,7 @@ def pages(folder):
         "training": html.render(MAKE.training()),
         "trained": html.render(common.read(str(H200 / "mlp_train_compiled"))),
         "block": html.render(common.read(str(H200 / "block.fxscope"))),
-        "empty": html.render(store.loads('{"schema": "fxscope/1"}')),
+        "empty": html.render(store.loads('{"schema": "fxscope/2"}')),
     }
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")

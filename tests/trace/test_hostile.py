@@ -185,8 +185,6 @@ class TestStrangeTraces:
         found = trace.recording(path)
         assert {item.name for item in found.ops} == {"op0", "op1", "op�2", "op3", "op5"}
         assert [problem for problem in found.problems if "1 events could not be read" in problem.message]
-        with pytest.raises(TraceError, match="Leave --strict out"):
-            trace.recording(path, strict=True)
 
     @pytest.mark.parametrize("share", [0.3, 0.7, 0.999])
     def test_a_cut_off_file_gives_every_whole_event(self, share: float, tmp_path: Path) -> None:
@@ -237,8 +235,6 @@ def test_a_truncated_gzip_gives_what_can_be_unpacked(tmp_path: Path) -> None:
     found = trace.read(path)
     assert 0 < len(found) < len(trace.read(H200 / "mlp_eager" / "trace.json.gz"))
     assert any("gzip" in problem.message for problem in found.problems)
-    with pytest.raises(TraceError, match="gzip"):
-        trace.read(path, strict=True)
 
 
 def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
@@ -289,7 +285,7 @@ def test_a_file_cut_off_before_its_kernels_is_not_a_trace_of_a_cpu(tmp_path: Pat
 
 def test_files_of_another_program_are_refused(tmp_path: Path) -> None:
     recording = tmp_path / "x.json"
-    recording.write_text('{"schema": "fxscope/1"}')
+    recording.write_text('{"schema": "fxscope/2"}')
     with pytest.raises(TraceError, match="is a recording, not a trace"):
         trace.recording(recording)
     with pytest.raises(TraceError, match="belongs to another program"):

@@ -186,17 +186,6 @@ def pack(path: Path, how: str | None) -> Path:
     return target
 
 
-@pytest.mark.parametrize("packed", [None, "gz", "zst"])
-def test_reading_says_how_far_it_is(packed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "CHUNK_BYTES", 1 << 16)
-    whole = repeated(4, tmp_path)
-    path = pack(whole, packed)
-    said: list[int] = []
-    trace.read(path, progress=said.append)
-    size = whole.stat().st_size  # as unpacked
-    assert said == sorted(said) and len(said) >= size >> 17 and size - (1 << 17) <= said[-1] <= size
-
-
 def cost_of_tables(path: Path) -> tuple[int, int]:
     """Return (function calls, largest number of memory blocks) while `fxscope view PATH --tables` runs."""
     parser = argparse.ArgumentParser()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,19 +105,12 @@ class Trace:
         return whole(self.header.get("baseTimeNanoseconds"))
 
 
-def read(
-    path: str | Path,
-    *,
-    strict: bool = False,
-    max_bytes: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    capture: str | Path | None = None,
-) -> Trace:
-    """Read a trace into columns. Raises TraceError: no such file, not a trace, too large; with `strict`, damaged.
+def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path | None = None) -> Trace:
+    """Read a trace into columns. Raises TraceError: no such file, not a trace, too large.
 
     `max_bytes` is the largest size after unpacking; by default 16 GB, and no more than 50 times the size of a packed file.
     """
-    reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
+    reader = Reader(Path(path), max_bytes)
     table = Table()
     with uncollected():
         reader.fill(table)
@@ -134,8 +127,6 @@ def read(
     )
     if table.without_time:
         message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
-        if strict:
-            raise TraceError(f"{path}: {message}. Leave --strict out to read the rest.")
         trace.problems.append(Problem(where=trace.path.name, message=message))
     is_step = np.array([name.startswith(t.STEP) for name in trace.names], np.bool_)[trace.name]
     trace.category[is_step & (trace.category == CPU_OP)] = ANNOTATION  # an op to torch 1.8 to 1.10
@@ -146,7 +137,7 @@ def read(
     captures = graphs.captures_of(trace)
     trace.windows += [(item.begin_ns, item.end_ns, 0, len(trace)) for item in captures]
     if capture is not None:
-        other = read(capture, max_bytes=max_bytes, progress=progress)
+        other = read(capture, max_bytes=max_bytes)
         captures += add_captures(trace, other)
     graphs.link_replays(trace, captures)
     return trace

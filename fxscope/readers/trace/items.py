@@ -36,16 +36,14 @@ def recording(
     path: str | Path,
     *,
     steps: Iterable[int] | None = None,
-    strict: bool = False,
     max_bytes: int | None = None,
-    progress: Callable[[int], None] | None = None,
     capture: str | Path | None = None,
 ) -> Recording:
     """Return a trace's own facts: environment, steps, ops, launches, summary. No pass has run.
 
     The arguments are those of `read_trace`. Raises TraceError where the trace cannot be read, or has no such step.
     """
-    trace = read(path, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture)
+    trace = read(path, max_bytes=max_bytes, capture=capture)
     kept = keep(trace, steps)
     return Recording(
         title=_title(trace.path),

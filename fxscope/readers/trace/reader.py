@@ -177,13 +177,9 @@ def object_end(data: bytes, at: int) -> int:
 class Reader:
     """Reads one file; afterwards `header` and `problems` say what else was there."""
 
-    def __init__(
-        self, path: Path, *, strict: bool, max_bytes: int | None = None, progress: Callable[[int], None] | None = None
-    ) -> None:
+    def __init__(self, path: Path, max_bytes: int | None = None) -> None:
         self.path = path
-        self.strict = strict
         self.max_bytes = max_bytes
-        self.progress = progress
         self.header: dict[str, Any] = {}
         self.problems: list[Problem] = []
         self.incomplete: bool = False  # some events are not there
@@ -203,7 +199,7 @@ class Reader:
     def fill(self, table: Table) -> None:
         """Read every event into a table, by the native scanner where it was built, else by msgspec.
 
-        Raises FxscopeError for a file that is not a trace or larger than `max_bytes`; with `strict`, for any damage.
+        Raises FxscopeError for a file that is not a trace or larger than `max_bytes`.
         """
         with open_trace(self.path) as self._file:
             self._more()
@@ -363,14 +359,10 @@ class Reader:
                 f"{self.path} unpacks to more than {num_bytes(limit)}. Raise --max-size if you trust it, "
                 "or profile fewer steps."
             )
-        if self.progress is not None:
-            self.progress(self._read)
         return bool(data)
 
     def _damage(self, message: str, *, lost: bool = True) -> None:
         self.incomplete |= lost
-        if self.strict:
-            raise TraceError(f"{self.path}: {message}. Leave --strict out to read what is whole.")
         self.problems.append(Problem(where=self.path.name, message=message, remedy="Export the trace again."))
 
 
@@ -403,7 +395,7 @@ def document(path: Path, is_wanted: Callable[[Event, int], bool] | None = None) 
         text = unmarked(bytes(data), path)
         return (msgspec.json.decode(text) if is_wanted is None else _selected(text, is_wanted)), []
     except NOT_JSON:  # Kineto writes names as they are, quotes and all
-        reader = _Mender(path, strict=False)
+        reader = _Mender(path)
         events: list[Any] = []
         reader.fill(cast("Table", SimpleNamespace(add_events=events.extend)))
         if is_wanted is not None:
