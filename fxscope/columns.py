@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import msgspec
@@ -86,19 +86,14 @@ class Items(Sequence[T], Generic[T]):
         for start in range(0, self._length, BLOCK):
             yield from self._made(slice(start, start + BLOCK))
 
-    def at(self, positions: list[int], fields: Sequence[str] = ()) -> list[T]:
-        """The items at some positions; see `picked`."""
-        return [
-            item
-            for start in range(0, len(positions), BLOCK)
-            for item in self._made(positions[start : start + BLOCK], fields)
-        ]
+    def at(self, positions: list[int]) -> list[T]:
+        """The items at some positions."""
+        starts = range(0, len(positions), BLOCK)
+        return [item for start in starts for item in self._made(positions[start : start + BLOCK])]
 
-    def _made(self, which: slice | list[int], fields: Sequence[str] = ()) -> list[T]:
-        make = self._type
-        wanted = {*fields, *_required(make)} if fields else self._columns.keys()
-        names = [name for name in self._columns if name in wanted]
-        columns = [self._columns[name].take(which) for name in names]
+    def _made(self, which: slice | list[int]) -> list[T]:
+        make, names = self._type, tuple(self._columns)
+        columns = [column.take(which) for column in self._columns.values()]
         return [make(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
     def __eq__(self, other: object) -> bool:
@@ -121,14 +116,21 @@ class Items(Sequence[T], Generic[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)
 
-    def column(self, field: str, which: slice | None = None) -> list[Any]:
-        """The field's value of every item, or of some."""
-        which = which or slice(0, self._length)
+    def column(self, field: str, which: slice | list[int]) -> list[Any]:
+        """The field's value of some items."""
         if field in self._columns:
             return self._columns[field].take(which)
         known = next(item for item in msgspec.structs.fields(self._type) if item.name == field)
         default: Any = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
-        return [default] * (which.stop - which.start)
+        return [default] * len(which if isinstance(which, list) else range(self._length)[which])
+
+    def distinct(self, field: str) -> set[Any]:
+        """The values that a field has in some item."""
+        found = self._columns.get(field)
+        if not isinstance(found, Chosen):
+            return set(self.column(field, slice(None)))
+        codes = set(found.codes.tolist())
+        return {found.table[code] if code >= 0 else None for code in codes}
 
     def replaced(self, columns: dict[str, Column]) -> Items[T]:
         """The same items with some fields from other columns."""
@@ -157,9 +159,7 @@ class KeptItems(Items[T]):
                 self._every = self.at(list(range(self._length)))
         return iter(self._every)
 
-    def at(self, positions: list[int], fields: Sequence[str] = ()) -> list[T]:
-        if fields:
-            return super().at(positions, fields)
+    def at(self, positions: list[int]) -> list[T]:
         made = self._made_items
         missing = [position for position in positions if position not in made]
         made.update(zip(missing, super().at(missing), strict=True))
@@ -171,7 +171,7 @@ class ByName(Mapping[str, Any]):
 
     def __init__(self, items: Items[Any]) -> None:
         self._items = items
-        self._rows = {name: row for row, name in enumerate(items.column("name"))}
+        self._rows = {name: row for row, name in enumerate(column(items, "name"))}
 
     def __getitem__(self, name: str) -> Any:
         return self._items[self._rows[name]]
@@ -185,19 +185,10 @@ class ByName(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def some(self, names: Iterable[str], fields: Sequence[str]) -> list[Any]:
-        """The items of these names, as far as these fields; see `picked`."""
-        return self._items.at([self._rows[name] for name in names if name in self._rows], fields)
-
 
 def by_name(items: Sequence[Any]) -> Mapping[str, Any]:
     """Name → item, of `Items` or a tuple."""
     return ByName(items) if isinstance(items, Items) else {item.name: item for item in items}
-
-
-@cache
-def _required(type_: type[Item]) -> tuple[str, ...]:
-    return tuple(field.name for field in msgspec.structs.fields(type_) if field.required)
 
 
 @contextlib.contextmanager
@@ -212,24 +203,25 @@ def uncollected() -> Generator[None]:
             gc.enable()
 
 
-def column(items: Sequence[Any], field: str) -> list[Any]:
-    """A field of every item, `Items` or tuple."""
-    return items.column(field) if isinstance(items, Items) else [getattr(item, field) for item in items]
+def column(items: Sequence[Any], field: str, which: slice | list[int] = slice(None)) -> list[Any]:
+    """A field of every item, `Items` or tuple, or of those at some positions."""
+    if isinstance(items, Items):
+        return items.column(field, which)
+    return [getattr(item, field) for item in picked(items, which)]
 
 
-def rows_of(items: Sequence[Any], *fields: str) -> Iterator[tuple[Any, ...]]:
-    """Several fields of every item, a tuple for each."""
-    return zip(*(column(items, field) for field in fields), strict=True)
+def rows_of(items: Sequence[Any], *fields: str, which: slice | list[int] = slice(None)) -> Iterator[tuple[Any, ...]]:
+    """Several fields of every item, a tuple for each, or of those at some positions."""
+    # Of few at a time several fields may be made at once.
+    parts = (
+        [which[start : start + BLOCK] for start in range(0, len(which), BLOCK)] if isinstance(which, list) else [which]
+    )
+    return chain.from_iterable(zip(*(column(items, field, part) for field in fields), strict=True) for part in parts)
 
 
-def blocks_of(items: Sequence[Any], fields: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
-    """Yield several fields of every item, a block at a time, so that what they share is worked out once."""
-    for start in range(0, len(items), BLOCK):
-        block = slice(start, min(start + BLOCK, len(items)))
-        if isinstance(items, Items):  # a slice would make the items
-            yield {field: items.column(field, block) for field in fields}
-        else:
-            yield {field: column(items[block], field) for field in fields}
+def distinct(items: Sequence[Any], field: str) -> set[Any]:
+    """The values that a field has in some item, `Items` or tuple."""
+    return items.distinct(field) if isinstance(items, Items) else {getattr(item, field) for item in items}
 
 
 def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:
@@ -243,12 +235,8 @@ def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:
     )
 
 
-def picked(items: Sequence[T], positions: list[int], fields: Sequence[str] = ()) -> list[T]:
-    """The items at some positions.
-
-    Args:
-        items: `Items` or a tuple.
-        positions: counted from 0.
-        fields: what of the items is looked at, all by default; the others may have their defaults.
-    """
-    return items.at(positions, fields) if isinstance(items, Items) else [items[position] for position in positions]
+def picked(items: Sequence[T], which: slice | list[int]) -> Sequence[T]:
+    """The items, `Items` or of a tuple, at some positions."""
+    if isinstance(which, slice):
+        return items[which]
+    return items.at(which) if isinstance(items, Items) else [items[position] for position in which]

@@ -14,7 +14,7 @@ from itertools import count
 from statistics import median, median_low
 from typing import Any, TypeVar
 
-from fxscope.columns import by_name, column, rows_of
+from fxscope.columns import by_name, column, distinct, rows_of
 from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording
 from fxscope.op_names import is_dispatched
 
@@ -144,7 +144,7 @@ class Index:
     @cached_property
     def compiling_steps(self) -> frozenset[int]:
         """The observed steps in which something was compiled."""
-        known = {name for name in set(column(self._ops, "name")) if name.endswith(COMPILING) and "ompile" in name}
+        known = {name for name in distinct(self._ops, "name") if name.endswith(COMPILING) and "ompile" in name}
         events = rows_of(self._ops, "name", "step") if known else ()
         return frozenset(step for name, step in events if name in known)
 

@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fxscope.columns import Chosen, Column, Items, Numbers, blocks_of, column, uncollected
+from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, column, uncollected
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
 
@@ -174,14 +174,16 @@ def _to_columns(recording: Recording) -> bytes:
             numbers = {field.name: array("q") for field in fields if field.type in (int, int | None)}
             codes = {field.name: array("i") for field in fields if field.name not in numbers}
             tables: dict[str, dict[Any, int]] = {field: {} for field in codes}
-            for block in blocks_of(items, [field.name for field in fields]):
-                for field, values in block.items():
+            for start in range(0, len(items), BLOCK):  # what the fields of a block share is worked out once
+                block = slice(start, start + BLOCK)
+                for field in (field.name for field in fields):
+                    values = column(items, field, block)
                     if field in numbers:
                         numbers[field].extend([-_LIMIT if value is None else value for value in values])
                     else:
                         codes[field].extend(_codes(values, tables[field]))
-            for field, column in (numbers | codes).items():
-                add(f"{name}/{field}", column.tobytes())
+            for field, values in (numbers | codes).items():
+                add(f"{name}/{field}", values.tobytes())
             for field, table in tables.items():
                 texts = (value if isinstance(value, bytes) else encoded(value) for value in table)
                 add(f"{name}/{field}.json", b"[%s]" % b",".join(texts))

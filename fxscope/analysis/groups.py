@@ -7,7 +7,7 @@ paths is equal: `layers.0.fc1` and `layers.1.fc1` are `layers.[0..1].fc1`. A ker
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
@@ -15,9 +15,9 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from fxscope.analysis.select import ops_in, ran_backward
-from fxscope.columns import ByName, column, picked, uncollected
-from fxscope.index import grouped, index_of, kept, per_step
-from fxscope.model import Decision, Item, KernelCall, Node, Op, Recording, TensorMeta, replace
+from fxscope.columns import Items, column, rows_of, uncollected
+from fxscope.index import index_of, kept, per_step
+from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMeta, replace
 from fxscope.op_names import (
     OPTIMIZER_STEP,
     USERS_TRITON,
@@ -35,6 +35,8 @@ from fxscope.text import kernel_name, sizes
 Phase = Literal["forward", "backward", "optimizer"]
 
 MAX_OPS = 4  # ops of a label
+VARY = "shapes vary"
+NODE_FIELDS = ("name", "op", "target", "nature", "source", "roof")  # what the facts of a trace's node are made of
 # The number of a part, "3", and "Linear_12" as torch's profiler counts the instances of a class.
 _NUMBER = re.compile(r"(?<![^_.])\d+(?![^.])")
 _FAMILIAR = re.compile(
@@ -148,9 +150,6 @@ def label_of(ops: tuple[str, ...]) -> str:
     return "·".join(names if len(names) <= MAX_OPS else [*names[: MAX_OPS - 1], "…", names[-1]])
 
 
-NODE_FIELDS = ("original_aten", "nature", "source", "outputs", "roof")  # what the facts of a node are made of
-
-
 class Places:
     """Looks up the facts of calls, nodes and ops of one recording; each is made once."""
 
@@ -160,7 +159,7 @@ class Places:
         self._trains = bool(directions & {"forward", "backward"})
         self._known: dict[Any, PlaceFacts] = {}
         self._phases: dict[Any, Phase | None] = {}
-        self.seen: dict[tuple[str, str], Node] = {}  # with `NODE_FIELDS` alone
+        self.seen: dict[tuple[str, str], Node] = {}  # of a trace, with `NODE_FIELDS` alone
 
     def of_call(self, call: KernelCall) -> PlaceFacts:
         if call.id not in self._known:
@@ -189,49 +188,59 @@ class Places:
         return self._phases[graph_id, chain]
 
     def of_nodes(
-        self, graph_id: str, names: Sequence[str], chain: tuple[str, ...] = (), op: Op | None = None
+        self, graph_id: str, names: tuple[str, ...], chain: tuple[str, ...] = (), shape: str = ""
     ) -> PlaceFacts:
         """The facts of eager nodes, or of nodes of a compiled graph that no call runs.
 
-        An op of a trace has the shapes that its node lacks.
+        Args:
+            shape: of their op in a trace, whose nodes have none.
         """
-        key = (graph_id, tuple(names))
+        key = (graph_id, names)
         if key not in self._known:
             nodes = self._index.nodes.get(graph_id, {})
             inside = [self.seen.get((graph_id, name)) or nodes[name] for name in names if name in nodes]
-            phase = self.phase(graph_id, chain)
-            ops = tuple(ops_of(inside)) or tuple(map(op_name, names))
-            known = [node for node in inside if node.roof is not None]
-            shape = tensors_words([(meta for node in inside for meta in node.outputs)])
-            if not shape and op is not None and op.shapes is not None:
-                shape = op_tensors(op.dtypes, op.shapes)
-            self._known[key] = PlaceFacts(
-                label=optimizer_label(chain, ops) or collective_label(chain, ops) or label_of(ops),
-                ops=ops,
-                phase=phase,
-                modules=modules_of(inside) if phase != "optimizer" else (),
-                shape=shape if phase != "optimizer" else "",
+            roofs = [node.roof.share for node in inside if node.roof is not None]
+            self._known[key] = self._facts(
+                tuple(ops_of(inside)) or tuple(map(op_name, names)),
+                chain,
+                self.phase(graph_id, chain),
+                modules_of(inside),
+                tensors_words([(meta for node in inside for meta in node.outputs)]) or shape,
                 nodes=tuple((graph_id, name) for name in names),
-                roof=known[-1].roof.share if known and known[-1].roof else None,
+                roof=roofs[-1] if roofs else None,
             )
         return self._known[key]
 
-    def of_op(self, op: Op, name: str, chain: tuple[str, ...]) -> PlaceFacts:
+    def of_op(
+        self, op: str, kernel: str, graph: str | None, chain: tuple[str, ...], module: str, shape: str
+    ) -> PlaceFacts:
         """The facts of an op that no graph has, by its shapes and dtypes."""
-        module = op.source.module if op.source else None
-        shape = op_tensors(op.dtypes, op.shapes) if op.shapes is not None else name
-        key = (op.name, op.graph, name, chain, module, shape)
+        key = (op, kernel, graph, chain, module, shape)
         if key not in self._known:
-            ops = (op_name(op.name),) if is_dispatched(op.name) else (kernel_label(op.name, name),)
-            optimizer = optimizer_label(chain, ops)
-            self._known[key] = PlaceFacts(
-                label=optimizer or collective_label(chain, ops) or label_of(ops),
-                ops=ops,
-                phase=self.phase(op.graph, chain),
-                modules=(module,) if module and not optimizer else (),
-                shape="" if optimizer else shape,
-            )
+            ops = (op_name(op),) if is_dispatched(op) else (kernel_label(op, kernel),)
+            modules = (module,) if module else ()
+            self._known[key] = self._facts(ops, chain, self.phase(graph, chain), modules, shape)
         return self._known[key]
+
+    def _facts(
+        self,
+        ops: tuple[str, ...],
+        chain: tuple[str, ...],
+        phase: Phase | None,
+        modules: tuple[str, ...],
+        shape: str,
+        **more: Any,
+    ) -> PlaceFacts:
+        """The facts of ops; an optimizer's are one place, of any shape."""
+        label, is_optimizer = _label_in(chain, ops)
+        return PlaceFacts(label, ops, phase, () if is_optimizer else modules, "" if is_optimizer else shape, **more)
+
+
+@lru_cache(maxsize=4096)
+def _label_in(chain: tuple[str, ...], ops: tuple[str, ...]) -> tuple[str, bool]:
+    """The label of ops under a chain of names, and whether it is an optimizer's."""
+    optimizer = optimizer_label(chain, ops)
+    return optimizer or collective_label(chain, ops) or label_of(ops), bool(optimizer)
 
 
 def kernel_label(op: str, kernel: str) -> str:
@@ -276,15 +285,24 @@ def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
     return " ".join(f"{meta.dtype} {sizes(meta.shape)}" for part in parts for meta in part)
 
 
-def op_tensors(dtypes: Sequence[str] | None, shapes: Sequence[Any]) -> str:
+def _shape(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
+    try:
+        return op_tensors(dtypes, shapes)
+    except TypeError:  # from a file, where shapes are lists
+        return op_tensors.__wrapped__(dtypes, shapes)
+
+
+@lru_cache(maxsize=4096)  # layers and steps call with the same
+def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
     """The dtypes and shapes of an op's tensors, as `tensors_words` writes them."""
     pairs = zip_longest(dtypes or (), shapes, fillvalue="")
     return " ".join(f"{dtype} {sizes(shape)}" for dtype, shape in pairs if shape)
 
 
 class _Total:
-    def __init__(self, facts: PlaceFacts) -> None:
+    def __init__(self, facts: PlaceFacts, shape: str) -> None:
         self.facts = facts
+        self.shape = shape
         self.by_step: dict[int, float] = defaultdict(float)  # ns of launches, µs of planned calls
         self.launches: dict[int, int] = defaultdict(int)
         self.places: dict[int, set[Any]] = defaultdict(set)
@@ -300,19 +318,6 @@ class _Total:
         self.nodes.update(dict.fromkeys(facts.nodes))
         if facts.call is not None:
             self.calls[facts.call.id] = None
-
-    def join(self, other: _Total) -> None:
-        for step in other.by_step:
-            self.by_step[step] += other.by_step[step]
-            self.launches[step] += other.launches[step]
-            self.places[step] |= other.places[step]
-        self.modules |= other.modules
-        self.kernels |= other.kernels
-        self.calls |= other.calls
-        self.nodes |= other.nodes
-        self.roofed, self.roof = self.roofed + other.roofed, self.roof + other.roof
-        starts = [start for start in (self.start_ns, other.start_ns) if start is not None]
-        self.start_ns = min(starts, default=None)
 
 
 @uncollected()
@@ -331,32 +336,42 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
     """The groups of what ran, from the columns of the launches."""
     index = index_of(recording)
     facts_of = _facts_of_launches(recording, places)
-    steps = index.step_set
-    typical = index.typical_step
+    rows = rows_of(recording.launches, "step", "duration_ns", "start_ns", "name", "call", "op_id", "id")
+    counted = [(facts, *row) for facts, row in zip(facts_of, rows, strict=True) if row[0] in index.step_set]
+    keys = _keys(counted, index.num_steps)
     totals: dict[tuple[object, ...], _Total] = {}
     by_facts: dict[int, _Total] = {}
-    fields = ("step", "duration_ns", "start_ns", "name", "call", "op_id", "id")
-    for facts, step, duration, start, name, call, op_id, number in zip(
-        facts_of, *(column(recording.launches, field) for field in fields), strict=True
-    ):
-        if step not in steps:
-            continue
+    for facts, step, duration, start, name, call, op_id, number in counted:
         total = by_facts.get(id(facts))
         if total is None:
-            total = by_facts[id(facts)] = _total_of(totals, facts)
+            total = by_facts[id(facts)] = _total_of(totals, facts, keys[id(facts)])
         total.by_step[step] += duration
         total.launches[step] += 1
         total.places[step].add(call or (number if op_id is None else op_id))
-        if step == typical:
+        if step == index.typical_step:
             total.start_ns = start if total.start_ns is None else min(start, total.start_ns)
         total.kernels[name] = None
         if facts.roof is not None:
             total.roof += facts.roof * duration
             total.roofed += duration
-    in_order = sorted(
-        _of_any_shape(totals, index.num_steps), key=lambda total: (total.start_ns is None, total.start_ns or 0)
-    )
+    in_order = sorted(totals.values(), key=lambda total: (total.start_ns is None, total.start_ns or 0))
     return _finished(in_order, index.num_steps, index.device_us or 0.0)
+
+
+def _keys(counted: Iterable[tuple[Any, ...]], num_steps: int) -> dict[int, tuple[object, ...]]:
+    """Facts, by id → the key of their group: what differs in shape only and runs in some steps only is one place."""
+    keys: dict[int, tuple[object, ...]] = {}
+    steps: dict[tuple[object, ...], set[int]] = defaultdict(set)
+    for facts, step, *_ in counted:
+        key = keys.get(id(facts))
+        if key is None:
+            key = keys[id(facts)] = facts.key
+        steps[key].add(step)
+    varying = Counter(key[:-1] for key, seen in steps.items() if len(seen) < num_steps)
+    return {
+        facts: (*key[:-1], VARY) if len(steps[key]) < num_steps and varying[key[:-1]] > 1 else key
+        for facts, key in keys.items()
+    }
 
 
 def _finished(in_order: Sequence[_Total], num_steps: int, device_us: float | None) -> list[KernelGroup]:
@@ -371,32 +386,13 @@ def _finished(in_order: Sequence[_Total], num_steps: int, device_us: float | Non
     return out
 
 
-def _total_of(totals: dict[tuple[object, ...], _Total], facts: PlaceFacts) -> _Total:
+def _total_of(totals: dict[tuple[object, ...], _Total], facts: PlaceFacts, key: tuple[Any, ...]) -> _Total:
     """The sums of the group that a place belongs to, the place noted."""
-    total = totals.get(key := facts.key)
+    total = totals.get(key)
     if total is None:
-        total = totals[key] = _Total(facts)
+        total = totals[key] = _Total(facts, key[-1])
     total.add_place(facts)
     return total
-
-
-def _of_any_shape(totals: Mapping[tuple[object, ...], _Total], num_steps: int) -> list[_Total]:
-    """Join what differs in shape only and runs in some steps only: one place, whose shape varies from step to step."""
-    out: list[_Total] = []
-    by_place: dict[tuple[object, ...], list[_Total]] = {}
-    for key, total in totals.items():
-        by_place.setdefault(key[:-1], []).append(total)
-    for same in by_place.values():
-        every_step = [total for total in same if len(total.by_step) == num_steps]
-        varying = [total for total in same if len(total.by_step) < num_steps]
-        if len(varying) > 1:
-            place, *others = varying
-            place.facts = place.facts._replace(shape="shapes vary")
-            for total in others:
-                place.join(total)
-            varying = [place]
-        out += varying + every_step
-    return out
 
 
 def _group(total: _Total, steps: int, share: float | None, time_us: float | None, order: int) -> KernelGroup:
@@ -416,7 +412,7 @@ def _group(total: _Total, steps: int, share: float | None, time_us: float | None
         time_us=time_us,
         share=share if time_us else None,
         roof=total.roof / everything if everything and total.roofed == everything else None,
-        shape=facts.shape or None,
+        shape=total.shape or None,
         kernels=tuple(total.kernels),
         calls=tuple(total.calls),
         nodes=tuple(total.nodes),
@@ -443,8 +439,8 @@ def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]
         else:
             keys.append(("op", op_id, name) if op_id in rows_of_ops else ("kernel", name))
     unattributed = [row for row, key in enumerate(keys) if key[0] == "kernel"]
-    for row, launch in zip(unattributed, picked(launches, unattributed, ("grid",)), strict=True):
-        keys[row] = (*keys[row], launch.grid)
+    for row, grid in zip(unattributed, column(launches, "grid", unattributed), strict=True):
+        keys[row] = (*keys[row], grid)
     first: dict[tuple[Any, ...], int] = {}
     for row, key in enumerate(keys):
         first.setdefault(key, row)
@@ -457,24 +453,32 @@ def _first_facts(
 ) -> dict[tuple[Any, ...], PlaceFacts]:
     """The facts of each key, from the first launch that has it."""
     rows = [row for key, row in first.items() if key[0] in ("nodes", "op")]
-    seen = dict(zip(rows, picked(recording.launches, rows, ("chain", "op_id")), strict=True))
-    op_rows = [place for launch in seen.values() if (place := rows_of_ops.get(launch.op_id)) is not None]
-    fields = ("id", "name", "shapes", "dtypes", "source", "graph")
-    ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, op_rows, fields)}
-    for graph, keys in grouped((key for key in first if key[0] == "nodes"), lambda key: key[1]).items():
-        if isinstance(nodes := index_of(recording).nodes.get(graph), ByName):
-            some = nodes.some((name for key in keys for name in key[2]), NODE_FIELDS)
-            places.seen |= {(graph, node.name): node for node in some}
+    seen = dict(zip(rows, rows_of(recording.launches, "chain", "op_id", which=rows), strict=True))
+    op_rows = [rows_of_ops[op_id] for _, op_id in seen.values() if op_id in rows_of_ops]
+    ops = dict(
+        zip(op_rows, rows_of(recording.ops, "name", "graph", "source", "dtypes", "shapes", which=op_rows), strict=True)
+    )
+    names = {(key[1], name) for key in first if key[0] == "nodes" for name in key[2]}
+    for graph in recording.graphs:
+        if isinstance(graph.nodes, Items):
+            nodes = rows_of(graph.nodes, *NODE_FIELDS)
+            fields = (dict(zip(NODE_FIELDS, row, strict=True)) for row in nodes if (graph.id, row[0]) in names)
+            places.seen |= {(graph.id, row["name"]): Node(**row) for row in fields}
     made: dict[tuple[Any, ...], PlaceFacts] = {}
     for key, row in first.items():
         if key[0] == "call":
             made[key] = places.of_call(index_of(recording).calls[key[1]])
-        elif key[0] == "nodes":
-            made[key] = places.of_nodes(key[1], key[2], seen[row].chain, ops.get(seen[row].op_id))
-        elif key[0] == "op":
-            made[key] = places.of_op(ops[key[1]], key[2], seen[row].chain)
-        else:
+        elif key[0] == "kernel":
             made[key] = PlaceFacts(kernel_label(key[1], key[1]), (), None, (), f"{key[1]} {key[2]}", attributed=False)
+        else:
+            chain, op_id = seen[row]
+            name, graph, source, dtypes, shapes = ops.get(rows_of_ops.get(op_id, -1), ("", None, None, None, None))
+            shape = "" if shapes is None else _shape(dtypes, shapes)
+            if key[0] == "nodes":
+                made[key] = places.of_nodes(key[1], key[2], chain, shape)
+            else:
+                module = source.module or "" if source else ""
+                made[key] = places.of_op(name, key[2], graph, chain, module, key[2] if shapes is None else shape)
     return made
 
 
@@ -484,7 +488,7 @@ def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
     totals: dict[tuple[object, ...], _Total] = {}
     for call in recording.calls:
         facts, times, time_us = places.of_call(call), runs(call.graph), call_us(call)
-        total = _total_of(totals, facts)
+        total = _total_of(totals, facts, facts.key)
         total.kernels[call.kernel] = None
         total.launches[0] += times
         total.places[0].update((call.id, turn) for turn in range(times))

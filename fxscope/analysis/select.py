@@ -92,7 +92,7 @@ def launching_ops(recording: Recording, launches: Sequence[Launch]) -> dict[int 
     """Id → op of the launches, with what is looked at of it: place, shapes, dtypes, configuration."""
     wanted = {launch.op_id for launch in launches}
     rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
-    return {op.id: op for op in picked(recording.ops, rows, ("name", "source", "shapes", "dtypes", "config"))}
+    return {op.id: op for op in picked(recording.ops, rows)}
 
 
 def _unit(

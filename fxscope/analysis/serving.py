@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from typing import Literal, NamedTuple
 
-from fxscope.columns import column
+from fxscope.columns import column, distinct, rows_of
 from fxscope.model import Item, Recording
 
 ServingPhase = Literal["prefill", "decode", "mixed"]
@@ -62,16 +62,9 @@ def parsed(name: str) -> tuple[ServingPhase, int, int | None] | None:
 
 def passes_of(recording: Recording) -> list[Pass]:
     """The annotated passes in order of time; one within another is the same pass."""
-    names = column(recording.ops, "name")
-    known = {name: found for name in set(names) if (found := parsed(name)) is not None}
-    if not known:
-        return []
-    times = (column(recording.ops, "start_ns"), column(recording.ops, "duration_ns"))
-    found = [
-        Pass(start, start + duration, *known[name])
-        for name, start, duration in zip(names, *times, strict=True)
-        if name in known
-    ]
+    known = {name: found for name in distinct(recording.ops, "name") if (found := parsed(name)) is not None}
+    rows = rows_of(recording.ops, "name", "start_ns", "duration_ns") if known else ()
+    found = [Pass(start, start + duration, *known[name]) for name, start, duration in rows if name in known]
     out: list[Pass] = []
     for item in sorted(found, key=lambda item: (item.start_ns, -item.end_ns)):
         if not out or item.start_ns >= out[-1].end_ns:
@@ -111,7 +104,7 @@ def serving(recording: Recording) -> Serving | None:
                 time_us=sum(durations[row] for row in mine) / 1e3,
             )
         )
-    spaces = Counter(name.partition("::")[0] for name in set(column(recording.ops, "name")) if "::" in name)
+    spaces = Counter(name.partition("::")[0] for name in distinct(recording.ops, "name") if "::" in name)
     engines = {_ENGINES[space] for space in spaces if space in _ENGINES}
     return Serving(
         engine=engines.pop() if len(engines) == 1 else None,

@@ -2,7 +2,7 @@
 
 import re
 
-from fxscope.columns import column
+from fxscope.columns import distinct
 from fxscope.index import index_of, kept
 from fxscope.model import Recording
 
@@ -20,7 +20,7 @@ def regions_of(recording: Recording) -> frozenset[str]:
 
 
 def _regions(recording: Recording) -> frozenset[str]:
-    found = map(_REGION.match, set(column(recording.ops, "name")))
+    found = map(_REGION.match, distinct(recording.ops, "name"))
     return frozenset(match["id"] for match in found if match)
 
 
@@ -33,7 +33,7 @@ def is_compiled(recording: Recording) -> bool:
 
 def runs_generated(recording: Recording) -> bool:
     """Return whether a kernel or an op has a name that Inductor gives: compiled code ran, although no compile was recorded."""
-    return any(map(_GENERATED.match, {*column(recording.launches, "name"), *column(recording.ops, "name")}))
+    return any(map(_GENERATED.match, distinct(recording.launches, "name") | distinct(recording.ops, "name")))
 
 
 def more(recording: Recording) -> list[str]:

@@ -7,7 +7,7 @@ Add one: write `passes/NAME.py` with a function whose docstring's first line is 
 from collections.abc import Callable, Mapping
 from itertools import chain
 
-from fxscope.columns import column
+from fxscope.columns import column, distinct
 from fxscope.errors import PassError
 from fxscope.model import Recording, replace
 
@@ -58,7 +58,7 @@ def verify(recording: Recording) -> None:
             missing = [name for name in call.nodes if name not in graphs[call.graph]]
             if missing:
                 raise PassError(f"call {call.id} ran {missing[0]}, which is not in {call.graph}")
-    for call in set(column(recording.launches, "call")) - {None}:
+    for call in distinct(recording.launches, "call") - {None}:
         if call not in calls:
             launch = next(item for item in recording.launches if item.call == call)
             raise PassError(f"launch {launch.id} belongs to call {call}, which is not there")

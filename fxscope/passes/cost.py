@@ -11,7 +11,7 @@ from statistics import median
 from typing import NamedTuple
 
 from fxscope import gpus, op_names
-from fxscope.columns import column, picked, rows_of, with_columns
+from fxscope.columns import column, distinct, picked, rows_of, with_columns
 from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Prediction
 from fxscope.gpus.prediction import predict, smallest_us, traffic_floor_us
@@ -235,9 +235,9 @@ def roof_of(
 
 def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> Graph:
     """The graph with the cost of its kernels; one that multiplies nothing, of tensors that are not known, has none."""
-    if "kernel" not in column(graph.nodes, "kind"):
+    if "kernel" not in distinct(graph.nodes, "kind"):
         return graph
-    multiply = {name for name in set(column(graph.nodes, "target")) if counted.first_operand(name) is not None}
+    multiply = {name for name in distinct(graph.nodes, "target") if counted.first_operand(name) is not None}
     facts = enumerate(rows_of(graph.nodes, "kind", "target", "inputs", "outputs"))
     rows = [row for row, (kind, target, *known) in facts if kind == "kernel" and (any(known) or target in multiply)]
     by_name, tf32 = index_of(recording).nodes[graph.id], multiplies_by_tf32(recording)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from fxscope.columns import Column, Given, KeptItems, Made, column, picked, rows_of, with_columns
+from fxscope.columns import Column, Given, KeptItems, Made, column, distinct, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Node, Op, Source, replace
 from fxscope.op_names import expected_nature, op_name
@@ -28,8 +28,6 @@ COMPILED_REGION = "Torch-Compiled Region"
 COMPILED_REGIONS = (COMPILED_REGION, INDUCTOR_RUNS, "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
-# What a node takes from its op when it is looked at.
-FIELDS = ("sequence_number", "shapes", "strides", "dtypes", "concrete_inputs")
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
@@ -81,20 +79,17 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
         "op": Given(["dispatch"] * len(rows)),
         "target": Given(targets),
         "parent": Given(parents),
-        "sequence_number": Made(lambda which: [op.sequence_number for op in details(which)]),
+        "sequence_number": Made(lambda which: column(ops, "sequence_number", Given(rows).take(which))),
         "source": Given(_with_parents(tree, sources)),
         "expected": Given([expected[target] for target in targets]),
     }
 
-    last: list[Any] = [None, ()]  # a node's fields are asked for one after the other, of the same nodes
-
-    def details(which: slice | list[int]) -> Sequence[Op]:
-        if last[0] is not which:
-            last[:] = which, picked(ops, Given(rows).take(which), FIELDS)
-        return last[1]
+    def arguments(which: slice | list[int]) -> list[str | None]:
+        of_ops = rows_of(ops, "shapes", "strides", "dtypes", "concrete_inputs", which=Given(rows).take(which))
+        return [None if shapes is None else _arguments(shapes, *others) for shapes, *others in of_ops]
 
     if not facts:
-        columns["arguments"] = Made(lambda which: [arguments_of(op) for op in details(which)])
+        columns["arguments"] = Made(arguments)
     nodes: Sequence[Node] = KeptItems(Node, len(rows), columns)
     if known:
         told = (replace(node, **known.get(place, {})) for place, node in enumerate(nodes))
@@ -102,17 +97,11 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
     return Graph(id=GRAPH_ID, stage="eager", nodes=nodes), node_of  # type: ignore[arg-type]
 
 
-def arguments_of(op: Op) -> str | None:
-    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs, scalars by their value; `None` without shapes."""
-    if op.shapes is None:
-        return None
-    return _arguments(op.shapes, op.strides or (), op.dtypes or (), op.concrete_inputs or ())
-
-
 @lru_cache(maxsize=4096)  # layers and steps call with the same
-def _arguments(shapes: tuple[Any, ...], *others: tuple[Any, ...]) -> str:
+def _arguments(shapes: tuple[Any, ...], *others: tuple[Any, ...] | None) -> str:
+    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs, scalars by their value."""
     parts: list[str] = []
-    columns = itertools.zip_longest(shapes, *others, fillvalue="")
+    columns = itertools.zip_longest(shapes, *(values or () for values in others), fillvalue="")
     for shape, stride, dtype, value in itertools.islice(columns, len(shapes)):
         if isinstance(shape, tuple) and (shape or dtype not in ("", "Scalar", "ScalarList")) and not value:
             parts.append(
@@ -179,7 +168,7 @@ def first_step(ops: Sequence[Op]) -> list[int]:
 
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     """The positions of the ops that no compiled graph ran."""
-    known = set(column(ops, "name"))
+    known = distinct(ops, "name")
     regions, no_ops = ({name for name in known if name.startswith(begin)} for begin in (COMPILED_REGIONS, NOT_OPS))
     inside: set[int] = set()
     if regions:

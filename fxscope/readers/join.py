@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from fxscope.columns import column, uncollected
+from fxscope.columns import distinct, uncollected
 from fxscope.errors import FOREIGN, PassError, TraceError
 from fxscope.index import grouped, index_of
 from fxscope.model import Recording, replace
@@ -93,9 +93,9 @@ def check_same_program(recording: Recording, where: str | Path | None) -> None:
     """Raise TraceError where compile files were given and nothing in the trace fits any of their calls."""
     if where is None or not recording.calls:
         return
-    if any(call is not None for call in column(recording.launches, "call")):
+    if distinct(recording.launches, "call") - {None}:
         return
-    if any(name.startswith(eager_graph.COMPILED_REGIONS) for name in set(column(recording.ops, "name"))):
+    if any(name.startswith(eager_graph.COMPILED_REGIONS) for name in distinct(recording.ops, "name")):
         kernels = ", ".join(dict.fromkeys(call.kernel for call in recording.calls[:3]))
         raise TraceError(
             f"{where} belongs to another program: none of its calls ({kernels}, …) is in the trace. "

@@ -6,7 +6,7 @@ no pairs.
 
 from collections.abc import Mapping, Sequence
 
-from fxscope.columns import column, picked
+from fxscope.columns import column, rows_of
 from fxscope.model import Decision, Graph, Node, Recording
 from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
@@ -25,8 +25,8 @@ def decisions(recording: Recording) -> list[Decision]:
 def phases(recording: Recording, graph: str) -> dict[str, str | None]:
     """Node → the phase of training that its launches ran in; no compile makes one kernel of two phases."""
     rows = [position for position, name in enumerate(column(recording.launches, "graph")) if name == graph]
-    launches = picked(recording.launches, rows, ("nodes", "chain"))
-    return {name: phase_of(launch.chain) for launch in launches for name in launch.nodes}
+    launches = rows_of(recording.launches, "nodes", "chain", which=rows)
+    return {name: phase_of(chain) for nodes, chain in launches for name in nodes}
 
 
 def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:

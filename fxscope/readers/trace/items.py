@@ -66,7 +66,7 @@ def _title(path: Path) -> str:
 def ops(kept: Kept) -> Items[Op]:
     """Ops, annotations and runtime calls of the kept steps in order of time."""
     trace, rows = kept.trace, kept.rows
-    sources, details = _Sources(trace), _Details(trace, rows)
+    details = _Details(trace, rows)
     threads = [whole(thread) for _, thread in trace.threads]
     return Items(
         Op,
@@ -82,7 +82,7 @@ def ops(kept: Kept) -> Items[Op]:
             "parent": Numbers(kept.parent, none=-1),
             "external_id": Numbers(trace.external_id[rows], none=-1),
             "correlation": Numbers(trace.correlation[rows], none=-1),
-            "source": Made(lambda which: [sources.of(row) for row in rows[which].tolist()]),
+            "source": _sources(trace, rows),
             "shapes": details.made(lambda args: _shapes(args.shapes)),
             "strides": details.made(lambda args: _shapes(args.strides)),
             "dtypes": details.made(lambda args: _torch_names(names) if (names := _strings(args.dtypes)) else names),
@@ -152,7 +152,7 @@ def launches(kept: Kept) -> Items[Launch]:
     trace, rows = kept.trace, kept.launch_rows
     launcher, issuer = trace.launcher[rows], trace.issuer[rows]
     op = trace.op[rows] if kept.on_device else rows
-    chains, details = _Chains(trace), _Details(trace, rows)
+    details = _Details(trace, rows)
     places = [device_and_stream(thread) for thread in trace.threads]
     around = np.where(issuer >= 0, issuer, op)
     in_replay = trace.graph[rows] >= 0
@@ -166,7 +166,7 @@ def launches(kept: Kept) -> Items[Launch]:
         "external_id": Numbers(trace.external_id[rows], none=-1),
         "op": Chosen(np.where(op >= 0, trace.name[op], -1), trace.names),
         "op_id": Numbers(kept.launch_op, none=-1),
-        "chain": Made(lambda which: [chains.of(row) for row in around[which].tolist()]),
+        "chain": _chains(trace, around),
         "evidence": Chosen(
             trace.op_evidence[rows] if kept.on_device else np.full(len(rows), t.BY_CORRELATION), _EVIDENCE
         ),
@@ -181,7 +181,7 @@ def launches(kept: Kept) -> Items[Launch]:
             "stream": Chosen(trace.thread[rows], [stream for _, stream in places]),
             "device": Chosen(trace.thread[rows], [device for device, _ in places]),
             "correlation": Numbers(trace.correlation[rows], none=-1),
-            "runtime": Made(_runtime_calls(trace, op, launcher)),
+            "runtime": _runtime_calls(trace, op, launcher),
             "launched_ns": Numbers(np.where(launcher >= 0, trace.start_ns[launcher], _NEVER), none=_NEVER),
             "grid": details.made(lambda args: _ints(args.grid)),
             "block": details.made(lambda args: _ints(args.block)),
@@ -201,105 +201,104 @@ _NEVER = -(2**63)
 _EVIDENCE = tuple(LaunchEvidence(op=known) for known in (None, "external_id", "correlation", "order"))
 
 
-def _runtime_calls(
-    trace: Trace, ops: NDArray[Any], launchers: NDArray[np.int32]
-) -> Callable[[Any], list[tuple[str, ...]]]:
-    """Return what gives the names of all runtime calls of a launch's op, in order of time; without an op, of its own."""
+def _runtime_calls(trace: Trace, ops: NDArray[Any], launchers: NDArray[np.int32]) -> Made:
+    """The names of all runtime calls of each launch's op, in order of time; without an op, of its own."""
     calls = np.flatnonzero(trace.category == t.RUNTIME)
     around = nearest(trace.parent, trace.category == t.CPU_OP)[calls]
     order = np.lexsort((trace.start_ns[calls], around))
-    around, names = around[order], trace.name[calls[order]]
-    first, after = np.searchsorted(around, ops, "left"), np.searchsorted(around, ops, "right")
+    calls, around = calls[order], around[order]
+    first = np.searchsorted(around, ops, "left")
+    after = np.where(ops >= 0, np.searchsorted(around, ops, "right"), first)
 
     def named(which: Any) -> list[tuple[str, ...]]:
-        found: list[tuple[str, ...]] = []
-        columns = (column[which].tolist() for column in (ops, launchers, first, after))
-        for op, launcher, begin, end in zip(*columns, strict=True):
-            rows = names[begin:end].tolist() if op >= 0 else [trace.name[launcher]] if launcher >= 0 else []
-            found.append(tuple(trace.names[row] for row in rows))
-        return found
+        rows = zip(*(column[which].tolist() for column in (first, after, launchers)), strict=True)
+        mine = (calls[begin:end].tolist() or [launcher][: launcher >= 0] for begin, end, launcher in rows)
+        return [tuple(map(trace.name_of, row)) for row in mine]
 
-    return named
+    return Made(named)
 
 
 def _ints(value: Any) -> tuple[int, ...] | None:
     return tuple(value) if isinstance(value, list) and {*map(type, value)} <= {int} else None
 
 
-class _Chains:
-    """The names from the outermost annotation down to an op; steps, Python frames and runtime calls left out.
+def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
+    """The names from the outermost annotation down to each row; steps, Python frames and runtime calls left out.
 
     Of more than `MAX_CHAIN` the middle is one "…": a trace in which each op lies in the one before would else take the square
     of its size. Each has `MAX_CHAIN_NAME` characters at most.
     """
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~of_names(
-            trace, trace.name, lambda name: name.startswith("ProfilerStep#")
-        )
-        self._around = np.where(named, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, named))
-        self._known: dict[int, tuple[str, ...]] = {-1: ()}
-
-    def of(self, row: int) -> tuple[str, ...]:
-        """The chain down to a row, -1 for none."""
+    named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~of_names(
+        trace, trace.name, lambda name: name.startswith("ProfilerStep#")
+    )
+    around = np.where(named, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, named))
+    lowest, which = np.unique(np.where(rows >= 0, around[rows], -1), return_inverse=True)
+    table: list[tuple[str, ...]] = [()]
+    code_of: dict[int, int] = {-1: 0}  # row → place in the table
+    known: dict[tuple[int, int], int] = {}  # chain above and name → place in the table
+    for row in lowest.tolist():
         path: list[int] = []
-        row = int(self._around[row]) if row >= 0 else -1
-        while row not in self._known:
+        while row not in code_of:
             path.append(row)
-            above = int(self._trace.parent[row])
-            row = int(self._around[above]) if above >= 0 else -1
-        chain = self._known[row]
+            above = trace.parent.item(row)
+            row = around.item(above) if above >= 0 else -1
+        code = code_of[row]
         for step in reversed(path):
-            name = self._trace.name_of(step)
-            chain = (*chain, name if len(name) <= MAX_CHAIN_NAME else f"{name[: MAX_CHAIN_NAME - 1]}…")
-            if len(chain) > MAX_CHAIN:
-                chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
-            self._known[step] = chain
-        return chain
+            key = code, trace.name.item(step)
+            if key not in known:
+                known[key] = len(table)
+                name = trace.names[key[1]]
+                chain = (*table[code], name if len(name) <= MAX_CHAIN_NAME else f"{name[: MAX_CHAIN_NAME - 1]}…")
+                if len(chain) > MAX_CHAIN:
+                    chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
+                table.append(chain)
+            code = code_of[step] = known[key]
+    return Chosen(np.array([code_of[row] for row in lowest.tolist()])[which], table)
 
 
-class _Sources:
-    """The user's line and module around a host event, from Python frames where the trace has them."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._has_frames = bool((trace.category == t.PYTHON).any())
-        self._known: dict[tuple[int, int], Source | None] = {(-1, -1): None}
-        if self._has_frames:
-            frames = trace.category == t.PYTHON
-            self._place = nearest(trace.parent, frames & of_names(trace, trace.name, _place))
-            is_module = of_names(trace, trace.name, lambda name: name.startswith(_MODULE))
-            self._module = nearest(trace.parent, frames & is_module)
-
-    def of(self, row: int) -> Source | None:
-        """The place and the module around a row."""
-        if not self._has_frames:
-            return None
-        key = self._place.item(row), self._module.item(row)
-        if key not in self._known:
-            self._known[key] = self._made(*key)
-        return self._known[key]
-
-    def _made(self, frame: int, module: int) -> Source:
-        place = _place(self._trace.name_of(frame)) if frame >= 0 else None
-        modules: list[str] = []
-        while module >= 0:
-            modules.append(self._trace.name_of(module).removeprefix(_MODULE))
-            module = self._module.item(module)
-        return Source(
-            file=place["file"] if place else None,
-            line=int(place["line"]) if place else None,
-            function=place["function"] if place else None,
-            module=".".join(reversed(modules)) or None,
-            module_type=re.sub(r"_\d+$", "", modules[0]) if modules else None,
-        )
+def _sources(trace: Trace, rows: NDArray[np.int64]) -> Chosen:
+    """The user's line and module around host events, from Python frames where the trace has them."""
+    frames = trace.category == t.PYTHON
+    place = nearest(trace.parent, frames & of_names(trace, trace.name, _place))[rows]
+    above = nearest(trace.parent, frames & of_names(trace, trace.name, lambda name: name.startswith(_MODULE)))
+    modules, which = np.unique(above[rows], return_inverse=True)
+    paths: dict[int, tuple[str, ...]] = {-1: ()}  # row of a module → names from the outermost one down
+    for row in modules.tolist():
+        inside: list[int] = []
+        while row not in paths:
+            inside.append(row)
+            row = above.item(row)
+        for step in reversed(inside):
+            paths[step] = (*paths[row], trace.name_of(step).removeprefix(_MODULE))
+            row = step
+    codes: dict[tuple[str, ...], int] = {}
+    of_module = np.array([codes.setdefault(paths[row], len(codes)) for row in modules.tolist()], np.int64)
+    names = np.where(place >= 0, trace.name[place], -1).astype(np.int64)
+    keys, which = np.unique(names * len(codes) + of_module[which], return_inverse=True)
+    every = list(codes)
+    table = [
+        _source(trace.names[name] if name >= 0 else "", every[code])
+        for name, code in (divmod(k, len(codes)) for k in keys.tolist())
+    ]
+    return Chosen(which, table)
 
 
-def _place(name: str) -> re.Match[str] | None:
+def _source(frame: str, modules: tuple[str, ...]) -> Source | None:
+    place = _place(frame)
+    if place is None and not modules:
+        return None
+    file, line, function = place or (None, None, None)
+    kind = modules[-1].rstrip("0123456789").removesuffix("_") if modules else None
+    return Source(file=file, line=line, function=function, module=".".join(modules) or None, module_type=kind)
+
+
+@lru_cache(maxsize=4096)
+def _place(name: str) -> tuple[str, int, str] | None:
     """The place in the user's code that a Python frame's name says."""
     match = None if name.startswith(_MODULE) else _FRAME.match(name)
-    return match if match and not _LIBRARY.search(match["file"]) else None
+    return (
+        (match["file"], int(match["line"]), match["function"]) if match and not _LIBRARY.search(match["file"]) else None
+    )
 
 
 def _environment(trace: Trace, on_device: bool) -> Environment:
