@@ -16,6 +16,7 @@ import pytest
 from fxscope import load
 from fxscope.commands import script
 
+pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(
     re.findall(

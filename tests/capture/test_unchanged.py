@@ -14,6 +14,7 @@ import torch
 
 import fxscope
 
+pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -35,6 +35,7 @@ from fxscope._torch import (
 )
 from fxscope.errors import CaptureError, RenderError
 
+pytestmark = pytest.mark.once
 DATA = Path(__file__).resolve().parent.parent / "data"
 
 
