@@ -3,8 +3,6 @@
 import re
 import subprocess
 from contextlib import AbstractContextManager
-from hashlib import sha256
-from statistics import median
 from typing import cast
 
 import graphviz
@@ -12,12 +10,12 @@ import graphviz
 from fxscope import children
 from fxscope.dtypes import short_tensor
 from fxscope.errors import RenderError
-from fxscope.index import grouped, index_of
-from fxscope.model import Graph, Node, Recording
+from fxscope.index import grouped
+from fxscope.model import Graph, Recording
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
 from fxscope.render.scene import SMALL_KINDS, Scene
-from fxscope.text import kernel_name, microseconds, shorten
+from fxscope.text import shorten
 
 # `newrank`: ranks are found for the whole graph, so that an edge never goes upwards.
 LOOK = {"labelloc": "t", "labeljust": "l", "newrank": "true", "nodesep": "0.22", "ranksep": "0.36"}
@@ -25,7 +23,6 @@ FONT = {"fontname": theme.FONT, "fontsize": "12", "fontcolor": theme.TEXT}
 SMALL = {"fontsize": "10", "height": "0.22", "margin": "0.08,0.03"}
 LABEL = 300  # characters of a line; more than 16,384 in quotes `dot` does not read
 TIMEOUT_S = 60
-Frame = AbstractContextManager[graphviz.Digraph]
 RED = {"color": theme.COST, "fontcolor": theme.COST, "penwidth": "2.4"}
 
 
@@ -59,39 +56,37 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
         raise RenderError(
             "the recording has no graph to draw. Record a program with `fxscope run`, or view it as text."
         )
-    where = recording.environment.device or ""
-    if recording.environment.target:
-        where = f"planned for {recording.environment.target}, not measured"
     across = all(graph.stage == "eager" for graph in graphs)
-    title = "\n".join(part for part in (recording.title, where) if part)
-    out = graphviz.Digraph("fxscope")
-    out.attr(label=lines(title), rankdir="LR" if across else "TB", **LOOK, **FONT)
+    out = graphviz.Digraph("fxscope", graph_attr={"rankdir": "LR" if across else "TB", **LOOK, **FONT})
+    out.attr(label=lines(recording.title or "recording"))
     out.attr("node", shape="box", **FONT)
     out.attr("edge", color=theme.EDGE, **FONT | SMALL)
-    for position, graph in enumerate(graphs):
-        with cast("Frame", out.subgraph(name=f"cluster graph {position}")) as inner:
-            inner.attr(label=lines(graph.id), style="rounded", labeljust="l")
-            draw(inner, recording, graph)
+    for number, graph in enumerate(graphs):
+        with _cluster(out, f"{number}", graph.id) as inner:
+            draw(inner, recording, graph, f"g{number}n")
     return str(out.source)
 
 
-def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
+def _cluster(out: graphviz.Digraph, name: str, label: str, **look: str) -> AbstractContextManager[graphviz.Digraph]:
+    look |= {"label": lines(label), "style": "rounded", "labeljust": "l"}
+    return cast("AbstractContextManager[graphviz.Digraph]", out.subgraph(name=f"cluster {name}", graph_attr=look))
+
+
+def draw(out: graphviz.Digraph, recording: Recording, graph: Graph, prefix: str) -> None:
+    """Draw one graph; its nodes are called by their positions behind a prefix."""
     scene = Scene(recording, graph)
-    framed = {number: group for number, group in enumerate(scene.groups) if group.kind == "call"}
-    inside = grouped(
-        range(len(graph.nodes)), lambda position: scene.home[position] if scene.home[position] in framed else -1
-    )
-    for number, group in framed.items():
+    inside = grouped(range(len(graph.nodes)), scene.home.__getitem__)
+    for number, positions in inside.items():
+        group = scene.groups[number] if number >= 0 else None
+        if group is None or group.kind != "call":
+            draw_boxes(out, scene, positions, prefix)
+            continue
         stroke = theme.KINDS["kernel" if recording.calls[group.ref].is_extern else "fused"].stroke
-        label = "\n".join(line for line in (group.title, group.sub, group.meta) if line)
-        with cast("Frame", out.subgraph(name=f"cluster {identifier(graph, str(group.ref))}")) as frame:
-            frame.attr(label=lines(label), color=stroke, style="rounded", labeljust="l")
-            for position in inside.get(number, ()):
-                draw_box(frame, scene, position)
-    for position in inside.get(-1, ()):
-        draw_box(out, scene, position)
+        label = "\n".join(filter(None, (group.title, group.sub, group.meta)))
+        with _cluster(out, f"{prefix}{number}", label, color=stroke) as frame:
+            draw_boxes(frame, scene, positions, prefix)
     apart = {
-        (a, b): {"label": labels.price(item, recording), "tooltip": lines(f"not fused: {item.reason}"), **RED}
+        (a, b): {"label": labels.price(item, recording), **RED}
         for item in recording.decisions
         if item.verdict != "fused" and item.saved_bytes and item.graph == graph.id and not item.other_graph
         for a in item.a
@@ -101,42 +96,20 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
         for given in scene.inputs[position]:
             source = graph.nodes[given]
             look = {"label": short_tensor(source.outputs[0].shape, source.outputs[0].dtype)} if source.outputs else {}
-            look |= apart.get((source.name, node.name), {})
-            out.edge(identifier(graph, source.name), identifier(graph, node.name), **look)
+            out.edge(f"{prefix}{given}", f"{prefix}{position}", **look | apart.get((source.name, node.name), {}))
         if node.parent in scene.index:
-            out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted")
+            out.edge(f"{prefix}{scene.index[node.parent]}", f"{prefix}{position}", style="dotted")
 
 
-def draw_box(out: graphviz.Digraph, scene: Scene, position: int) -> None:
-    """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
-    node, call = scene.graph.nodes[position], scene.alone.get(scene.call_of[position])
-    (title, _, cost), style = scene.words(position), theme.KINDS[node.kind]
-    look = {"fillcolor": theme.PAPER if node.nature == "composite" else style.fill, "color": style.stroke}
-    look |= SMALL if node.kind in SMALL_KINDS or node.nature == "view" else {}
-    words = [title, call.handle if call else "", cost]
-    if scene.graph.stage == "eager":  # with the kernels that it launched
-        runs = index_of(scene.recording).runs_of_node[scene.graph.id].get(node.name, {})
-        words[2:] = [
-            f"{kernel_name(kernel, 48)} {microseconds(median(time for _, time in times) / 1e3)}"
-            for kernel, times in runs.items()
-        ]
-    label = "\n".join(word for word in words if word)
-    look |= {"label": lines(label), "style": f"filled,rounded,{style.border}", "tooltip": lines(tooltip(node))}
-    out.node(identifier(scene.graph, node.name), **look)
-
-
-def tooltip(node: Node) -> str:
-    source = node.source
-    place = f"{source.file}:{source.line} {source.code or ''}".rstrip() if source and source.file else ""
-    facts = (f"{node.name}: {node.target}", node.reason, place, source and source.module)
-    return "\n".join(fact for fact in facts if fact)
-
-
-def identifier(graph: Graph, *names: str) -> str:
-    """An id that is unique over graphs, of a node or a kernel call; no character has a meaning."""
-    plain = re.fullmatch(r"[\w./:-]*", graph.id) and all(re.fullmatch(r"[\w#.]+", name) for name in names)
-    made = "/".join((graph.id, *names)).replace(":", "|")  # a colon would begin a port
-    return made if plain and len(made) <= LABEL else sha256(repr((graph.id, names)).encode()).hexdigest()
+def draw_boxes(out: graphviz.Digraph, scene: Scene, positions: list[int], prefix: str) -> None:
+    """Draw nodes in the colours of their kinds; a call that is one node carries its kernel's name and time here."""
+    for position in positions:
+        node, call = scene.graph.nodes[position], scene.alone.get(scene.call_of[position])
+        (title, _, cost), style = scene.words(position), theme.KINDS[node.kind]
+        look = {"fillcolor": theme.PAPER if node.nature == "composite" else style.fill, "color": style.stroke}
+        look |= SMALL if node.kind in SMALL_KINDS or node.nature == "view" else {}
+        label = "\n".join(filter(None, (title, call.handle if call else "", cost)))
+        out.node(f"{prefix}{position}", lines(label), style=f"filled,rounded,{style.border}", **look)
 
 
 def lines(text: str) -> str:

@@ -35,7 +35,7 @@ def test_a_node_has_its_own_name_and_the_op_where_that_says_another(recording):
     assert [line.strip() for line in listed] == [titles[name] for name in fused.nodes]
     drawn = dot.render(recording)
     for name in fused.nodes:
-        assert re.search(rf'{re.escape(dot.identifier(graph, name))}" \[label="?{re.escape(titles[name])}["\\ ]', drawn)
+        assert re.search(rf'\[label="?{re.escape(titles[name])}["\\ ]', drawn)
     page = payload.page((recording,), None)["recordings"][0]
     shown = next(g for g, r in zip(page["graphs"], recording.graphs, strict=True) if r.id == graph.id)
     boxes = dict(zip(titles, shown["title"], strict=True))
