@@ -10,7 +10,7 @@ from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed
 from fxscope.analysis.findings import Change, Comparison, DecisionChange, KernelMatch, TimeComparison
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.model import encoded
-from fxscope.render import tables
+from fxscope.render import grid, tables
 from fxscope.render.markdown import block
 from fxscope.text import aligned, counted, kernel_name, listed, microseconds, shorten
 
@@ -170,16 +170,7 @@ def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
 
 def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
     """One line a row; what is long is cut."""
-    cells = [_cells(row) for row in rows]
-    numbers = [list(HEADINGS[2:]), *(row[2:] for row in cells)]
-    room = width - sum(max(map(len, column)) + 2 for column in zip(*numbers, strict=True))
-    where = min(max(len(row[1]) for row in cells), max(room // 3, room - 2 - max(len(row[0]) for row in cells)))
-    what = room - where - (2 if where else 0)
-    names = [list(HEADINGS[:2]), *(row[:2] for row in cells)]
-    # The end of a module's path tells it apart.
-    ends = (at if len(at) <= where else "…" + at[len(at) - where + 1 :] for _, at in names)
-    found = [[shorten(name, what), *([end] if where else [])] for (name, _), end in zip(names, ends, strict=True)]
-    return aligned([[*a, *b] for a, b in zip(found, numbers, strict=True)], left={0, 1} if where else {0})
+    return grid.table([HEADINGS, *map(_cells, rows)], width, left={0, 1}, cut=(0, 1))
 
 
 def _cells(row: ChangeRow) -> list[str]:
@@ -225,7 +216,10 @@ def op_lines(comparison: Comparison, most: int) -> list[str]:
     changes = sorted(comparison.ops, key=lambda item: -abs((item.a or 0) - (item.b or 0)))
     if not changes:
         return []
-    rows = [[f"  {shorten(item.subject, 34)}", _often(item)] for item in changes]
+    rows = [
+        [f"  {shorten(item.subject, 34)}", f"{number(item.a or 0, 'count')} → {number(item.b or 0, 'count')}"]
+        for item in changes
+    ]
     shown = aligned(rows[:most])
     return ["", "CPU ops per step", *shown, *([f"  … {len(rows) - most} more (--all)"] if len(rows) > most else [])]
 
@@ -279,8 +273,3 @@ def decision_title(change: DecisionChange) -> str:
     where = f" in {listed(change.where, 3)}" if change.where else ""
     times = f" ({change.count} times)" if change.count > max(1, len(change.where)) else ""
     return f"{' + '.join(change.pair)}{where}{times}"
-
-
-def _often(change: Change) -> str:
-    """ "15 → 2": how often a step runs the op."""
-    return f"{number(change.a or 0, 'count')} → {number(change.b or 0, 'count')}"

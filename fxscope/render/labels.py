@@ -7,7 +7,7 @@ from typing import Any
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import ends_of
-from fxscope.model import Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing, replace
+from fxscope.model import Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
 from fxscope.text import about, at_least, kernel_name, microseconds, num_bytes, of_roof, sentence, span
@@ -122,16 +122,6 @@ def price(decision: Decision, recording: Recording) -> str:
 def times(runs: float) -> str:
     """Return how often, in words: "12 times"; "2.5 times" where steps differ."""
     return f"{runs:.0f} times" if runs == round(runs) else f"{runs:.1f} times"
-
-
-def told_apart(recordings: Sequence[Recording]) -> list[Recording]:
-    """The recordings with titles that differ: equal ones get a number."""
-    titles = [recording.title or "recording" for recording in recordings]
-    numbered = (f"{title} ({titles[: place + 1].count(title)})" for place, title in enumerate(titles))
-    return [
-        recording if titles.count(title) == 1 else replace(recording, title=new)
-        for recording, title, new in zip(recordings, titles, numbered, strict=True)
-    ]
 
 
 def problem_line(problem: Problem) -> str:

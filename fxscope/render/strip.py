@@ -19,7 +19,7 @@ from fxscope.analysis.groups import KernelGroup
 from fxscope.analysis.report import Report
 from fxscope.errors import RenderError
 from fxscope.model import Kind, Recording
-from fxscope.render import labels, theme
+from fxscope.render import theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
 
@@ -62,7 +62,7 @@ def render(
         RenderError: too many recordings, or nothing to draw.
     """
     del comparison
-    shown = labels.told_apart((recording, *others))
+    shown = (recording, *others)
     if len(shown) > MAX_STRIPS:
         raise RenderError(f"a picture holds {MAX_STRIPS} recordings, these are {len(shown)}: use -o report.html.")
     strips = [Strip(item) for item in shown]

@@ -6,7 +6,6 @@ from functools import reduce
 from importlib.resources import files
 from typing import Any
 
-from fxscope.columns import column
 from fxscope.index import grouped, index_of
 from fxscope.model import KernelStats, Recording, Summary
 from fxscope.passes import bound
@@ -96,7 +95,9 @@ def text(
         [_name(key, x) if unit == "text" and x else UNITS[unit](x) for x in values[:most]]
         for key, _, unit, values in shown
     ]
-    rows = [[_in_text(heading) for _, heading, *_ in shown], *map(list, zip(*cells, strict=True))]
+    # Units and abbreviations keep their capitals.
+    headings = [text if text[1:2].isupper() else text[:1].lower() + text[1:] for _, text, *_ in shown]
+    rows = [headings, *map(list, zip(*cells, strict=True))]
     cut = [place for place, (_, _, unit, _) in enumerate(shown) if unit == "text"]
     out = [f" {line}" for line in grid.table(rows, width - 1, left={0, *cut}, cut=cut)]
     left = len(made["refs"]) - most
@@ -116,11 +117,6 @@ def _name(key: str, text: str) -> str:
     return text.replace("autograd::engine::evaluate_function: ", "evaluate: ")
 
 
-def _in_text(heading: str) -> str:
-    """Return a heading as text has it; units and abbreviations as they are."""
-    return heading if heading[1:2].isupper() else heading[:1].lower() + heading[1:]
-
-
 def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> str:
     """The tables of a trace and the verdict as text; each table with its first lines, or with all."""
     most = 1 << 30 if everything else MAX_LINES
@@ -137,7 +133,7 @@ def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> 
 def tables(recording: Recording) -> list[dict[str, Any]]:
     made = [calls(recording), decisions(recording)]
     if summary := recording.summary:
-        made = [kernels(summary.kernels, families(recording)), *made, ops(summary), steps(summary)]
+        made = [kernels(summary.kernels), *made, ops(summary), steps(summary)]
     return [item for item in made if item["refs"]]
 
 
@@ -160,22 +156,11 @@ def of_summary(summary: Summary) -> list[dict[str, Any]]:
     ]
 
 
-def kernels(lines: Sequence[KernelStats], says: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Device time by kernel name; `says` is what a name says."""
+def kernels(lines: Sequence[KernelStats]) -> dict[str, Any]:
+    """Device time by kernel name."""
     refs = [("kernel", line.name) for line in lines]
     headings = {"median": labels.middle(lines).title()}
-    return table("kernels", lines, refs, headings=headings, says=lambda line: (says or {}).get(line.name))
-
-
-def families(recording: Recording) -> dict[str, str]:
-    """Kernel name → what it says."""
-    names, decoded = (column(recording.launches, field) for field in ("name", "decoded"))
-    return {name: family(found) for name, found in dict(zip(names, decoded, strict=True)).items() if found}
-
-
-def family(decoded: Mapping[str, Any]) -> str:
-    said = " ".join(str(decoded[key]) for key in ("family", "role") if decoded.get(key))
-    return f"{said} (a guess)" if decoded.get("guess") else said
+    return table("kernels", lines, refs, headings=headings)
 
 
 def calls(recording: Recording) -> dict[str, Any]:

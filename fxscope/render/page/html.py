@@ -9,7 +9,7 @@ from typing import Any
 
 from fxscope.analysis.findings import Comparison
 from fxscope.model import Recording, replace
-from fxscope.render import labels, strip, theme
+from fxscope.render import strip, theme
 from fxscope.render.legible import legible
 from fxscope.render.page import payload
 
@@ -26,7 +26,7 @@ def render(
     stage: str | None = None,
 ) -> str:
     """The page. `others` are shown beside the first; `comparison` aligns each of them with it."""
-    shown = labels.told_apart((recording, *others))
+    shown = (recording, *others)
     if comparison:
         pairs = zip(comparison, shown[1:], strict=False)
         comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
