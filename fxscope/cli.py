@@ -135,7 +135,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def explained(error: BaseException) -> str | None:
     """The line for an error that is none of fxscope's own; `None` where it is a fault of fxscope's."""
-    if isinstance(error, (ImportError, ValueError)) and torch_failed(error):  # a variable that torch cannot read
+    from traceback import walk_tb
+
+    loading = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+    modules = [getattr(error, "name", None) or "", *(str(frame.f_globals.get("__name__")) for frame in loading)]
+    is_torchs = any(name.partition(".")[0] == "torch" for name in modules)
+    if is_torchs and isinstance(error, (ImportError, ValueError)):  # it is not here, or cannot read a variable
         return (
             f"this needs torch, which cannot be imported here ({type(error).__name__}: {error})."
             " `fxscope doctor` says how to install it; recordings can be read and shown without it."
@@ -153,15 +158,6 @@ OTHERS: dict[type[BaseException], str] = {
     RecursionError: "the input is nested too deeply to be read.",
     MemoryError: "the input needs more memory than there is.",
 }
-
-
-def torch_failed(error: Exception) -> bool:
-    """Return whether it was torch that could not be imported: it is not here, or fails inside."""
-    from traceback import walk_tb
-
-    loading = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
-    modules = [getattr(error, "name", None) or "", *(str(frame.f_globals.get("__name__")) for frame in loading)]
-    return any(name.partition(".")[0] == "torch" for name in modules)
 
 
 if __name__ == "__main__":

@@ -152,7 +152,12 @@ def worded(arguments: Mapping[str, Any]) -> dict[str, Any]:
     words: dict[str, Any] = {}
     for name, value in arguments.items():
         if name == "spaces":
-            words[name] = space_words(value)
+            words[name] = ""
+            if value:  # the iteration space of each of two nodes, (elements, reduced elements)
+                first, second = value
+                plain = first[1] == second[1] == "1"
+                both = f"({', '.join(first)}) and ({', '.join(second)})"
+                words[name] = f": {first[0]} and {second[0]} elements" if plain else f": (numel, rnumel) is {both}"
         elif name in ("size", "read"):
             words[name] = num_bytes(value)
         elif name == "how":
@@ -164,13 +169,3 @@ def worded(arguments: Mapping[str, Any]) -> dict[str, Any]:
         else:
             words[name] = listed(list(map(str, value))) if isinstance(value, (list, tuple)) else value
     return {"spaces": "", "place": "", "code_line": "", **words}
-
-
-def space_words(spaces: Sequence[Sequence[str]] | None) -> str:
-    """The iteration space of each of two nodes, (elements, reduced elements); "" where they are not known."""
-    if not spaces:
-        return ""
-    first, second = spaces
-    if first[1] == second[1] == "1":
-        return f": {first[0]} and {second[0]} elements"
-    return f": (numel, rnumel) is ({', '.join(first)}) and ({', '.join(second)})"

@@ -34,7 +34,13 @@ def numerics(recording: Recording) -> NumericsReport | None:
     found = recording.numerics
     if found is None:
         return None
-    rows = tuple(_difference(recording, row) for row in found.rows)
+    index, rows = index_of(recording), list[Difference]()
+    for row in found.rows:
+        call = index.calls[row.call]
+        node = index.by_key.get((call.graph, row.node or ""))
+        cause = "" if row.state == "within" else english.NUMERICS.get(row.cause or "", english.NUMERICS[""])
+        facts: dict[str, Any] = {**structs.asdict(row), "call": call.handle, "cause": cause}
+        rows.append(Difference(**facts, call_id=call.id, where=place(node.source) if node is not None else None))
     states = [row.state for row in found.rows]
     return NumericsReport(
         num_compared=states.count("within") + states.count("outside"),
@@ -43,14 +49,5 @@ def numerics(recording: Recording) -> NumericsReport | None:
         seconds=found.seconds,
         outside=tuple(row for row in rows if row.state == "outside"),
         largest=max((row for row in rows if row.state == "within"), key=lambda row: row.share or 0.0, default=None),
-        rows=rows,
+        rows=tuple(rows),
     )
-
-
-def _difference(recording: Recording, row: NumericsRow) -> Difference:
-    index = index_of(recording)
-    call = index.calls[row.call]
-    node = index.by_key.get((call.graph, row.node or ""))
-    cause = "" if row.state == "within" else english.NUMERICS.get(row.cause or "", english.NUMERICS[""])
-    facts: dict[str, Any] = {**structs.asdict(row), "call": call.handle, "cause": cause}
-    return Difference(**facts, call_id=call.id, where=place(node.source) if node is not None else None)

@@ -28,6 +28,7 @@ from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
 
 SCHEMA = "fxscope-report/1"
+# Kineto does not detach CUPTI when a session ends (docs/benchmarks.md has what that costs).
 CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
 PART = "the observed part of the run: no steps were recorded"
@@ -122,7 +123,7 @@ class Report(Printed, frozen=True, kw_only=True):
     compile_us: float | None = None
     phases: tuple[tuple[str, float], ...] = ()  # phases of compiling, µs, longest first; they sum to `compile_us`
     num_compiles: int = 0
-    cold: bool | None = None  # nothing came from a cache
+    cold: bool | None = None  # nothing came from a cache; None where some did and some did not, or nothing is known
     num_cached: int = 0
     cuda_graphs: CudaGraphs
     memory_peak_bytes: int | None = None
@@ -155,6 +156,7 @@ def _report(recording: Recording) -> Report:
     missed, brackets = missed_rows(recording)
     breaks, failures, recompiles = compile_rows(recording)
     environment = recording.environment
+    hits = {item.cache == "hit" for item in recording.compiles if item.cache is not None}
     made = Report(
         title=recording.title or "recording",
         device=f"plan for {environment.target}" if environment.target else environment.device,
@@ -164,7 +166,7 @@ def _report(recording: Recording) -> Report:
         compile_us=compile_us(recording),
         phases=phases(recording),
         num_compiles=sum(item.failure is None for item in recording.compiles),
-        cold=is_cold(recording),
+        cold=not hits.pop() if len(hits) == 1 else None,
         num_cached=sum(item.cache == "hit" for item in recording.compiles),
         kernels=rows,
         groups=found,
@@ -223,11 +225,12 @@ def step_row(recording: Recording) -> StepRow:
     busy = None if limit is None else limit.busy * limit.wall_us
     is_cut = any(item.what in ("ops", "after") for item in recording.unobserved)
     ops = [index.dispatched.get(step, 0) for step in index.steps]
+    is_after = times is not None and times.when == "after" and recording.environment.cuda is not None
     return StepRow(
         wall_us=wall,
         basis=(PART if is_cut else WHOLE_RUN) if is_whole_run(recording) else step_basis(recording),
         is_whole=is_whole_run(recording),
-        slowed_by=_slowed_by(recording, limit),
+        slowed_by=CUPTI if is_after and limit is not None and limit.side == "cpu" else "",
         busy_us=busy,
         busy_share=limit.busy if limit else None,
         idle_us=max(0.0, limit.wall_us - busy) if limit is not None and busy is not None else None,
@@ -244,24 +247,10 @@ def step_row(recording: Recording) -> StepRow:
     )
 
 
-def _slowed_by(recording: Recording, limit: bound.Bound | None) -> str:
-    """Kineto does not detach CUPTI when a session ends (docs/benchmarks.md has what that costs)."""
-    times = recording.step_times
-    is_after = times is not None and times.when == "after" and recording.environment.cuda is not None
-    return CUPTI if is_after and limit is not None and limit.side == "cpu" else ""
-
-
 def total_us(rows: Iterable[KernelGroup | KernelRow]) -> float | None:
     """The time of all rows; `None` where none is known."""
     times = [row.time_us for row in rows if row.time_us is not None]
     return sum(times) if times else None
-
-
-def _why_no_prediction(recording: Recording) -> str:
-    target = recording.environment.target or ""
-    if gpus.known(target) and gpus.load(target).calibration is None:
-        return f"nothing was measured on the {target}"
-    return "no call has a predicted time"
 
 
 def _planned_step(recording: Recording) -> StepRow:
@@ -269,9 +258,12 @@ def _planned_step(recording: Recording) -> StepRow:
     device_us = planned.device_us if planned else total_us(groups(recording))
     wall = sum(planned.wall_range_us) / 2 if planned and planned.wall_range_us else None
     is_lower_bound = device_us is not None and all(group.is_lower_bound for group in groups(recording))
+    target = recording.environment.target or ""
+    is_unmeasured = gpus.known(target) and gpus.load(target).calibration is None
+    why = f"nothing was measured on the {target}" if is_unmeasured else "no call has a predicted time"
     return StepRow(
         wall_us=wall,
-        basis=f"lower bound: {_why_no_prediction(recording)}" if is_lower_bound else "predicted: nothing ran",
+        basis=f"lower bound: {why}" if is_lower_bound else "predicted: nothing ran",
         busy_us=device_us,
         busy_share=min(1.0, device_us / wall) if wall and device_us else None,
         idle_us=max(0.0, wall - device_us) if wall and device_us else None,
@@ -361,12 +353,6 @@ def phases(recording: Recording) -> tuple[tuple[str, float], ...]:
     total = sum(time for _, time in found)  # in recordings of older versions, some are inside others
     is_sum = len(found) > 1 and abs(total - (compile_us(recording) or 0.0)) <= total / 100
     return tuple(sorted(found, key=lambda entry: -entry[1])) if is_sum else ()
-
-
-def is_cold(recording: Recording) -> bool | None:
-    """Return whether no compile came from a cache; `None` where some did and some did not, or nothing is known."""
-    hits = {item.cache == "hit" for item in recording.compiles if item.cache is not None}
-    return not hits.pop() if len(hits) == 1 else None
 
 
 class _Event(NamedTuple):

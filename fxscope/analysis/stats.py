@@ -28,12 +28,6 @@ _T = dict(
 OF_MEDIAN = math.pi / 2  # how much more a median varies than a mean, of many repeats
 
 
-def student_t(freedom: float) -> float:
-    """The two-sided 95 % quantile, rounded towards the wider interval."""
-    known = [value for key, value in _T.items() if key <= freedom]
-    return known[-1] if known else _T[1]
-
-
 def variance_of_median(values: Sequence[float]) -> float:
     """The variance of the median of some repeats, relative to its square."""
     mean = fmean(values)
@@ -107,7 +101,10 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeat
         return TimeComparison(**common, ratio=ratio, verdict="no difference shown", reason=reason)
     va, vb = variance_of_median(a), variance_of_median(b)
     freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)) if va + vb > 0 else 1.0
-    half = min(50.0, student_t(freedom) * math.sqrt(va + vb))  # e**50 is no bound, and a float
+    quantile = next(
+        (value for key, value in reversed(_T.items()) if key <= freedom), _T[1]
+    )  # towards the wider interval
+    half = min(50.0, quantile * math.sqrt(va + vb))  # e**50 is no bound, and a float
     low, high = ratio * math.exp(-half), ratio * math.exp(half)
     top = f"{high:.2f}" if high < 1e4 else "over 10,000"
     spread = f"×{ratio:.2f} ({low:.2f} to {top}, {len(a)} and {len(b)} {unit})"

@@ -79,7 +79,10 @@ def check(
     for number, item in enumerate(entries(data, where), start=1):
         for name in [key for key in item if key in KINDS]:
             try:
-                chosen = chosen_recordings(item, recordings)
+                chosen = a_list(item["in"], "in") if "in" in item else list(recordings) or [""]
+                if unknown := [here for here in chosen if here not in recordings and "in" in item]:
+                    near = select.nearest(unknown[0], recordings)
+                    raise PassError(f"there is no recording {unknown[0]!r}. {near}")
                 for here in chosen[:1] if KINDS[name].across else chosen:
                     outcome = hold(name, Context(recordings, here), item[name])
                     subject = "all" if KINDS[name].across and "in" not in item else here
@@ -143,12 +146,3 @@ def words(value: object) -> str:
     if isinstance(value, dict):
         value = [f"{key} {item}" for key, item in cast("dict[str, Any]", value).items()]
     return shorten(", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value), 400)
-
-
-def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording]) -> list[str]:
-    """The recordings that one expectation is about: those it names, else all. Raises PassError."""
-    listed = a_list(item["in"], "in") if "in" in item else list(recordings)
-    for name in listed:
-        if name not in recordings:
-            raise PassError(f"there is no recording {name!r}. {select.nearest(name, recordings)}")
-    return listed or [""]

@@ -1,5 +1,6 @@
 """Numbers of kernels, ops and graphs in a step, each with its words."""
 
+import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
@@ -59,7 +60,7 @@ def recompiles(context: Context, _: str) -> Iterator[Reason]:
     reasons = [
         item.recompile_reason or f"{item.compile_id}, for a reason that was not recorded"
         for item in compiles_of(context.recording)
-        if is_again(item.compile_id) and item.recompile_reason != ""
+        if re.search(r"/[1-9]\d*(_\d+)?$", item.compile_id) and item.recompile_reason != ""  # 0/1: compiled before
     ]
     yield len(reasons), counted(len(reasons), "recompile"), "; ".join(reasons)
 
@@ -71,12 +72,6 @@ def compiles_of(recording: Recording) -> tuple[Compile, ...]:
     if not tells_of_dynamo(recording):
         raise NotRecorded("a debug folder does not contain it: give the compile log (TORCH_TRACE=FOLDER)")
     return recording.compiles
-
-
-def is_again(compile_id: str) -> bool:
-    """Return whether a compile id says that its frame was compiled before: "0/1"."""
-    attempt = compile_id.rsplit("/", 1)[-1].split("_")[0]
-    return attempt.isdigit() and int(attempt) > 0
 
 
 def ops(context: Context, place: str) -> Iterator[Found]:

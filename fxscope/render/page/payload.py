@@ -163,11 +163,13 @@ class Encoder:
         recording = self.recording
         environment = msgspec.to_builtins(recording.environment)
         names = {*column(recording.launches, "name"), *(call.kernel for call in recording.calls)}
+        stage = labels.default_stage(recording)  # the page opens with its largest graph
+        sizes = [(len(g.nodes) if g.stage == stage else -1, -i) for i, g in enumerate(recording.graphs)]
         data: dict[str, Any] = {
             "title": recording.title or "recording",
             "environment": {k: v for k, v in environment.items() if v and k != "device_properties"},
             "graphs": [self.graph_data(graph) for graph in recording.graphs],
-            "default": first_graph(recording),
+            "default": -max(sizes)[1] if sizes else -1,
             "left_out": self.left_out,
             "short": {name: short for name in sorted(names) if (short := kernel_name(name)) != name},
             "calls": self.call_columns(),
@@ -323,13 +325,6 @@ class Encoder:
             title=lambda d: " → ".join(self.ends(d)),
             price=lambda d: labels.price(d, self.recording) if d.verdict != "fused" and d.saved_bytes else None,
         )
-
-
-def first_graph(recording: Recording) -> int:
-    """The graph that the page opens with: the largest of the default stage, -1 where there is none."""
-    stage = labels.default_stage(recording)
-    sizes = [(len(g.nodes) if g.stage == stage else -1, -i) for i, g in enumerate(recording.graphs)]
-    return -max(sizes)[1] if sizes else -1
 
 
 def rows_of(recording: Recording) -> tuple[dict[str, list[int]] | None, str | None]:
