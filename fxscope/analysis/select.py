@@ -70,7 +70,9 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
             for position, call in enumerate(recording.calls)
         )
     found = launches_by_position(recording)
-    ops = launching_ops(recording, [launch for launch, _ in found])
+    wanted = {launch.op_id for launch, _ in found}
+    rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
+    ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, rows)}
     return tuple(
         _unit(
             index,
@@ -86,13 +88,6 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
         )
         for position, (launch, samples_us) in enumerate(found)
     )
-
-
-def launching_ops(recording: Recording, launches: Sequence[Launch]) -> dict[int | None, Op]:
-    """Id → op of the launches, with what is looked at of it: place, shapes, dtypes, configuration."""
-    wanted = {launch.op_id for launch in launches}
-    rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
-    return {op.id: op for op in picked(recording.ops, rows)}
 
 
 def _unit(
@@ -367,24 +362,16 @@ def op_named(op: Op, name: str) -> bool:
 
 
 def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], recording: Recording) -> UnknownNameError:
-    name = selector.name
     for graph in recording.graphs if selector.may_be("node") else ():
-        node = next((node for node in graph.nodes if node.name == name), None)
-        if node is not None:
-            what = (
-                f"is an input of {graph.id}: nothing in it computes that"
-                if node.op == "placeholder"
-                else f"is what {graph.id} returns"
-                if node.op == "output"
-                else f"is a node of {graph.id}: {node.kind}, {node.reason}"
-            )
-            return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
+        for node in graph.nodes:
+            if node.name == selector.name:
+                what = {
+                    "placeholder": f"is an input of {graph.id}: nothing in it computes that",
+                    "output": f"is what {graph.id} returns",
+                }.get(node.op, f"is a node of {graph.id}: {node.kind}, {node.reason}")
+                return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
     known = {key for sort, table in tables.items() if selector.may_be(sort) for key in table}
-    near = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
-    contained = sorted(key for key in known if name.casefold() in key.casefold())[:5]
-    options = list(dict.fromkeys((*near, *contained)))[:6]
-    hint = f" Nearest: {', '.join(options)}." if options else " `fxscope view RECORDING` shows what there is."
-    return UnknownNameError(f"nothing is called {selector.text!r} in this recording.{hint}")
+    return UnknownNameError(f"nothing is called {selector.text!r} in this recording. {nearest(selector.name, known)}")
 
 
 def names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
@@ -415,12 +402,6 @@ def _names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
     return tables
 
 
-def _is_piece(node: Node) -> Callable[[KernelCall], bool]:
-    """A test: whether in a call the node is a piece of some op, by the ops that torch wrote above the call."""
-    own = op_name(node.target)
-    return lambda call: call.is_generated and bool(call.original_aten) and own not in map(op_name, call.original_aten)
-
-
 def _name_decomposed(recording: Recording, ops: dict[str, list[Place]], add: Callable[[str, str, Place], None]) -> None:
     """Add the ops that ran in a kernel by what torch wrote above it, where no node tells which nodes they became."""
     nodes = index_of(recording).by_key
@@ -449,7 +430,15 @@ def _name_nodes(graph: Graph, recording: Recording, add: Callable[[str, str, Pla
         calls = {call.id: call for call in (*index.calls_of_node.get(key, ()), *index.folded_into.get(key, ()))}
         target, source = node.original_aten or node.target, node.source
         path = source.module if source is not None else None
-        piece = node.original_aten is None and calls and all(map(_is_piece(node), calls.values()))
+        own = op_name(node.target)  # a piece of some op, where torch wrote other ops above each of its calls
+        piece = (
+            node.original_aten is None
+            and calls
+            and all(
+                call.is_generated and call.original_aten and own not in map(op_name, call.original_aten)
+                for call in calls.values()
+            )
+        )
         written = [] if piece else [("op", name) for name in (parse(target).name, qualified(target), target)]
         written += [("module", name) for name in ((path, path.rsplit(".", 1)[-1]) if path else ())]
         line = place(source)
@@ -546,15 +535,19 @@ def require(recording: Recording, *names: str) -> None:
 
 def missing(what: str, name: str, known_names: Iterable[str]) -> PassError:
     """The error of a name that does not occur: an UnknownNameError, unless it is nearly a known one, so a typo."""
-    hint = nearest(name, known_names)
-    return (PassError if hint.startswith("Did") else UnknownNameError)(f"{what}. {hint}")
+    choices = set(known_names)
+    return (PassError if _close(name, choices) else UnknownNameError)(f"{what}. {nearest(name, choices)}")
 
 
 def nearest(name: str, known_names: Iterable[str]) -> str:
-    """ "Did you mean …?", or what there is."""
+    """ "Did you mean …?": names spelled nearly so, or with the name inside; else what there is."""
     choices = sorted(set(known_names))
-    close = [item for text in (op_name(name), name) for item in difflib.get_close_matches(text, choices)]
+    close = [*_close(name, choices), *(item for item in choices if name.casefold() in item.casefold())]
     if close:
-        return f"Did you mean {', '.join(list(dict.fromkeys(close))[:3])}?"
+        return f"Did you mean {', '.join(list(dict.fromkeys(close))[:5])}?"
     some = [word for word in choices if len(word) < 40][:12]
     return f"Known are {', '.join(some)}{' …' if len(choices) > len(some) else ''}." if some else "Nothing is known."
+
+
+def _close(name: str, choices: Iterable[str]) -> list[str]:
+    return [item for text in (op_name(name), name) for item in difflib.get_close_matches(text, choices)]

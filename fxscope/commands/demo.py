@@ -25,6 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope._torch import geglu
     from fxscope.errors import FxscopeError, RenderError
     from fxscope.render import report
+    from fxscope.store import load
 
     folder = Path(arguments.output)
     if folder.exists() and not folder.is_dir():
@@ -34,7 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
     if any(folder.iterdir()) and not arguments.force:
         raise RenderError(f"{folder} is not empty. Use --force to overwrite what is in it, or another folder.")
 
-    recordings = {f"h200_{name}": bundled(f"mlp_{name}") for name in BUNDLED}
+    made_on_h200 = resources.files("fxscope") / "data" / "h200"
+    recordings: dict[str, Recording] = {}
+    for name in BUNDLED:
+        with resources.as_file(made_on_h200 / f"mlp_{name}.fxscope") as path:
+            recordings[f"h200_{name}"] = load(path)
     recordings["here_eager"] = record_here(*program, compiled=False)
     others = {"here_compiled": lambda: record_here(*program, compiled=True)}
     if not arguments.no_target:
@@ -78,14 +83,6 @@ def plan_for_h200() -> Recording:
     return child.record(
         f"{geglu.__file__}:full", target="h200", title=title, progress=lambda line: common.say(f"   {line}")
     )
-
-
-def bundled(name: str) -> Recording:
-    """Load one of the recordings that come with fxscope, made on a real H200."""
-    from fxscope.store import load
-
-    with resources.as_file(resources.files("fxscope") / "data" / "h200" / f"{name}.fxscope") as path:
-        return load(path)
 
 
 def write_all(recordings: dict[str, Recording], folder: Path) -> Path:

@@ -138,7 +138,7 @@ def test_a_module_is_a_name(geglu, capsys):
 
 def test_an_unknown_name_has_its_nearest(geglu, capsys):
     assert main(["why", geglu, "gelux"]) == 2
-    assert "Nearest: gelu" in capsys.readouterr().err
+    assert "Did you mean gelu" in capsys.readouterr().err
 
 
 def test_no_neighbours_are_told_the_way_between(geglu, capsys):
