@@ -41,7 +41,6 @@ PROMISE_NOTHING = {"recorded", "remove_break", "record_fusion_log"}
 
 
 def purpose_text(purpose: str | None, arguments: Mapping[str, Any]) -> str:
-    """Render why a kernel exists."""
     if purpose is None:
         return "purpose unknown"
     cause = next((str(arguments[name]) for name in ("cause", "checkpoint", "of") if name in arguments), "")
@@ -117,7 +116,6 @@ def cudagraph_text(told: str) -> str:
 
 
 def reason_text(code: str, arguments: Mapping[str, Any], notes: Sequence[str] = (), config: str | None = None) -> str:
-    """Render a reason and its notes."""
     values = {"config": config, **worded(arguments)}
     text = REASONS.get(code, code.replace("_", " ")).format_map(values)  # a file of another version has other codes
     if "limit" in arguments:

@@ -172,7 +172,6 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
 
 
 def _eager_advice(made: Report) -> list[Advice]:
-    """`torch.compile`, for what it can fuse."""
     rows = [row for row in made.groups if row.phase != "optimizer" and row.ops and all(map(is_pointwise, row.ops))]
     time_us = sum(row.time_us or 0.0 for row in rows)
     share = time_us / made.step.device_us if made.step.device_us else 0.0
@@ -199,7 +198,6 @@ def _attention_advice(made: Report) -> list[Advice]:
 
 
 def _communication_advice(recording: Recording) -> list[Advice]:
-    """Exposed communication, where it takes a good part of the steps that count."""
     steps = [
         item
         for item in (recording.summary.steps if recording.summary else ())
@@ -233,7 +231,6 @@ def _optimizer_advice(made: Report) -> list[Advice]:
 
 
 def _compile_advice(made: Report) -> list[Advice]:
-    """Graph breaks and recompiles to remove."""
     found: list[Advice] = []
     for row in made.breaks[:1]:
         found.append(Advice(text=f"Remove the graph break at {row.where}", why=row.reason))

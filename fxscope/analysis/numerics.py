@@ -18,8 +18,6 @@ class Difference(NumericsRow, frozen=True, kw_only=True):
 
 
 class NumericsReport(Item, frozen=True, kw_only=True):
-    """The comparison of all kernels."""
-
     num_compared: int
     num_random: int
     num_unknown: int

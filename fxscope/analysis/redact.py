@@ -105,7 +105,6 @@ class _Redactor:
         return _NAME.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), found[0])
 
     def token(self, kind: str, text: str) -> str:
-        """The same replacement for the same text."""
         return self._tokens.setdefault((kind, text), f"{kind}{len(self._tokens)}")
 
 

@@ -189,7 +189,6 @@ def _report(recording: Recording) -> Report:
 
 
 def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
-    """Return what ran, in a few words."""
     compiled = index_of(recording).compiled
     directions = {graph.direction for graph in recording.graphs if graph.stage == "post_grad"}
     parts: list[str] = []
@@ -214,7 +213,6 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
 
 
 def step_row(recording: Recording) -> StepRow:
-    """The length of a step, and which side limits it."""
     index = index_of(recording)
     if recording.predicted is not None or (recording.environment.target and not recording.launches):
         return _planned_step(recording)

@@ -242,8 +242,6 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The meaning of a name."""
-
     name: str
     sort: str
     places: tuple[Place, ...]
@@ -375,7 +373,6 @@ def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], reco
 
 
 def names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
-    """For each sort: name → places."""
     return kept(recording, "names", _names)
 
 

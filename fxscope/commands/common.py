@@ -131,7 +131,6 @@ INPUT_OPTIONS = ("debug_dir", "compile_log", "capture", "steps", "max_size")
 
 
 def read_file(path: Path, given: Mapping[str, Any]) -> Recording:
-    """Read a trace or a compile log with the options of `add_input_options`."""
     from fxscope.readers.join import read_trace
 
     options = {("max_bytes" if option == "max_size" else option): value for option, value in given.items()}
@@ -188,7 +187,6 @@ def clipped(text: str, *, everything: bool) -> str:
 
 
 def fenced(text: str, format: str) -> str:
-    """A text as it is, in Markdown as a block of code."""
     from fxscope.render import markdown
 
     return markdown.fenced(text) if format == "md" else text

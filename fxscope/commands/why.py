@@ -62,7 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def missed(recording: Recording) -> dict[str, Any]:
-    """The missed fusions of the report, most time saved first."""
     from fxscope.analysis.report import report
 
     made = report(recording)

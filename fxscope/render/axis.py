@@ -61,7 +61,6 @@ class ModuleBlock:
         return self.title.replace("#", span(sorted(self.numbers))) + (f" ×{self.times}" if self.times > 1 else "")
 
     def parts(self) -> list[ModuleBlock | KernelGroup]:
-        """Return what is directly in it, in the order of the step."""
         return sorted([*self.groups, *self.children.values()], key=lambda part: part.order)
 
     def everything(self) -> list[KernelGroup]:

@@ -13,8 +13,6 @@ GUTTER = 18
 
 
 class Line(NamedTuple):
-    """One line of output code and what it belongs to."""
-
     number: int  # from 1
     text: str
     call: str | None  # id of the call: the line calls it, or belongs to its kernel
@@ -24,7 +22,6 @@ class Line(NamedTuple):
 
 
 def annotate(recording: Recording, source: SourceText) -> list[Line]:
-    """Every line of one output code with what it belongs to."""
     texts = source.text.splitlines()
     calls = [call for call in recording.calls if call.wrapper == source.graph]
     nodes = index_of(recording).by_key

@@ -169,7 +169,6 @@ def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
 
 
 def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
-    """One line a row; what is long is cut."""
     return grid.table([HEADINGS, *map(_cells, rows)], width, left={0, 1}, cut=(0, 1))
 
 
@@ -237,7 +236,6 @@ def kernel_lines(rows: Sequence[ChangeRow], width: int) -> list[str]:
 
 
 def diff_markdown(comparison: Comparison, *, every: bool = False) -> str:
-    """The same for a pull request."""
     lines = diff_text(comparison, width=100, every=every).splitlines()[2:]
     return block(f"{comparison.a_title} → {comparison.b_title}", "\n".join(lines).strip("\n"))
 

@@ -125,7 +125,6 @@ def times(runs: float) -> str:
 
 
 def problem_line(problem: Problem) -> str:
-    """Return where, what, and what to do about it."""
     if not problem.remedy:
         return f"{problem.where}: {problem.message}"
     stop = "" if problem.message.endswith((".", "!", "?")) else "."

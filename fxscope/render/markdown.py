@@ -43,7 +43,6 @@ def block(title: str, body: str) -> str:
 
 
 def fenced(body: str) -> str:
-    """A text as a block of code."""
     return f"```text\n{body.replace('```', chr(39) * 3).rstrip()}\n```\n"
 
 

@@ -44,7 +44,6 @@ def summary(report: CheckReport) -> str:
 
 
 def check_markdown(report: CheckReport) -> str:
-    """The same for a pull request."""
     return block(report.title or "Expectations", check_text(replace(report, title=None), width=100))
 
 

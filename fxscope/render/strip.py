@@ -281,7 +281,6 @@ class Drawing:
         self.out: list[str] = []
 
     def grow(self, room: float) -> None:
-        """Stretch the rows to what is left of `room` px."""
         fixed = len(self.marks) * (LINE + REASON) + (56 + LANE if self.marks else 0)
         fixed += LINE * (1 + len(self.strip.report.advice[:2])) if self.strip.report.advice else 0
         levels = sum(1 for level in self.strip.modules if level)

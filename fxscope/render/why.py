@@ -144,7 +144,6 @@ def cost_of_call(call: KernelCall) -> list[str]:
 
 
 def purpose(recording: Recording, call: KernelCall, width: int) -> list[str]:
-    """Say why a kernel exists that does not compute; nothing in recordings made before this was known."""
     if call.purpose == "computes" or (call.purpose is None and "purposes" not in recording.history):
         return []
     return fold(english.purpose_text(call.purpose, call.purpose_arguments), width)
@@ -244,7 +243,6 @@ def exception(recording: Recording, item: Same, width: int) -> str:
 
 
 def nothing(recording: Recording) -> str:
-    """Say why there is no decision to show."""
     if not recording.decisions:
         if recording.launches and not recording.calls and not any(n.outputs for g in recording.graphs for n in g.nodes):
             return "missed fusions unknown: a trace has no data flow. Record with fxscope run."

@@ -122,7 +122,6 @@ def hold(name: str, context: Context, value: object) -> Outcome:
 
 
 def rows_of(name: str, context: Context, value: object) -> Iterator[Row]:
-    """Yield the parts of an expectation: each fact of each place."""
     kind = KINDS[name]
     if kind.takes == "own":
         yield from kind.read(context, value)

@@ -29,7 +29,6 @@ def fused(context: Context, value: object) -> Iterator[Row]:
 
 
 def not_fused(context: Context, value: object) -> Iterator[Row]:
-    """Hold that no two of some ops share a kernel."""
     wanted, homes = homes_of(context, value, "not_fused")
     shared = set[str]().union(*(homes[a] & homes[b] for a, b in combinations(wanted, 2)))
     expected = f"{' and '.join(wanted)} in different kernels"

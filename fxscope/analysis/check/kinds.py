@@ -9,8 +9,6 @@ import msgspec
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """One thing that can be expected, and how it is read."""
-
     # A number; what is expected at each place; the same, or a number for every kernel; names; its own form.
     takes: Literal["number", "table", "number or table", "names", "own"]
     function: str = msgspec.field(name="read")  # of this package
@@ -31,7 +29,6 @@ KINDS = msgspec.json.decode((files("fxscope") / "data" / "check_kinds.json").rea
 
 
 def help_of_kinds() -> str:
-    """Every kind with its sentence and an example."""
     return "\n".join(
         f"{name:17} {kind.help}{f': `{name} = {kind.example}`' if kind.example else ''}."
         for name, kind in KINDS.items()

@@ -9,7 +9,6 @@ from fxscope.text import microseconds
 
 
 def faster(context: Context, value: object) -> Iterator[Row]:
-    """Hold that the first place takes less device time than the second."""
     places = a_list(value, "faster", least=2)
     if len(places) != 2:
         raise PassError('faster takes two places, such as ["compiled:triton*", "eager:gelu + eager:mul"].')

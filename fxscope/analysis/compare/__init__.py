@@ -45,7 +45,6 @@ def compare(a: Recording, b: Recording) -> Comparison:
 def build(
     sides: tuple[Recording, Recording], group_a: list[Unit], group_b: list[Unit], how: AlignedBy | None
 ) -> KernelMatch:
-    """One match with its times and bytes."""
     a, b = (tuple(use(side, unit) for unit in group) for side, group in zip(sides, (group_a, group_b), strict=True))
     kind = kind_of(a, b, how)
     time, samples = None, (together(group_a), together(group_b))

@@ -58,7 +58,6 @@ def change_of(alike: Sequence[Alike]) -> DecisionChange:
 
 
 def _reason_of(decisions: Sequence[Placed]) -> str:
-    """The reason of decisions that differ at most in names."""
     item = decisions[0].item
     if len({placed.item.reason for placed in decisions}) == 1:
         return item.reason

@@ -88,7 +88,6 @@ def launch_cpu_us(recording: Recording) -> float | None:
 
 
 def dispatched(recording: Recording) -> float | None:
-    """Ops that were dispatched, per step."""
     index = index_of(recording)
     return median(index.dispatched.get(step, 0) for step in index.steps) if recording.ops else None
 

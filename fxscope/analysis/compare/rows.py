@@ -36,7 +36,6 @@ class ChangeRow(NamedTuple):
 
 
 def change_rows(comparison: Comparison) -> list[ChangeRow]:
-    """The changes of a comparison, without what stayed as it was."""
     rows = [_row(alike) for alike in grouped(changed(comparison), _key).values()]
     return sorted(rows, key=lambda row: (-abs(row.difference_us or 0.0), -max(row.num_a, row.num_b)))
 
@@ -95,7 +94,6 @@ def _total_us(uses: Sequence[KernelUse]) -> float | None:
 
 
 def word_of(match: KernelMatch) -> str:
-    """Return what became of the kernels, in one word."""
     return match.time.verdict if match.kind in ("same", "moved") and match.time is not None else match.kind
 
 

@@ -56,7 +56,6 @@ def document(title: str, data: dict[str, Any], scripts: str, sheet: str) -> str:
 
 
 def digest(text: str) -> str:
-    """Return what a Content-Security-Policy calls a hash."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
