@@ -105,11 +105,9 @@ class Strip:
         self.recording = recording
         self.report: Report = report(recording)
         self.timed = any(group.time_us for group in self.report.groups)
-        self.rest = self.unexplained()
-        self.total = sum(map(self.weight, self.report.groups)) + self.rest
+        self.total = sum(map(self.weight, self.report.groups))
         self.tree = tree_of(self.report.groups)
         self.places: dict[str, Extent] = {}
-        self.rest_place: Extent | None = None
         self.modules: list[list[tuple[ModuleBlock, Extent]]] = [[] for _ in range(MODULE_ROWS)]
         self.order: list[KernelGroup] = []
         self.cuts = self.find_cuts()
@@ -118,16 +116,9 @@ class Strip:
         """A group's µs; its number of calls where no time is known."""
         return (group.time_us or 0.0) if self.timed else float(group.count)
 
-    def unexplained(self) -> float:
-        """Device time that is in no group's median: the steps differ. 0 up to 2 %."""
-        groups = sum(group.time_us or 0.0 for group in self.report.groups)
-        left = (self.report.step.device_us or 0.0) - groups
-        return left if self.timed and left > 0.02 * groups else 0.0
-
     def lay_out(self, scale: float) -> None:
         """Place every block and group, `scale` px per µs."""
-        x = self._place(self.tree, float(LEFT), -1, scale)
-        self.rest_place = Extent(x, self.rest * scale) if self.rest else None
+        self._place(self.tree, float(LEFT), -1, scale)
 
     def _place(self, block: ModuleBlock, x: float, depth: int, scale: float) -> float:
         start = x

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 from zlib import crc32
 
@@ -236,7 +235,6 @@ def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
         return drawn.out, drawn.y
     drawn.y += 30
     drawn.list_cuts()
-    drawn.list_advice()
     made = strip.report
     parts = (made.device, made.torch and f"torch {made.torch}", made.contents, made.step.verdict)
     return [*headline(made.title, " · ".join(filter(None, parts)), figures(made)), *drawn.out], HEIGHT
@@ -282,7 +280,6 @@ class Drawing:
 
     def grow(self, room: float) -> None:
         fixed = len(self.marks) * (LINE + REASON) + (56 + LANE if self.marks else 0)
-        fixed += LINE * (1 + len(self.strip.report.advice[:2])) if self.strip.report.advice else 0
         levels = sum(1 for level in self.strip.modules if level)
         rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"]
         rows_px -= 0 if self.lines else ROW["lines"]
@@ -352,20 +349,12 @@ class Drawing:
         strip, row = self.strip, self.strip.report.step
         if not row.wall_us:
             return
-        placed = [*strip.places.values(), *([strip.rest_place] if strip.rest_place else [])]
-        end = max((place.right for place in placed), default=float(RIGHT))
+        end = max((place.right for place in strip.places.values()), default=float(RIGHT))
         busy = LEFT + (row.busy_us or row.wall_us) * (self.step_scale or SPAN / row.wall_us)
         y, foot = self.y, self.y + height - 2
         self.out.append(
             f'<path class="fx-zoom" d="M{LEFT} {y}L{min(busy, RIGHT):.1f} {y}L{end:.1f} {foot}L{LEFT} {foot}Z"/>'
         )
-
-    def rest(self, y: float, height: float, *, says: bool) -> None:
-        """The device time that is in no group's median."""
-        if self.strip.rest_place is not None:
-            tip = f"steps differ: {microseconds(self.strip.rest)} in no kernel's median"
-            words = fitted(tip, self.strip.rest_place.width) if says else ""
-            self.out.append(box(self.strip.rest_place, y, height, "view", words, tip, "rest"))
 
     def ops(self, height: float) -> None:
         """The ops of each group, and above them as dots the views between them, which launch nothing."""
@@ -377,7 +366,6 @@ class Drawing:
             words = fitted(group.label + times if fits(group.label + times, place.width) else group.label, place.width)
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y + DOTS, height - DOTS - 2, kind, words, tip, "op", ref=ref_of(group)))
-        self.rest(self.y + DOTS, height - DOTS - 2, says=False)
 
     def views(self) -> None:
         for group, views in self.strip.views.items():
@@ -409,7 +397,6 @@ class Drawing:
             for number, line in enumerate(line for line in words if line):
                 down = 0.2 + 0.5 * number if len(words) > 1 and all(words) else 0.42
                 self.out.append(text(place.x + 6, self.y + (height - 4) * down + SIZE * 0.5, line))
-        self.rest(self.y, height - 4, says=True)
 
     def launches(self, height: float) -> None:
         """The launches of each group: one cell per launch, their number where the cells are too narrow."""
@@ -457,20 +444,10 @@ class Drawing:
             )
         self.y = max(feet) + 14
 
-    def list_advice(self) -> None:
-        """List what to try first, where there is room."""
-        lines = [line for item in self.strip.report.advice[:2] for line in wrap(f"{item.text}: {item.why}", 104)]
-        room = int((HEIGHT - 56 - self.y) / LINE)
-        if lines and room > 0:
-            self.out.append(text(EDGE, self.y + 4, "Try first", weight=700))
-        for line in lines[:room]:
-            self.y += LINE
-            self.out.append(text(EDGE, self.y + 4, line, look="muted"))
-
     def list_cuts(self) -> None:
         """The numbered missed fusions in words: pair and saving of all, then the reasons for which there is room."""
         made, said = self.strip.report, ""
-        room = HEIGHT - 36 - self.y - LINE * (len(self.marks) + bool(made.advice) + len(made.advice[:2]))
+        room = HEIGHT - 36 - self.y - LINE * len(self.marks)
         for number, same in self.marks:
             row = same[0].row
             times = f" ×{row.count}" if row.count > 1 else ""
