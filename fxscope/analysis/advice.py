@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (to
 NEVER_COMPILED = ("SparseAdam", "LBFGS")  # torch/_dynamo/eval_frame.py, `excluded_optimizer_classes` (torch 2.11)
 
 
-class Advice(Item, frozen=True, kw_only=True):
+class Advice(Item, frozen=True):
     """Something to try, and what it can gain at most per step."""
 
     text: str
@@ -46,51 +47,53 @@ class Advice(Item, frozen=True, kw_only=True):
 def advise(recording: Recording, made: Report) -> list[Advice]:
     """Return what to try: what keeps code from being compiled, then by what it can gain at most."""
     step = made.step
-    idle = _idle_advice(recording, made)
-    failed, is_eager = _failure_advice(made), bool(recording.launches) and not is_compiled(recording)
+    failed = list(_failure_advice(made))
     found = [*failed, *_compile_advice(made)]
+    is_eager = bool(recording.launches) and not is_compiled(recording)
     if not (is_eager and failed):
-        found += idle or (_eager_advice(made) if is_eager else [])
+        found += list(_idle_advice(recording, made)) or list(_eager_advice(made) if is_eager else ())
     found += [*_optimizer_advice(made), *_loading_advice(recording, made), *_communication_advice(recording)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made), *_attention_advice(made)]
-    library = next(
-        (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN)), None
-    )
-    if library is not None:
-        total = next((item.time_us for item in made.brackets if item.number == library.bracket), library.time_us)
-        hint = (library.hint or "").rstrip(".")
-        found.append(
-            Advice(
-                text=f"{library.producer} → {library.consumer} ×{library.count}: {hint.removeprefix('try ')}",
-                why=f"~{microseconds(library.time_us)} (estimate)",
-                gain_us=total or library.time_us,
-            )
-        )
+    found += _fusion_advice(made)
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
     in_order = sorted(kept_, key=lambda item: (item.gain_us is not None, -(item.gain_us or 0.0)))
-    return in_order or _last_advice(recording, made)
+    return in_order or list(_last_advice(recording, made))
 
 
-def _last_advice(recording: Recording, made: Report) -> list[Advice]:
+def _fusion_advice(made: Report) -> Iterator[Advice]:
+    """The missed fusion that costs most, of those that a switch of the compiler may fuse."""
+    for row in made.missed:
+        if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN):
+            total = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
+            hint = (row.hint or "").rstrip(".").removeprefix("try ")
+            text = f"{row.producer} → {row.consumer} ×{row.count}: {hint}"
+            yield Advice(text, f"~{microseconds(row.time_us)} (estimate)", total or row.time_us)
+            return
+
+
+def _last_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Say what to look at where no change is known that saves time: idle time, then a kernel far below its roof."""
     step = made.step
     if not recording.launches and recording.step_times is not None:
         problem = f": {made.problems[0]}" if made.problems else ""
-        return [Advice(text="Record again", why=f"no kernel was observed{problem}")]
+        yield Advice("Record again", f"no kernel was observed{problem}")
+        return
     top = next((row for row in made.kernels if row.share), None)
     if top is None or step.wall_us is None:
-        return []
-    found = _launch_advice(recording, made) if step.bound == "neither" and not step.is_whole else []
-    roof = f" at {of_roof(top.roof, 'its roof')}" if top.roof is not None else ""
+        return
+    found = list(_launch_advice(recording, made)) if step.bound == "neither" and not step.is_whole else []
+    yield from found
     what = "kernels' time" if step.on_cpu else "device time"
+    roof = f" at {of_roof(top.roof, 'its roof')}" if top.roof is not None else ""
     why = f"takes {percent(top.share)} of the {what}{roof}"
     if top.roof is not None and top.roof < LOW_ROOF and (top.share or 0.0) >= LARGE_SHARE and step.bound != "cpu":
-        found.append(Advice(text=f"Look at {top.label} first", why=f"it {why}"))
-    return found or [Advice(text="Nothing stands out", why=f"{top.label} {why}")]
+        yield Advice(f"Look at {top.label} first", f"it {why}")
+    elif not found:
+        yield Advice("Nothing stands out", f"{top.label} {why}")
 
 
-def _loading_advice(recording: Recording, made: Report) -> list[Advice]:
+def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Advise workers where torch's DataLoader takes much of a step that the device does not limit."""
     index = index_of(recording)
     walls = dict(zip(index.steps, index.wall_us, strict=False))
@@ -100,35 +103,32 @@ def _loading_advice(recording: Recording, made: Report) -> list[Advice]:
             loading[step] += took_ns
     shares = sorted(loading[step] / 1e3 / wall for step, wall in walls.items() if wall)
     share = min(1.0, shares[len(shares) // 2]) if shares else 0.0
-    if share < MIN_LONG_IDLE or made.step.bound == "gpu" or made.step.wall_us is None:
-        return []
-    text = "Load data in workers, DataLoader(num_workers=…)"
-    return [
-        Advice(text=text, why=f"the DataLoader takes {percent(share)} of a step", gain_us=share * made.step.wall_us)
-    ]
+    if share >= MIN_LONG_IDLE and made.step.bound != "gpu" and made.step.wall_us is not None:
+        why = f"the DataLoader takes {percent(share)} of a step"
+        yield Advice("Load data in workers, DataLoader(num_workers=…)", why, share * made.step.wall_us)
 
 
-def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
+def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Advise CUDA graphs where the device waits for the CPU, unless most of the idle time is too long for launches."""
     step = made.step
     if step.bound == "gpu" or not step.idle_us or step.on_cpu:
-        return []
+        return
     long_us, after = _long_idle(recording, step)
     if step.bound == "cpu" and long_us <= step.idle_us / 2:
-        return _launch_advice(recording, made)
-    if step.bound != "cpu" and (step.is_whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
-        return []
-    label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
-    text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
-    why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time is in gaps ≥ 1 ms; the longest is there"
-    return [Advice(text=text, why=why, gain_us=step.idle_us if step.bound == "cpu" else long_us)]
+        yield from _launch_advice(recording, made)
+    elif step.bound == "cpu" or not (step.is_whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
+        label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
+        text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
+        share = percent(min(1.0, long_us / step.idle_us))
+        why = f"{share} of the idle time is in gaps ≥ 1 ms; the longest is there"
+        yield Advice(text, why, step.idle_us if step.bound == "cpu" else long_us)
 
 
-def _launch_advice(recording: Recording, made: Report) -> list[Advice]:
+def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Advise to launch with less work of the CPU: by compiling what runs eagerly, or by CUDA graphs."""
     step = made.step
     if not step.idle_us:
-        return []
+        return
     why = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if step.is_whole else 'each step'}"
     if (made.cuda_graphs.share or 0.0) >= 0.5:
         text = BETWEEN_REPLAYS
@@ -136,14 +136,14 @@ def _launch_advice(recording: Recording, made: Report) -> list[Advice]:
         text = "Compile the ops that run eagerly"
         why += f", and {percent(eager)} of the launches are theirs"
     elif made.breaks and is_compiled(recording):
-        return []
+        return
     elif made.serving is not None:
         text = "Let the engine replay CUDA graphs in these passes"
     else:
         compiled = 'mode="reduce-overhead" (CUDA graphs)'
         text = compiled if is_compiled(recording) else 'torch.compile(mode="reduce-overhead")'
         why += f" while the CPU makes {counted(round(step.launch_calls or step.launches), 'launch', 'launches')}"
-    return [Advice(text=text, why=why, gain_us=step.idle_us)]
+    yield Advice(text, why, step.idle_us)
 
 
 def _eager_share(recording: Recording, made: Report) -> float:
@@ -171,121 +171,97 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
     return sum(gap.duration_ns for gap in gaps) / 1e3, longest.after if longest else None
 
 
-def _eager_advice(made: Report) -> list[Advice]:
+def _eager_advice(made: Report) -> Iterator[Advice]:
     rows = [row for row in made.groups if row.phase != "optimizer" and row.ops and all(map(is_pointwise, row.ops))]
     time_us = sum(row.time_us or 0.0 for row in rows)
     share = time_us / made.step.device_us if made.step.device_us else 0.0
-    if share < MIN_SHARE:
-        return []
-    names = listed(list(dict.fromkeys(row.label for row in rows)), 3)
-    what = "kernels' time" if made.step.on_cpu else "device time"
-    why = f"{percent(share)} of the {what} is in pointwise ops that it can fuse ({names})"
-    saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
-    return [Advice(text="torch.compile", why=why, gain_us=saved or time_us)]
+    if share >= MIN_SHARE:
+        names = listed(list(dict.fromkeys(row.label for row in rows)), 3)
+        what = "kernels' time" if made.step.on_cpu else "device time"
+        why = f"{percent(share)} of the {what} is in pointwise ops that it can fuse ({names})"
+        saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
+        yield Advice("torch.compile", why, saved or time_us)
 
 
-def _attention_advice(made: Report) -> list[Advice]:
+def _attention_advice(made: Report) -> Iterator[Advice]:
     """One attention kernel in place of bmm, softmax and bmm, where these run eagerly and take much of the time."""
     rows = {row.label: row for row in made.kernels if row.phase in (None, "forward") and not row.calls}
     softmax, bmm = rows.get("softmax"), rows.get("bmm")
     if softmax is None or bmm is None or bmm.count < 2 * softmax.count:
-        return []
-    share, time_us = (softmax.share or 0.0) + (bmm.share or 0.0), softmax.time_us or 0.0
-    if share < MIN_ATTENTION:
-        return []
-    why = f"{percent(share)} of the time is in softmax and bmm; if that is attention, one kernel computes it"
-    return [Advice(text="F.scaled_dot_product_attention", why=why, gain_us=time_us)]
+        return
+    share = (softmax.share or 0.0) + (bmm.share or 0.0)
+    if share >= MIN_ATTENTION:
+        why = f"{percent(share)} of the time is in softmax and bmm; if that is attention, one kernel computes it"
+        yield Advice("F.scaled_dot_product_attention", why, softmax.time_us or 0.0)
 
 
-def _communication_advice(recording: Recording) -> list[Advice]:
-    steps = [
-        item
-        for item in (recording.summary.steps if recording.summary else ())
-        if item.step in index_of(recording).steps
-    ]
+def _communication_advice(recording: Recording) -> Iterator[Advice]:
+    counting = index_of(recording).steps
+    steps = [item for item in (recording.summary.steps if recording.summary else ()) if item.step in counting]
     exposed = median([item.exposed_communication_us or 0.0 for item in steps]) if steps else 0.0
     wall = median([item.wall_us for item in steps]) if steps else 0.0
-    if not wall or exposed < MIN_LONG_IDLE * wall:
-        return []
-    why = f"{microseconds(exposed)} ({percent(exposed / wall)}) of each step is exposed communication"
-    return [Advice(text="Overlap communication with other work", why=why, gain_us=exposed)]
+    if wall and exposed >= MIN_LONG_IDLE * wall:
+        why = f"{microseconds(exposed)} ({percent(exposed / wall)}) of each step is exposed communication"
+        yield Advice("Overlap communication with other work", why, exposed)
 
 
-def _optimizer_advice(made: Report) -> list[Advice]:
+def _optimizer_advice(made: Report) -> Iterator[Advice]:
     rows = [row for row in made.kernels if row.phase == "optimizer" and "fused" not in row.label.lower()]
-    if not rows or not made.step.device_us:
-        return []
-    time_us, launches = sum(row.time_us or 0.0 for row in rows), sum(row.launches for row in rows)
-    name = rows[0].label.partition(" ")[0]
-    if name in NEVER_COMPILED:
-        return []
-    return [
-        Advice(
-            text=f"{name}(fused=True), or compile the optimizer step"
-            if name in HAVE_FUSED
-            else "Compile the optimizer step",
-            why=f"{microseconds(time_us)} in {launches:,.0f} launches",
-            gain_us=time_us,
-        )
-    ]
+    name = rows[0].label.partition(" ")[0] if rows else ""
+    if rows and made.step.device_us and name not in NEVER_COMPILED:
+        time_us, launches = sum(row.time_us or 0.0 for row in rows), sum(row.launches for row in rows)
+        fused = f"{name}(fused=True), or compile the optimizer step"
+        text = fused if name in HAVE_FUSED else "Compile the optimizer step"
+        yield Advice(text, f"{microseconds(time_us)} in {launches:,.0f} launches", time_us)
 
 
-def _compile_advice(made: Report) -> list[Advice]:
-    found: list[Advice] = []
+def _compile_advice(made: Report) -> Iterator[Advice]:
     for row in made.breaks[:1]:
-        found.append(Advice(text=f"Remove the graph break at {row.where}", why=row.reason))
+        yield Advice(f"Remove the graph break at {row.where}", row.reason)
     failed = {row.where for row in made.failures[:1]}
     for row in [row for row in made.recompiles if row.where not in failed][:1]:
         cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
-        why = f"{next(iter(row.hints), row.reason)}; ×{row.count}{cost}"
-        found.append(Advice(text=f"Stop the recompiles of {row.where}", why=why))
-    return found
+        yield Advice(f"Stop the recompiles of {row.where}", f"{next(iter(row.hints), row.reason)}; ×{row.count}{cost}")
 
 
-def _failure_advice(made: Report) -> list[Advice]:
+def _failure_advice(made: Report) -> Iterator[Advice]:
     """Advice for the first compile that made no graph: to stop recompiles that reached the limit, else torch's hint."""
     for row in made.failures[:1]:
         guard = next((item.reason for item in made.recompiles if item.where == row.where), None)
         text = f"Stop the recompiles of {row.where}" if guard else f"Let torch.compile compile {row.where}"
         after = guard or " ".join(row.hints[:1])
-        return [Advice(text=text, why=f"it runs eagerly: {row.reason}{'. ' if after else ''}{after}")]
-    return []
+        yield Advice(text, f"it runs eagerly: {row.reason}{'. ' if after else ''}{after}")
 
 
-def _precision_advice(recording: Recording, made: Report) -> list[Advice]:
+def _precision_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """TF32, where float32 GEMMs take the time of a GPU that has it and the program did not ask for less precision."""
     gpu = gpus.find(recording.environment.device)
     rates = [gpu.matrix_rate(dtype) for dtype in ("float32", "tfloat32")] if gpu is not None else []
     exact = recording.environment.float32_matmul_precision == "highest"
     if made.step.bound == "cpu" or not exact or len(rates) < 2 or None in rates:
-        return []
+        return
     slow, fast = (rate.value for rate in rates if rate is not None)
     found = [
         group.time_us or 0.0
         for group in made.groups
         if (group.shape or "").startswith("float32") and any(is_gemm(op) for op in group.ops)
     ]
-    if not found:
-        return []
-    why = f"float32 GEMMs take {microseconds(sum(found))}; products then keep 10 bits of the mantissa"
-    return [
-        Advice(
-            text='torch.set_float32_matmul_precision("high") (TF32)', why=why, gain_us=sum(found) * (1 - slow / fast)
-        )
-    ]
+    if found:
+        why = f"float32 GEMMs take {microseconds(sum(found))}; products then keep 10 bits of the mantissa"
+        text = 'torch.set_float32_matmul_precision("high") (TF32)'
+        yield Advice(text, why, sum(found) * (1 - slow / fast))
 
 
-def _layout_advice(recording: Recording, made: Report) -> list[Advice]:
+def _layout_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Channels last, where cuDNN converts between layouts around its kernels."""
     kernels = recording.summary.kernels if recording.summary is not None else ()
     total = sum(item.total_us for item in kernels)
     found = [item for item in kernels if _CONVERTS.search(item.name)]
-    if made.step.bound == "cpu" or not found or not made.step.device_us:
-        return []
-    time_us = sum(item.total_us for item in found) / total * made.step.device_us
-    number = sum(item.count for item in found) / max(1, made.step.steps + made.step.left_out)
-    why = f"cuDNN converts layouts in {counted(round(number), 'kernel')}, {microseconds(time_us)}"
-    return [Advice(text="memory_format=torch.channels_last (channels_last_3d in 3-D)", why=why, gain_us=time_us)]
+    if made.step.bound != "cpu" and found and made.step.device_us:
+        time_us = sum(item.total_us for item in found) / total * made.step.device_us
+        number = sum(item.count for item in found) / max(1, made.step.steps + made.step.left_out)
+        why = f"cuDNN converts layouts in {counted(round(number), 'kernel')}, {microseconds(time_us)}"
+        yield Advice("memory_format=torch.channels_last (channels_last_3d in 3-D)", why, time_us)
 
 
 def quoted(name: str) -> str:
