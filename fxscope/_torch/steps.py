@@ -43,6 +43,7 @@ MOST_HEAP = 512 << 20  # bytes by which the heap may grow
 _MOST_KEPT = 1_000_000  # durations
 _SAMPLES = 64
 _LOOK_S = 0.05
+_LOOKS_SHARE = 50  # the heap is looked at for a fiftieth of the time at most
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
 _PREPARES = (
     ("<frozen importlib._bootstrap>", ""),
@@ -114,23 +115,19 @@ class _Heap:
     """Growth of the heap, where the profiler keeps its events: their memory is up to 23 times that when a session ends."""
 
     def __init__(self) -> None:
-        self._resident, self._used = self._sizes(), self._used_bytes()
+        self._used, self._explained, self._look_at = self._used_bytes(), 0, 0.0
 
     def is_full(self) -> bool:
         """Return whether it grew by more than `MOST_HEAP` that no parameter, with its gradient and state, explains."""
-        if self._sizes() - self._resident < MOST_HEAP:
+        began = time.monotonic()
+        if began < self._look_at:
             return False
-        self._resident += MOST_HEAP // 4  # the next time: what follows may take half a second
-        parameters = (item for item in gc.get_objects() if issubclass(type(item), torch.nn.Parameter))
-        explained = 4 * sum(item.untyped_storage().nbytes() for item in parameters if item.device.type == "cpu")
-        return self._used_bytes() - self._used > MOST_HEAP + explained
-
-    def _sizes(self) -> int:
-        """Resident bytes of the process, 0 where they are not known."""
-        try:
-            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except OSError:
-            return 0
+        grown = self._used_bytes() - self._used
+        if grown > MOST_HEAP + self._explained:
+            parameters = (item for item in gc.get_objects() if issubclass(type(item), torch.nn.Parameter))
+            self._explained = 4 * sum(i.untyped_storage().nbytes() for i in parameters if i.device.type == "cpu")
+        self._look_at = began + _LOOKS_SHARE * (time.monotonic() - began)
+        return grown > MOST_HEAP + self._explained
 
     def _used_bytes(self) -> int:
         """Bytes of blocks in use; larger ones, from 32 MB on at the latest, are mapped and do not count."""
