@@ -21,9 +21,11 @@ from fxscope._torch.hooks import Hooks, exists, hook_after, hook_around, hook_be
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.english import failure_text
 from fxscope.errors import one_line
+from fxscope.index import Key
 from fxscope.model import (
     Compile,
     Direction,
+    Evidence,
     Graph,
     KernelCall,
     Link,
@@ -41,14 +43,6 @@ from fxscope.readers.compile_log import with_phases
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
-
-# Ours, not the user's: left out of `Compile.config`.
-_OUR_CONFIG = (
-    "trace.provenance_tracking_level",
-    "cpp.enable_kernel_profile",
-    "fx_graph_cache",
-    "fx_graph_remote_cache",
-)
 _MAX_GUARDS = 2000
 
 
@@ -79,7 +73,7 @@ class InductorCapture:
         self.has_dynamo = self._imports_dynamo()
         self._graphs: dict[str, Graph] = {}
         self._calls: dict[str, tuple[KernelCall, ...]] = {}
-        self._links: dict[tuple[Any, ...], Link] = {}
+        self._links: dict[tuple[Key, Key], Link] = {}
         self._sources: dict[str, SourceText] = {}
         self._schedules: dict[str, Schedule] = {}
         self._compiles: dict[str, Compile] = {}
@@ -353,7 +347,10 @@ class InductorCapture:
                 config=_changed_config(),
                 cache=("bypassed" if self.bypass_caches else "miss") if lowered else ("hit" if code else None),
             )
-            self._name_runs(graph_id, result)
+            if hasattr(result, "_fx_graph_cache_key") and graph_id in self._graphs:
+                # Runs in a trace carry the cache key, which is None where caches are off.
+                result._fx_graph_cache_key = result._fx_graph_cache_key or graph_id.removesuffix(":post_grad")
+                self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
             if not lowered and code and graph_id not in self._graphs:
                 self.hooks.problem(
                     graph_id,
@@ -361,13 +358,6 @@ class InductorCapture:
                     "record with bypass_caches=True (the default)",
                 )
                 self._add_code(graph_id, str(code), {}, ())
-
-    def _name_runs(self, graph_id: str, result: Any) -> None:
-        """Tie a compiled graph to its runs in a trace, which carry its cache key, or None where caches are off."""
-        if hasattr(result, "_fx_graph_cache_key") and graph_id in self._graphs:
-            if result._fx_graph_cache_key is None:
-                result._fx_graph_cache_key = graph_id.removesuffix(":post_grad")
-            self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
 
     @hook_around("torch._inductor.graph:GraphLowering.codegen", "post-grad graphs, output code, kernel calls")
     def _codegen(self, original: Callable[..., Any], lowering: Any, *args: Any, **kwargs: Any) -> Any:
@@ -455,19 +445,15 @@ class InductorCapture:
             # take away (`alias`) may leave its ancestry at the node whose result is used in its place.
             kept = [known for known, names in earlier.items() if not known.endswith(":pre_grad") and node.name in names]
             for candidate in kept:
-                self._link(candidate, node.name, graph_id, node.name, "name")
+                self._link((candidate, node.name), (graph_id, node.name), "name")
             for name, identity in live.ancestry(node.meta):
                 # The graph of a pattern's replacement is not known, and its names are its own.
                 candidate = self._fx_graphs[identity][0] if identity in self._fx_graphs else None
                 if candidate is not None and candidate not in kept and name in earlier.get(candidate, ()):
-                    self._link(candidate, name, graph_id, node.name, "from_node")
+                    self._link((candidate, name), (graph_id, node.name), "from_node")
 
-    def _link(self, from_graph: str, from_name: str, to_graph: str, to_name: str, evidence: Any) -> None:
-        key = (from_graph, from_name, to_graph, to_name)
-        if key not in self._links:
-            self._links[key] = Link(
-                from_=(from_graph, from_name), to=(to_graph, to_name), relation="lowered_to", evidence=evidence
-            )
+    def _link(self, from_: Key, to: Key, evidence: Evidence) -> None:
+        self._links.setdefault((from_, to), Link(from_=from_, to=to, relation="lowered_to", evidence=evidence))
 
     def _free_id(self, graph_id: str) -> str:
         """An id that is not taken: a compile id can have several Inductor graphs (DDP's buckets)."""
@@ -601,15 +587,14 @@ def _changed_config() -> dict[str, Any]:
     """Inductor's switches that differ from their default, without those that fxscope sets."""
     import torch._inductor.config as config
 
-    changed: dict[str, Any] = {}
-    for name in config._config:
-        if name in _OUR_CONFIG or config._is_default(name):
-            continue
-        value = getattr(config, name)
+    ours = config_patches()["torch._inductor.config"]
+    changed = {name: getattr(config, name) for name in config._config if not (name in ours or config._is_default(name))}
+    return {
+        name: value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+        for name, value in changed.items()
         # Inductor itself sets some switches during a compile, mostly to what they are anyway.
-        if value != getattr(config._config[name], "default", None):
-            changed[name] = value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
-    return changed
+        if value != getattr(config._config[name], "default", None)
+    }
 
 
 _STAGES = ("pre_grad", "joint", "forward", "backward", "post_grad")

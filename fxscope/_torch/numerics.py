@@ -108,7 +108,6 @@ class _Watched:
         self._order = {node: position for position, node in enumerate(module.graph.nodes)}
         self.problems: list[Problem] = []
         self.inputs: list[Any] | None = None
-        self.result: list[Any] = []
         self.targets = {call.id: dict(self._targets(call)) for call in calls}
         self.seen: dict[str, Any] = {}  # node → what its kernel wrote
         self._wrapper: Any = None
@@ -172,7 +171,7 @@ class _Watched:
                 return self._line
         return None
 
-    def _line(self, frame: Any, event: str, result: Any) -> Any:
+    def _line(self, frame: Any, event: str, _: Any) -> Any:
         """Copy what a call wrote as soon as the wrapper is at another line; never raise into the wrapper."""
         try:
             line = frame.f_lineno if event == "line" else 0
@@ -185,8 +184,6 @@ class _Watched:
                 if isinstance(places.get(place), torch.Tensor):
                     self.seen[node] = _copy(places[place])
                     del self._due[node]
-            if event == "return" and result is not None:
-                self.result = [_copy(value) for value in result]
         except Exception as error:
             self._problem(f"the wrapper's values could not be copied: {one_line(error)}")
         return self._line
@@ -208,25 +205,11 @@ class _Watched:
             self._problem("nothing was compared: its inputs are not those of its nodes")
             return
         self._known.update(zip(placeholders, self.inputs, strict=True))
-        self._add_results()
         for call in self.calls:
             seen = [node for node in self.targets[call.id] if node in self.seen]
             found = [self._row(call, node) for node in seen]
             self._known.update({self.nodes[node]: self.seen[node] for node in seen})
             yield max(found, key=_rank, default=NumericsRow(call=call.id, state="unknown", cause="no_value"))
-
-    def _add_results(self) -> None:
-        """Add what the graph returns, where one call alone computes it."""
-        output = next(node for node in self.nodes.values() if node.op == "output")
-        wanted: list[Any] = list(output.args[0]) if isinstance(output.args[0], (list, tuple)) else []  # pyright: ignore
-        for node, value in zip(wanted, self.result, strict=False) if len(wanted) == len(self.result) else ():
-            if not isinstance(node, torch.fx.Node) or node.name in self.seen or not isinstance(value, torch.Tensor):
-                continue
-            made = node.args[0] if node.target is getitem else node
-            owners = [call for call in self.calls if getattr(made, "name", None) in call.nodes]
-            if len(owners) == 1 and not owners[0].conditional:
-                self.seen[node.name] = value
-                self.targets[owners[0].id][node.name] = ""
 
     def _row(self, call: KernelCall, name: str) -> NumericsRow:
         value = self.seen[name]
