@@ -397,7 +397,9 @@ def budgeted(text: str, arguments: argparse.Namespace) -> str:
         return text
     words = list(arguments.words)
     at = words.index("--budget") if "--budget" in words else len(words)
-    more = ["fxscope", *words[:at], *words[at + 2 :], "--budget", "0"]
+    words[at : at + 2] = []
+    end = 1 if arguments.verb == "run" else len(words)  # what follows a script is the script's
+    more = ["fxscope", *words[:end], "--budget", "0", *words[end:]]
     return fit(json.loads(text), limit, more=shlex.join(more)) + "\n"
 
 

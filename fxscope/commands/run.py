@@ -4,10 +4,9 @@
     fxscope run [options] -m package.module [its arguments]
     fxscope run [options] FILE.py:FACTORY [options]
 
-A script runs unchanged, as with `python SCRIPT.py …`: arguments after its name are passed to it. The last arguments may be
-fxscope's `-o`, `--format`, `--json`, `--force` and `--stage`, unless the script has an option of that name or `--` comes
-before its arguments (`fxscope run SCRIPT.py -- …`). A script that ends by an exception, `sys.exit(3)`, `os._exit` or ctrl-C
-is recorded up to there; the exit code is the script's. A signal without a handler ends it at once.
+A script runs unchanged, as with `python SCRIPT.py …`: what follows its name is passed to it, so fxscope's options come before.
+A script that ends by an exception, `sys.exit(3)`, `os._exit` or ctrl-C is recorded up to there; the exit code is the
+script's. A signal without a handler ends it at once.
 
 A factory is a function of no arguments that returns `(module, inputs)`; a dictionary as last input has keyword arguments.
 """

@@ -4,9 +4,7 @@ import argparse
 import atexit
 import builtins
 import contextlib
-import importlib.util
 import os
-import re
 import runpy
 import signal
 import sys
@@ -21,7 +19,6 @@ from typing import Any
 
 from fxscope.commands.common import (
     Terminated,
-    add_output_options,
     check_outputs,
     emit,
     failed,
@@ -31,7 +28,6 @@ from fxscope.commands.common import (
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams, status
 
-_OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
 _FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")
 _NOT_THEIRS = (
     str(Path(__file__).parents[1]),
@@ -43,7 +39,7 @@ _NOT_THEIRS = (
 def run(arguments: argparse.Namespace) -> int:
     """Run the program and write or show its recording; return the program's own exit code."""
     name, path = arguments.program, Path(arguments.program)
-    source, search = "", str(path.resolve().parent)
+    search = str(path.resolve().parent)
     if arguments.module:
         search = str(Path.cwd())
         if PathFinder.find_spec(name.partition(".")[0], [search, *sys.path]) is None:
@@ -52,13 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif path.is_dir() or (path.is_file() and path.suffix in (".zip", ".pyz")):
         execute, search = partial(runpy.run_path, name, run_name="__main__"), None  # it puts the path in front itself
     else:
-        code, source = compiled(path)
-        execute = partial(_run_as_main, code)
-    words = list(arguments.arguments)
-    if words[:1] != ["--"] and arguments.words[: -len(words)][-1:] == ["--"]:
-        words.insert(0, "--")  # argparse takes it away, but for Python 3.13
-    own, options = split(words, source)
-    _parse_options(arguments, options)
+        execute = partial(_run_as_main, compiled(path))
+    own = arguments.arguments[arguments.arguments[:1] == ["--"] :]
+    check_outputs(arguments)
     for flag in _FOR_FACTORIES:
         if getattr(arguments, flag):
             raise CaptureError(
@@ -70,25 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
     return _Run(arguments, name if arguments.module else path.name).run(execute, [name, *own], search)
 
 
-def _parse_options(arguments: argparse.Namespace, options: list[str]) -> None:
-    """Add the output options that come after the program to those before it."""
-    parser = argparse.ArgumentParser(prog="fxscope run SCRIPT.py")
-    add_output_options(parser)
-    before, arguments.output = arguments.output or [], None
-    parser.parse_args(options, namespace=arguments)
-    arguments.output = [*before, *(arguments.output or ())] or None
-    check_outputs(arguments)
-
-
-def compiled(path: Path) -> tuple[CodeType, str]:
-    """Return a script's code and its text, read as Python does. Raises CaptureError."""
+def compiled(path: Path) -> CodeType:
+    """Return a script's code, read as Python does. Raises CaptureError."""
     if not path.is_file():
         hint = " To record a factory write FILE.py:FACTORY." if path.suffix != ".py" else ""
         raise CaptureError(f"there is no script {path}.{hint}")
     try:
-        data = path.read_bytes()  # with a mark at its head, or in the encoding that it names
-        code = compile(data, str(path.absolute()), "exec", dont_inherit=True)  # not the `__future__` of this file
-        return code, importlib.util.decode_source(data)
+        # Bytes: with a mark at their head, or in the encoding that they name; not the `__future__` of this file.
+        return compile(path.read_bytes(), str(path.absolute()), "exec", dont_inherit=True)
     except SyntaxError as error:
         raise CaptureError(f"{path} is not Python: {error.msg} (line {error.lineno}).") from None
     except (OSError, *NOT_PYTHON) as error:
@@ -103,25 +84,6 @@ def _run_as_main(code: CodeType) -> None:
     module.__loader__ = SourceFileLoader("__main__", file)
     sys.modules["__main__"] = module
     exec(code, module.__dict__)
-
-
-def split(words: list[str], source: str) -> tuple[list[str], list[str]]:
-    """(the script's arguments, fxscope's output options that come after them)."""
-    if words[:1] == ["--"]:
-        return words[1:], []
-    end = len(words)
-    while end > 0:
-        flag, equals, _ = words[end - 1].partition("=")
-        if flag in _OUTPUT_FLAGS and (bool(equals) == bool(_OUTPUT_FLAGS[flag]) or not _OUTPUT_FLAGS[flag]):
-            start = end - 1
-        elif end > 1 and _OUTPUT_FLAGS.get(words[end - 2]) == 1:
-            start, flag = end - 2, words[end - 2]
-        else:
-            break
-        if re.search(rf"['\"]{re.escape(flag)}['\"]", source):
-            break  # the script has an option of that name
-        end = start
-    return words[:end], words[end:]
 
 
 class _Run:

@@ -69,7 +69,7 @@ def test_a_graph_break_fails_the_pull_request_and_its_removal_does_not(tmp_path:
 
 def test_a_command_that_records_nothing_is_named(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, ACTION / "compare.py", "--record", "fxscope run gone.py -o {output}", "--base", "HEAD"],
+        [sys.executable, ACTION / "compare.py", "--record", "fxscope run -o {output} gone.py", "--base", "HEAD"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1 and "made no recording" in done.stderr and "gone.py" in done.stderr

@@ -347,8 +347,8 @@ def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
         ("view r.fxscope -o a.md -o ./a.md", "-o a.md and -o ./a.md are one file"),
         ("view r.fxscope -o r.fxscope --force", "is a file that is read here"),
         ("redact r.fxscope -o link --force", "is a file that is read here"),
-        ("run s.py -o s.py --format json --force", "is a file that is read here"),
-        ("run s.py -o a.md -o a.md", "are one file"),
+        ("run -o s.py --format json --force s.py", "is a file that is read here"),
+        ("run -o a.md -o a.md s.py", "are one file"),
         ("run s.py:f -o s.py --format json --force", "is a file that is read here"),
     ],
 )

@@ -56,7 +56,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a recording of a program with secrets in its text, its names and its exception."""
     folder = tmp_path_factory.mktemp("zzkeyzz")
     (folder / "zzkeyzz.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "fxscope", "run", "--title", "ttitlett", "zzkeyzz.py", "-o", "out.fxscope"]
+    command = [sys.executable, "-m", "fxscope", "run", "--title", "ttitlett", "-o", "out.fxscope", "zzkeyzz.py"]
     subprocess.run(command, cwd=folder, capture_output=True, check=False)
     return folder / "out.fxscope"
 
@@ -140,7 +140,7 @@ def test_a_recording_with_near_misses_can_be_redacted() -> None:
 def test_whole_sources_are_an_option(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(PROGRAM)
     for options, held in (([], False), (["--whole-sources"], True)):
-        command = [sys.executable, "-m", "fxscope", "run", *options, "p.py", "-o", "out.fxscope", "--force"]
+        command = [sys.executable, "-m", "fxscope", "run", *options, "-o", "out.fxscope", "--force", "p.py"]
         subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
         texts = [source.text for source in store.load(tmp_path / "out.fxscope").sources if source.kind == "user"]
         assert any("raise ValueError" in text for text in texts) is held

@@ -85,7 +85,7 @@ def test_what_the_program_raises_is_not_hidden_by_what_fails(monkeypatch: pytest
 def test_an_environment_that_torch_cannot_read_harms_no_program(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_MIN_NUM_SPLIT", "many")
     (tmp_path / "eager.py").write_text("import torch\nprint(torch.nn.Linear(4, 4)(torch.ones(2, 4)).shape)\n")
-    command = [sys.executable, "-m", "fxscope", "run", "eager.py", "-o", "eager.fxscope"]
+    command = [sys.executable, "-m", "fxscope", "run", "-o", "eager.fxscope", "eager.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "torch.Size([2, 4])\n", "wrote eager.fxscope\n")
     recording = store.load(tmp_path / "eager.fxscope")
@@ -400,7 +400,7 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
     code = "import atexit, os, signal, torch\natexit.register(print, 'last')\ntorch.ones(3).add(1)\n"
     (tmp_path / "p.py").write_text(f"{code}os.kill(os.getpid(), signal.SIGINT)\n")
     ends = []
-    for command in (["p.py"], ["-m", "fxscope", "run", "p.py", "-o", "out.fxscope"]):
+    for command in (["p.py"], ["-m", "fxscope", "run", "-o", "out.fxscope", "p.py"]):
         done = subprocess.run(
             [sys.executable, *command],
             cwd=tmp_path,
@@ -570,7 +570,7 @@ def test_an_interrupt_as_hooks_come_off_keeps_none_on() -> None:
 def test_a_program_that_leaves_no_file_to_open_is_told_so(tmp_path: Path) -> None:
     code = "import resource, torch\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 64))\n"
     (tmp_path / "script.py").write_text(f"{code}print(torch.ones(2).add(1).tolist())\n")
-    command = [sys.executable, "-m", "fxscope", "run", "script.py", "-o", "out.fxscope"]
+    command = [sys.executable, "-m", "fxscope", "run", "-o", "out.fxscope", "script.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "[2.0, 2.0]\n")
     assert "Too many open files" in done.stderr.splitlines()[-1] and "does it call PyTorch" not in done.stderr
@@ -588,7 +588,7 @@ check o.fxscope RULES
 fleet FLEET
 kernel triton_poi_fused_add_0
 dispatch aten::linear
-run script.py -o p.fxscope
+run -o p.fxscope script.py
 view p.fxscope"""
 
 
