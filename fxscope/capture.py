@@ -29,15 +29,15 @@ import torch
 from fxscope import store
 from fxscope._torch import own_trace, profiler, restore, running
 from fxscope._torch.environment import environment, missing
-from fxscope._torch.event_tree import SessionCut
+from fxscope._torch.event_tree import EventTree, SessionCut
 from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
-from fxscope._torch.steps import DEFAULT_STEPS, Durations, StepWatch
+from fxscope._torch.steps import DEFAULT_STEPS, STEP_ENDS, Durations, StepWatch
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError
 from fxscope.index import index_of
-from fxscope.model import Graph, Problem, Recording, StepTimes, Unobserved, replace
+from fxscope.model import Problem, Recording, StepTimes, Unobserved, replace
 from fxscope.readers import eager_graph
 from fxscope.text import counted
 
@@ -145,40 +145,25 @@ class _Job(NamedTuple):
     say: Callable[[str], None]
 
     def eager(self) -> Recording:
-        """First one call with shapes, stacks and memory for the op tree; then the times, without them."""
         self.say("running")
         with _with_dynamo(InductorCapture()) as capture:
             self.run()
-            names = running.names_of(self.model, self.inputs, self.kwargs)
-            graph, problems = Graph(id=eager_graph.GRAPH_ID, stage="eager"), []
-            if not profiler.is_profiling():
-                self.say("reading the op tree")
-                with store.OwnFolder() as folder:
-                    path = Path(folder, "tree.json")
-                    tree = profiler.run_once(self.run, path)
-                    observed = own_trace.prepare(path, tree, names)
-                    problems = observed.problems
-                    with contextlib.suppress(TraceError):  # no event: no op was called
-                        graph = eager_graph.eager_graph(_read(path).ops, observed.facts)
-            recording = self.profiled(capture)
+            recording = self.profiled()
         facts = capture.facts()
         if profiler.is_profiling():
             return _with_facts(recording, facts)
-        if not any(node.op == "dispatch" for node in graph.nodes) and not facts.graphs:
+        if not any(node.op == "dispatch" for graph in recording.graphs for node in graph.nodes) and not facts.graphs:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
-        recording = replace(
-            recording, ops=eager_graph.tie(recording.ops, graph), problems=(*recording.problems, *problems)
-        )
         if facts.graphs:  # parts of the program compile themselves
-            recording = _with_facts(recording, facts)
-        elif running.is_compiled(self.model):
+            return _with_facts(recording, facts)
+        if running.is_compiled(self.model):
             problem = Problem(
                 where="torch.compile",
                 message="the model was compiled before the recording began, so its graphs are not in it",
                 remedy="pass the module itself with compile=True, or record its first call",
             )
             recording = replace(recording, problems=(*recording.problems, problem))
-        return replace(recording, graphs=(graph, *recording.graphs))
+        return recording
 
     def compiled(self, *, bypass_caches: bool, numerics: bool) -> Recording:
         """One call compiles; those after it are for the times, and one more to compare values."""
@@ -189,7 +174,7 @@ class _Job(NamedTuple):
             capture.on_compile = lambda compile_id: self.say(f"compiling {compile_id}")
             self.run()
             num_compiles = capture.num_compiles
-            recording = self.profiled(capture)
+            recording = self.profiled()
         facts = capture.facts()
         if not facts.graphs:
             raise NothingCapturedError(
@@ -217,7 +202,7 @@ class _Job(NamedTuple):
         rows, problems = found or (None, capture.hooks.problems[-1:])
         return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
 
-    def profiled(self, capture: InductorCapture) -> Recording:
+    def profiled(self) -> Recording:
         """Warm up, then profile; where the user's own session is running, leave the times out."""
         for _ in range(self.warmup):
             self.run()
@@ -233,14 +218,13 @@ class _Job(NamedTuple):
         times = running.times_of_calls(self.run)
         self.say(f"profiling {self.steps} steps")
         memory = running.peak_memory_of(self.run)
+        names = running.names_of(self.model, self.inputs, self.kwargs)
         with store.OwnFolder() as folder:
             path = Path(folder, "trace.json")
-            num_compiles = capture.num_compiles
-            profiler.run_steps(self.run, steps=self.steps, warmup=1, path=path)
-            if capture.num_compiles > num_compiles:
-                own_trace.without_compiling(path)  # the compiler's own work is not part of a step
-            recording = _read(path)
-        return replace(recording, environment=environment(), memory=memory, step_times=times)
+            tree = profiler.run_steps(self.run, steps=1 + self.steps, path=path)
+            recording, _ = _of_trace(path, tree, names, mark=STEP_ENDS, warmup=1, keep=self.steps)
+        cut = tuple(item for item in recording.unobserved if item.what == "ops")
+        return replace(recording, environment=environment(), memory=memory, step_times=times, unobserved=cut)
 
 
 def _with_dynamo(capture: InductorCapture) -> InductorCapture:
@@ -254,8 +238,7 @@ def _with_dynamo(capture: InductorCapture) -> InductorCapture:
 class Recorder:
     """Records what runs while it is open: `with fxscope.record() as recorder: …`, or `@fxscope.record()`.
 
-    The program runs once, as it is, under torch's profiler, until enough was observed; where the program profiles itself,
-    fxscope steps aside and takes a copy of that trace.
+    The program runs once, as it is, under torch's profiler, until enough was observed or the program profiles itself.
 
     It ends in the process that began it: a forked child that leaves the block leaves only its copy. Nothing of fxscope's
     own is raised into the program: a recording that fails has the reason among its problems, and a warning says so.
@@ -276,7 +259,6 @@ class Recorder:
         skip_start: bool = False,
         max_seconds: float = MOST_SECONDS,
     ) -> None:
-        self._num_calls: int | None = None  # of the program's one model, where those are its steps
         self.recording: Recording | None = None
         self._ended_at = ""  # the bound that ended the observation
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
@@ -361,14 +343,12 @@ class Recorder:
             return
         atexit.unregister(self._left_open)
         self._left_at = time.perf_counter_ns()
-        traces: Sequence[profiler.Traced] = ()
         try:
             try:
-                if self._session is not None:
-                    traces = self._session.stop()
+                traced = self._session.stop() if self._session is not None else None
             finally:
                 self._close()
-            self.recording = self._build(traces)
+            self.recording = self._build(traced)
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
@@ -398,11 +378,15 @@ class Recorder:
         except RuntimeWarning:  # where warnings are errors: ours is none
             print(message, file=sys.stderr)
 
-    def _build(self, traces: Sequence[profiler.Traced]) -> Recording:
+    def _build(self, traced: profiler.Traced | None) -> Recording:
         assert self._capture is not None and self._session is not None
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
-        recording = self._of_traces(traces)
-        times = self._watch.times(self._num_calls)
+        recording, num_calls = Recording(), None
+        if traced is not None:
+            plan = {"mark": self._watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
+            plan |= {"skip_start": self._skip_start, "is_cut": self._watch.ended_at is not None}
+            recording, num_calls = _of_trace(*traced, self._names, **plan)
+        times = self._watch.times(num_calls)
         on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)
         busy_us = (
             [] if recording.summary is None or on_cpu else [step.device_busy_us for step in recording.summary.steps]
@@ -454,35 +438,6 @@ class Recorder:
             found.append(Unobserved(what="children", count=self._num_processes, detail=detail))
         return found
 
-    def _of_traces(self, traces: Sequence[profiler.Traced]) -> Recording:
-        """Return what the first trace that holds events says, and the eager graph with it."""
-        for traced in traces:
-            plan: dict[str, Any] = {}
-            if not traced.is_theirs:
-                keep = self._steps or DEFAULT_STEPS
-                is_cut = self._watch.ended_at is not None or traced.tree.cut is not None
-                plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start, "is_cut": is_cut}
-                plan["mark"] = self._watch.mark
-            observed = own_trace.prepare(traced.path, traced.tree, self._names, **plan)
-            try:
-                recording = _read(traced.path)
-            except TraceError:  # without events: cancelled before it was active, or nothing of torch was called
-                continue
-            # A session that ended before it was active, or as it became so, has at most an annotation.
-            if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
-                continue
-            if traced.is_theirs:
-                graph = eager_graph.eager_graph(recording.ops, observed.facts, eager_graph.first_step(recording.ops))
-                ties = eager_graph.tie(recording.ops, graph)
-            else:
-                graph, ties = eager_graph.program_graph(recording.ops, observed.facts)
-                self._num_calls = observed.steps.num_calls
-            problems = (*recording.problems, *observed.problems)
-            left_out = left_out_of(observed, traced.tree.cut)
-            recording = replace(recording, unobserved=left_out, problems=problems)
-            return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
-        return Recording()
-
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Record each call of a function; the last recording is the wrapper's `recording`."""
 
@@ -499,6 +454,25 @@ class Recorder:
 
         wrapper.recording = None  # type: ignore[attr-defined]
         return wrapper
+
+
+def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> tuple[Recording, int | None]:
+    """Return what a session says, with its eager graph; and how many calls its steps are, None where they are none."""
+    from fxscope.readers import trace
+
+    plan["is_cut"] = plan.get("is_cut", False) or tree.cut is not None
+    observed = own_trace.prepare(path, tree, names, **plan)
+    try:
+        recording = trace.recording(path)
+    except TraceError:  # without events: nothing of torch was called
+        return Recording(), None
+    # A session that ended before it was active, or as it became so, has at most an annotation.
+    if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
+        return Recording(), None
+    graph, ties = eager_graph.program_graph(recording.ops, observed.facts)
+    problems = (*recording.problems, *observed.problems)
+    recording = replace(recording, unobserved=left_out_of(observed, tree.cut), problems=problems)
+    return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording, observed.steps.num_calls
 
 
 def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[Unobserved, ...]:
@@ -521,12 +495,6 @@ def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[U
         detail = f"{counted(observed.num_cut, 'op')} after the first {cut.bound}"
         found.append(Unobserved(what="ops", count=observed.num_cut, detail=detail))
     return tuple(found)
-
-
-def _read(path: Path) -> Recording:
-    from fxscope.readers import trace
-
-    return trace.recording(path)
 
 
 def _summary(times_us: Iterable[float], when: str) -> StepTimes | None:

@@ -130,18 +130,6 @@ def _replays(events: list[dict[str, Any]], found: _Spans) -> list[tuple[float, s
     return sorted((launched[number], " ".join(sorted(names))) for number, names in kernels.items())
 
 
-def without_compiling(path: Path) -> None:
-    """Remove the compiler's events from a trace, except its outermost phases."""
-    import msgspec
-
-    trace, _ = document(path)
-    found = _Spans()
-    _sorted_spans(trace["traceEvents"], found)
-    _launched_by_compiler(trace["traceEvents"], found)
-    trace["traceEvents"] = [event for event in trace["traceEvents"] if id(event) not in found.drop]
-    path.write_bytes(msgspec.json.encode(trace))
-
-
 def _sorted_spans(events: list[dict[str, Any]], found: _Spans) -> list[dict[str, Any]]:
     spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
     for event in spans:

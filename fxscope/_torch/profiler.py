@@ -1,8 +1,4 @@
-"""Profiled runs: fxscope's own session, and living with the one that the user's program starts.
-
-Kineto runs one session at a time. `run_steps` profiles a callable. `Session` covers a whole program: it profiles until
-the program starts a session of its own, then steps aside and takes a copy of that trace after the user's handler.
-"""
+"""Profiled runs. Kineto runs one session at a time: fxscope's ends when the program starts one of its own."""
 
 from __future__ import annotations
 
@@ -22,13 +18,14 @@ from typing import Any, NamedTuple
 import torch
 
 from fxscope._torch.event_tree import EventTree
-from fxscope._torch.hooks import Hooks, hook_after, hook_around, resolve
+from fxscope._torch.hooks import Hooks, hook_around, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
+from fxscope._torch.steps import COMPILED_CALL, STEP_ENDS, busy_with, in_main_thread, is_library_file, mark
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
 _TRACER = "TraceContext"  # of torch's profile function
+_ASIDE = "ending before the program's own profiler session"
 _WAIT_S = 2.0  # for the main thread to end its session
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
@@ -46,13 +43,18 @@ def is_profiling() -> bool:
     return bool(torch._C._autograd._profiler_enabled())
 
 
-def run_once(function: Callable[[], Any], path: Path) -> EventTree:
-    """Call a function once under the profiler on the CPU, with shapes, stacks and memory; write the trace."""
+def run_steps(function: Callable[[], Any], *, steps: int, path: Path) -> EventTree:
+    """Call a function under the profiler, with a mark after each call; write the trace."""
     let_children_end()
-    profile = _observing([torch.profiler.ProfilerActivity.CPU])
+    profile = _observing(activities())
     start(profile)
     try:
-        function()
+        for _ in range(steps):
+            function()
+            if torch.cuda.is_available():
+                # A step's device work ends in the step: otherwise the last step would look longer than the others.
+                torch.cuda.synchronize()
+            mark(STEP_ENDS)
     finally:
         with quiet():
             profile.stop()
@@ -124,30 +126,6 @@ def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
     named = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
     exec_module.__code__ = named
     return exec_module
-
-
-def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Path) -> None:
-    """Call a function `warmup + steps` times under the profiler and write the trace of the last `steps`.
-
-    Each active call is a `ProfilerStep#N`. The profiler's own warm-up phase is on during the warm-up calls.
-    """
-    let_children_end()
-    with (
-        quiet(),
-        torch.profiler.profile(
-            activities=activities(),
-            record_shapes=True,
-            schedule=torch.profiler.schedule(wait=0, warmup=warmup, active=steps, repeat=1),
-        ) as profile,
-    ):
-        for _ in range(warmup + steps):
-            function()
-            if torch.cuda.is_available():
-                # A step's device work ends in the step: otherwise the last step would look longer than the others.
-                torch.cuda.synchronize()
-            profile.step()
-    profile.export_chrome_trace(str(path))
-    check_written(path)
 
 
 def check_written(path: Path) -> None:
@@ -261,7 +239,6 @@ class Traced(NamedTuple):
 
     path: Path
     tree: EventTree
-    is_theirs: bool = False
 
 
 class Session:
@@ -273,12 +250,8 @@ class Session:
         self._observing.problems = self.hooks.problems
         self._own: Any = None
         self.own: Traced | None = None  # our own session, once it has ended
-        self._theirs: Any = None  # the user's last session
-        self._export: Callable[[Path], None] = lambda _: None  # its trace
-        self._num_theirs = 0
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
         self._thread = 0
-        self._open = 0  # sessions of the user's that began and did not end
         self._ours: int | None = None  # the thread whose calls are our own session's
         self._ended = threading.Event()
         self._ending = threading.RLock()  # who ends it waits for another thread that does; a signal's handler does not
@@ -317,29 +290,11 @@ class Session:
         with self.unstacked():
             return original(graph, *args, **kwargs)
 
-    def stop(self) -> list[Traced]:
-        """Stop profiling; return the sessions that have a trace: the program's last one, then ours."""
+    def stop(self) -> Traced | None:
+        """Stop profiling; return the session, None where it has no trace."""
         self.pause()
-        if self._open > 0:
-            self.hooks.problem(
-                "profiler",
-                "a profiler session of the program's was still running at the end, and what ran in it is not recorded",
-                "end it, or read its trace: `fxscope view FILE`",
-            )
         self.hooks.close()
-        if self._num_theirs > 1:
-            self.hooks.problem(
-                "profiler",
-                f"the program made {self._num_theirs} traces; the last one is shown",
-                "export each, and read it: `fxscope view FILE`",
-            )
-        theirs = self.hooks.guard("trace of the program's own session", self._adopt) if self._theirs else None
-        return [traced for traced in (theirs, self.own) if traced is not None]
-
-    def _adopt(self) -> Traced:
-        path = self._folder / "theirs.json"
-        self._export(path)
-        return Traced(path, EventTree(self._theirs.kineto_results), is_theirs=True)
+        return self.own
 
     def is_on(self) -> bool:
         """Return whether this session is profiling, and none of the program's."""
@@ -413,61 +368,22 @@ class Session:
 
     # ------------------------------------------------------------------ the user's session
 
-    @hook_around("torch.autograd.profiler:profile._prepare_trace", "stepping aside for the program's profiler session")
-    def _theirs_begins(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if not self._is_ours():
-            self._open += 1
-        return self._steps_aside(original, *args, **kwargs)
-
-    # Others that start a session (`emit_nvtx`, `emit_itt`), and what a program calls that ends any it finds.
-    @hook_around("torch.autograd.profiler:_enable_profiler", "stepping aside for the program's profiler session")
-    @hook_around(
-        "torch.autograd.profiler_legacy:_enable_profiler_legacy", "stepping aside for the program's profiler session"
-    )
-    @hook_around("torch.autograd:_disable_profiler", "stepping aside for the program's profiler session")
+    # What starts a session (`torch.profiler`, `emit_nvtx`, `emit_itt`), and what a program calls that ends any it finds.
+    @hook_around("torch.autograd.profiler:profile._prepare_trace", _ASIDE)
+    @hook_around("torch.autograd.profiler:_enable_profiler", _ASIDE)
+    @hook_around("torch.autograd.profiler_legacy:_enable_profiler_legacy", _ASIDE)
+    @hook_around("torch.autograd:_disable_profiler", _ASIDE)
     def _steps_aside(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if self._is_ours():
             return original(*args, **kwargs)
         ends = self.is_on() and original is torch._C._autograd._disable_profiler
-        if self.is_on() and not ends and not self._open:
+        if self.is_on() and not ends:
             self.hooks.problem(
                 "profiler",
-                "the program began a profiler session of a kind that leaves no trace; what ran from there on is unknown",
-                "use torch.profiler.profile",
+                "the program began a profiler session of its own; what ran from there on is not recorded",
+                "export its trace, and read it: `fxscope view FILE`",
             )
         self.hooks.guard("profiler", self.pause)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
-
-    @hook_after("torch.autograd.profiler:profile.__exit__", "adopting the program's own profiler session")
-    def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
-        if not self._is_ours() and getattr(profile, "enabled", True):
-            self._open -= 1
-            if has_trace(profile):
-                self._theirs, self._export = profile, _shared_export(profile)
-                self._num_theirs += 1
-
-
-def _shared_export(profile: Any) -> Callable[[Path], None]:
-    """Return what writes the trace of a session of the program's, too: Kineto writes one only once, the other is a copy."""
-    original = profile.export_chrome_trace
-    theirs: list[bytes] = []
-    ours: list[bytes] = []
-
-    def export(path: Any, *args: Any, **kwargs: Any) -> Any:
-        if ours:
-            return Path(path).write_bytes(ours.pop())  # then it is refused, as ever
-        original(path, *args, **kwargs)
-        theirs.append(Path(path).read_bytes())
-        return None
-
-    def take(path: Path) -> None:
-        if theirs:
-            path.write_bytes(theirs[0])
-        else:
-            original(str(path))
-            ours.append(path.read_bytes())
-
-    profile.export_chrome_trace = export
-    return take

@@ -17,14 +17,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from fxscope.commands.common import (
-    Terminated,
-    check_outputs,
-    emit,
-    failed,
-    tidy_on_termination,
-    whole_sources,
-)
+from fxscope.commands.common import Terminated, check_outputs, emit, failed, tidy_on_termination, whole_sources
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams, status
 

@@ -31,20 +31,13 @@ NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOT
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
-def eager_graph(ops: Sequence[Op], facts: Mapping[int, Any] | None = None, only: Sequence[int] | None = None) -> Graph:
-    """The graph of one step's ops.
+def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int, Any]) -> tuple[Graph, dict[int, str]]:
+    """The graph, and which node each op (by position) is.
 
     Args:
-        facts: external id → what the session says (`_torch.event_tree.SeenOp`); `None` of a trace, whose nodes are made
-            when they are looked at.
-        only: positions of the step's ops; all by default.
+        facts: external id → what the session says (`_torch.event_tree.SeenOp`); none of a trace, whose nodes are made when
+            they are looked at.
     """
-    graph = _graph(ops, op_tree(ops, only), facts or {})[0]
-    return graph if facts is None else replace(graph, nodes=tuple(graph.nodes))
-
-
-def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int, Any]) -> tuple[Graph, dict[int, str]]:
-    """The graph, and which node each op (by position) is."""
     op_names, sources = column(ops, "name"), column(ops, "source")
     external_ids = column(ops, "external_id") if facts else ()
     rows = list(tree)
@@ -157,13 +150,6 @@ def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
             found.add(at)
             at = tree[at]
     return found
-
-
-def first_step(ops: Sequence[Op]) -> list[int]:
-    """The positions of the ops of the first step that belong to its eager graph."""
-    steps = column(ops, "step")
-    first = min(steps, default=0)
-    return [position for position in outside_of_compiled(ops) if steps[position] == first]
 
 
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:

@@ -15,7 +15,7 @@ from tests.capture.programs import Block, GeGLU, Tied, moves
 def observe(function, *inputs) -> list[SeenOp]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
-        results = profiler.run_once(lambda: function(*inputs), path)
+        results = profiler.run_steps(lambda: function(*inputs), steps=1, path=path)
         observed = own_trace.prepare(path, results, running.names_of(function, inputs, {}))
     assert observed.problems == []
     return list(observed.facts.values())

@@ -48,7 +48,7 @@ SEEN = {
 
 
 def test_the_tree_and_the_facts_become_one_graph() -> None:
-    graph = eager_graph.eager_graph(TREE, SEEN)
+    graph = eager_graph.program_graph(TREE, SEEN)[0]
     rows = [(node.name, node.parent, node.inputs, node.aliases) for node in graph.nodes]
     assert rows == [
         ("head_weight", None, (), None),
@@ -67,7 +67,7 @@ def test_a_tensor_from_outside_is_one_input_however_often_it_is_used() -> None:
         1: SeenOp(position=0, name="aten::add", inputs=(tensor(1), tensor(1))),
         2: SeenOp(position=1, name="aten::add", inputs=(tensor(2, 0), tensor(1))),
     }
-    graph = eager_graph.eager_graph((op(1, "aten::add", 0, 5), op(2, "aten::add", 6, 5)), seen)
+    graph = eager_graph.program_graph((op(1, "aten::add", 0, 5), op(2, "aten::add", 6, 5)), seen)[0]
     assert [(node.name, node.inputs) for node in graph.nodes] == [
         ("input", ()),
         ("add", ("input",)),
@@ -76,7 +76,7 @@ def test_a_tensor_from_outside_is_one_input_however_often_it_is_used() -> None:
 
 
 def test_later_steps_are_tied_to_the_graph_by_order() -> None:
-    graph = eager_graph.eager_graph(TREE, SEEN)
+    graph = eager_graph.program_graph(TREE, SEEN)[0]
     later = tuple(
         Op(
             id=item.id + 10,
@@ -117,5 +117,5 @@ def test_what_a_compiled_region_runs_is_not_eager() -> None:
 
 
 def test_an_op_of_another_name_has_no_facts() -> None:
-    graph = eager_graph.eager_graph((op(2, "aten::relu", 0, 5),), SEEN)
+    graph = eager_graph.program_graph((op(2, "aten::relu", 0, 5),), SEEN)[0]
     assert [(node.name, node.inputs, node.aliases) for node in graph.nodes] == [("relu", (), None)]
