@@ -28,7 +28,7 @@ import torch
 
 from fxscope import store
 from fxscope._torch import own_trace, profiler, restore, running
-from fxscope._torch.environment import environment, missing
+from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import EventTree, SessionCut
 from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
@@ -505,7 +505,6 @@ def _summary(times_us: Iterable[float], when: str) -> StepTimes | None:
 
 
 def _with_facts(recording: Recording, facts: Recording) -> Recording:
-    facts = replace(facts, problems=(*facts.problems, *(missing(facts.problems) if facts.graphs else ())))
     added = {name: getattr(facts, name) for name in facts.__struct_fields__}
     both = {name: (*getattr(recording, name), *items) for name, items in added.items() if isinstance(items, tuple)}
     return replace(recording, **both)

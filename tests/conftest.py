@@ -72,15 +72,13 @@ def torch_state() -> dict[str, Any]:
         "profiling": torch.autograd._profiler_enabled(),
         "grad": torch.is_grad_enabled(),
     }
-    if "fxscope._torch.environment" in sys.modules:
-        from fxscope._torch import environment
-
-        for path in environment.HOOKS:
-            # A module that nobody loaded has no hooks. A table is read, not hooked, and changes with every compile.
-            if path.partition(":")[0] in sys.modules and hooks.exists(path):
+    kinds = {"inductor": "InductorCapture", "profiler": "Session", "scheduler": "Watch", "tap": "Tap"}
+    for name, kind in kinds.items():
+        module = sys.modules.get(f"fxscope._torch.{name}")
+        for path in {item.path for _, item in hooks.hooks_of(getattr(module, kind))} if module else ():
+            if path.partition(":")[0] in sys.modules and hooks.exists(path):  # one that nobody loaded has no hooks
                 value = hooks.resolve(path)[2]
-                if callable(value):
-                    state[path] = getattr(value, "__func__", value)
+                state[path] = getattr(value, "__func__", value)
     for module, switches in {
         "torch._inductor.config": ("trace.provenance_tracking_level", "cpp.enable_kernel_profile", "fx_graph_cache"),
         "torch._functorch.config": ("enable_autograd_cache",),

@@ -39,6 +39,10 @@ def here() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
     return make(batch=4, sequence=64, dim=256, hidden=1024, dtype=torch.float32)
 
 
+def small() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    return make(batch=2, sequence=4, dim=16, hidden=32, dtype=torch.float32)
+
+
 def make(
     *, batch: int, sequence: int, dim: int, hidden: int, dtype: torch.dtype
 ) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:

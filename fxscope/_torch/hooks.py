@@ -228,6 +228,11 @@ class Hooks:
             self.put(*found[:2], value, path)
         return found is not None
 
+    def value(self, path: str, purpose: str) -> Any:
+        """Return a value of torch; None, with a problem, where this torch does not have it."""
+        found = self._found(path, purpose)
+        return found and found[2]
+
     def _found(self, path: str, purpose: str = "") -> tuple[Any, str, Any] | None:
         try:
             return resolve(path)

@@ -17,7 +17,7 @@ import torch
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
-from fxscope._torch.hooks import Hooks, exists, hook_after, hook_around, hook_before, resolve
+from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.english import failure_text
 from fxscope.errors import one_line
@@ -115,7 +115,7 @@ class InductorCapture:
         _open.add(self)
         try:
             hooks.install(self, "torch._dynamo.")
-            self._metrics_before = {id(metrics) for metrics in _metrics()}
+            self._metrics_before = {id(metrics) for metrics in self._metrics()}
             self._autograd_hits = _autograd_cache_hits()
             if "torch._inductor.compile_fx" in sys.modules:
                 self._install_inductor()
@@ -384,7 +384,7 @@ class InductorCapture:
             text = getattr(result[0] if isinstance(result, tuple) else result, "value", None)
             names = [node.name for node in self._graphs[graph_id].nodes]
             if isinstance(text, str):
-                table = resolve(HANDLES)[2] if exists(HANDLES) else {}
+                table = self.hooks.value(HANDLES, "the nodes of debug handles") or {}
                 handles = {handle: tuple(nodes) for handle, nodes in table.items()}
                 self.hooks.guard("output code", self._add_code, graph_id, text, handles, names)
             if self.numerics is not None:
@@ -469,9 +469,13 @@ class InductorCapture:
             known = self._compiles.get(compile_id) or Compile(compile_id=compile_id)
             self._compiles[compile_id] = replace(known, **fields)
 
+    def _metrics(self) -> list[Any]:
+        found = self.hooks.value(METRICS, "compile times") if self.has_dynamo else None
+        return list(found()) if found else []
+
     def _read_metrics(self) -> None:
         """Add what only Dynamo's own record of a compile says: how long it took, and why it failed."""
-        for metrics in _metrics():
+        for metrics in self._metrics():
             compile_id = metrics.compile_id
             if id(metrics) in self._metrics_before or compile_id is None or getattr(metrics, "is_runtime", False):
                 continue
@@ -562,18 +566,9 @@ def with_lines(
         yield replace(call, lines=tuple(fitting))
 
 
-def _metrics() -> list[Any]:
-    return list(getattr(_dynamo_utils(), METRICS.partition(":")[2], list)())
-
-
 def _autograd_cache_hits() -> int:
-    counters = getattr(_dynamo_utils(), "counters", {})
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
     return int(counters["aot_autograd"]["autograd_cache_hit"]) if "aot_autograd" in counters else 0
-
-
-def _dynamo_utils() -> Any:
-    """Dynamo's module of counters; None where it was not, or cannot be, imported: it has compiled nothing."""
-    return sys.modules.get("torch._dynamo.utils")
 
 
 def _is_packaged() -> bool:

@@ -1,7 +1,6 @@
 """`fxscope doctor`: what is missing on this machine, what it is needed for, and the command that installs it.
 
-Nothing is guessed: a program is recorded, a graph is laid out, a header is compiled, a file is written. Exit code 0
-only if programs can be recorded here.
+Nothing is guessed: a program is recorded, and compiled. Exit code 0 only if programs can be recorded here.
 """
 
 import argparse
@@ -13,20 +12,14 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-import sysconfig
-import tempfile
 import textwrap
 from importlib import metadata
-from pathlib import Path
 from typing import NamedTuple
 
-from fxscope import children
 from fxscope.errors import one_line
 
-COMPILER = "C++ compiler"
-HEADERS = ("vector", "Python.h", *(() if sys.platform == "darwin" else ("omp.h",)))  # macOS: Inductor looks elsewhere
+COMPILER = "torch.compile"
 PIP = f"{shlex.quote(sys.executable)} -m pip install"
 INSTALL = {"linux": "apt-get install -y {}", "darwin": "brew install {}"}  # else there is no command to name
 
@@ -64,7 +57,7 @@ def verdict(checks: list[Check]) -> str:
     missing = [check for check in checks if check.ok is False]
     if required := next((check.name for check in missing if check.required), None):
         return f"Nothing can be recorded here: {required}."
-    compiled = ", but not compiled for the CPU" if any(check.name == COMPILER for check in missing) else ""
+    compiled = ", but not compiled" if any(check.name == COMPILER for check in missing) else ""
     return f"Programs can be recorded here{compiled}."
 
 
@@ -83,8 +76,7 @@ def shown(check: Check) -> str:
 
 def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
-    torch = torch_and_recording()
-    return [versions(), *torch, *(inductor() if torch[0].ok else ()), scanner()]
+    return [versions(), *torch_and_recording(), scanner()]
 
 
 def versions() -> Check:
@@ -98,11 +90,10 @@ def versions() -> Check:
 
 
 def torch_and_recording() -> list[Check]:
-    """Import torch, look its hooks up, and record a program."""
+    """Import torch, record a program, and a compiled one."""
     purpose = "recording; reading and viewing recordings work without it"
     try:
         from fxscope._torch import environment
-        from fxscope.capture import record
 
         here = environment.environment()
     except Exception as error:  # an import of a broken torch raises anything
@@ -110,62 +101,28 @@ def torch_and_recording() -> list[Check]:
         return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
     built = f"{here.torch}, {f'CUDA {here.cuda}' if here.cuda else 'no CUDA'}"
     checks = [Check("torch", True, f"{built}; {here.device}", purpose, required=True)]
-    rows = environment.probe()
-    lost = [f"{name}: no {wanted}" for name, found, wanted in rows if not found]
-    found = f"{len(rows) - len(lost)} of {len(rows)} are in this torch{'; without ' if lost else ''}{'; '.join(lost)}"
-    checks.append(Check("hooks", not lost, found, "whole recordings"))
+    checks.append(recorded(compile=False))
+    if checks[-1].ok:
+        checks.append(recorded(compile=True))
+    return [*checks, triton(environment.triton_pin())]
+
+
+def recorded(*, compile: bool) -> Check:
+    """Record a small MLP on this machine's device; what the recording lacks is missing."""
+    from fxscope._torch import geglu
+    from fxscope.capture import record
+
+    name, purpose = (COMPILER, "compiled programs") if compile else ("recording", "everything else")
+    remedy = install("g++ python3-dev") if compile else None
     try:
-        recording = record(environment.tiny_program, steps=1, warmup=0)
-        ops = [node.target for graph in recording.graphs for node in graph.nodes]
-        seen = "aten::add" in ops
-        said = "a program of one op" if seen else f"one op ran, {ops or 'none'} was seen"
+        model, inputs = geglu.small()
+        recording = record(model, *inputs, steps=1, warmup=0, compile=compile)
+        lost = [f"{problem.where}: {problem.message}" for problem in recording.problems]
     except Exception as error:
-        seen, said = False, one_line(error)
-    checks.append(Check("recording", seen, said, "everything else", required=True))
-    return checks
-
-
-def inductor() -> list[Check]:
-    """Look at what torch.compile needs: a compiler with headers, caches that can be written, Triton."""
-    from fxscope._torch import environment
-
-    caches = (cache(*where) for where in environment.cache_folders())
-    return [compiler(environment.cpp_compiler()), *caches, triton(environment.triton_pin())]
-
-
-def compiler(program: str | None) -> Check:
-    """Compile what Inductor's generated code includes: the standard library, Python's header and OpenMP's."""
-    purpose, remedy = "torch.compile on a CPU; Triton's launcher on a GPU", install("g++ python3-dev")
-    if program is None:
-        return Check(COMPILER, False, "neither $CXX nor g++ nor clang++", purpose, remedy)
-    for header in HEADERS:
-        command = [program, "-fsyntax-only", "-x", "c++", f"-I{sysconfig.get_path('include')}", "-"]
-        command += ["-fopenmp"] if header == "omp.h" else []
-        try:
-            done = children.run(command, input=f"#include <{header}>\n".encode(), timeout=60)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return Check(COMPILER, False, f"{program}: {one_line(error)}", purpose, remedy)
-        if done.returncode:
-            return Check(COMPILER, False, f"{program} finds no {header}", purpose, remedy)
-    return Check(COMPILER, True, f"{program}, with the headers of Python {platform.python_version()}", purpose)
-
-
-def cache(name: str, folder: Path | None, variable: str) -> Check:
-    """Write into a cache folder, or into the nearest folder above it that exists; None is a folder that has no name."""
-    purpose = f"{name.removesuffix(' cache')}'s compiled code"
-    remedy = f"export {variable}=$(mktemp -d)"
-    if folder is None:
-        said = f"this user (uid {os.geteuid()}) has no name, of which torch makes the folder's"
-        return Check(name, False, said, f"{purpose}: torch.compile fails without it", remedy)
-    # Where nobody knows a home, "~" is a folder in the current one: so it is to those who own these caches.
-    existing = folder = Path(os.path.expanduser(folder))  # noqa: PTH111
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    try:
-        with tempfile.NamedTemporaryFile(dir=existing, prefix=".fxscope-"):
-            return Check(name, True, f"{folder} can be written", purpose)
-    except OSError as error:
-        return Check(name, False, f"{folder} cannot be written ({error.strerror})", purpose, remedy)
+        lost = [one_line(error)]
+        if "getpwuid" in lost[0] or "Permission denied" in lost[0]:  # of the folder of Inductor's cache
+            remedy = "export TORCHINDUCTOR_CACHE_DIR=$(mktemp -d)"
+    return Check(name, not lost, "; ".join(lost) or "a small MLP", purpose, remedy, required=not compile)
 
 
 def triton(pin: tuple[str | None, str | None]) -> Check:
