@@ -1,6 +1,5 @@
-"""Processes that fxscope starts: none outlives the one that started it, and none imports from the current folder.
+"""Processes of Python that fxscope starts: none outlives the one that started it, and none imports from the current folder.
 
-    children.run(["g++", "-E", "-"], input=text, timeout=60)
     children.start("fxscope", "view", "a.fxscope", stdout=subprocess.PIPE)
     process, receiver = children.copy(function, argument)      # function(argument, sender), in a copy of this process
 
@@ -11,14 +10,12 @@ child, leaves no exit code: what the child wrote says what became of it.
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -33,42 +30,16 @@ if TYPE_CHECKING:
 PACKAGES = str(Path(__file__).resolve().parents[1])
 
 # `python -c` puts the current folder on the path: it is off before anything is imported.
-_BEGIN = """import sys
+_MODULE = """import sys
 sys.path[:] = [entry for entry in sys.path if entry]
 with open(sys.argv.pop(1)) as file:
     exec(file.read())
 end_with(int(sys.argv.pop(1)))
-"""
-_PROGRAM = f"{_BEGIN}os.execv(sys.argv[1], sys.argv[1:])\n"
-_MODULE = f"""{_BEGIN}import runpy, signal
+import runpy, signal
 if hasattr(signal, "SIGCHLD"):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
-
-
-def run(
-    command: Sequence[str],
-    *,
-    input: bytes | None = None,
-    timeout: float | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end and return what it wrote; without input it reads nothing.
-
-    Raises:
-        OSError: there is no such program.
-        subprocess.TimeoutExpired: it took longer, and was killed.
-    """
-    path = command[0] if Path(command[0]).is_absolute() else shutil.which(command[0])
-    if path is None or not Path(path).is_file():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
-    command = [path, *command[1:]]
-    if sys.executable and sys.platform == "linux":
-        command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _begin.__file__, str(getpid()), *command]
-    nothing = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
-    variables = None if environment is None else {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, timeout=timeout, check=False, env=variables, **nothing)  # type: ignore[call-overload]
 
 
 def start(

@@ -7,7 +7,6 @@ from typing import cast
 
 import graphviz
 
-from fxscope import children
 from fxscope.dtypes import short_tensor
 from fxscope.errors import RenderError
 from fxscope.index import grouped
@@ -35,7 +34,7 @@ def svg(recording: Recording, *, stage: str) -> str:
     source = legible(render(recording, stage=stage)).encode(errors="replace")
     others = "Write .html, which folds the graph by module, or .dot."
     try:
-        done = children.run(["dot", "-Tsvg"], input=source, timeout=TIMEOUT_S)
+        done = subprocess.run(["dot", "-Tsvg"], input=source, timeout=TIMEOUT_S, capture_output=True, check=False)
     except subprocess.TimeoutExpired:
         raise RenderError(f"`dot` did not finish in {TIMEOUT_S} s on this graph. {others}") from None
     except OSError:
