@@ -15,24 +15,28 @@ import functools
 import linecache
 import math
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch._C._profiler import RecordScope
 from torch._C._profiler import _EventType as EventType
 
 from fxscope._torch import nodes as live
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
+from fxscope._torch.steps import STEP_ENDS
 from fxscope.columns import uncollected
 from fxscope.index import COMPILING
 from fxscope.model import Item, Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, expected_nature, is_dispatched, is_gemm
-from fxscope.readers.eager_graph import COMPILED_REGION
+from fxscope.readers.eager_graph import COMPILED_REGION, INDUCTOR_RUNS
 from fxscope.readers.trace.graphs import LAUNCHES
 
 COMPOSITE = "CompositeImplicitAutograd"
+MODE = "PythonDispatchMode"  # an event of the program's, or of torch's own around a compiled function's first call
 MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read
 GONE = (ValueError, MemoryError)  # what reading a name raises whose memory was freed: no text, or an endless one
 _CALLS = (EventType.PyCall, EventType.PyCCall)
@@ -73,6 +77,7 @@ class _Around(NamedTuple):
     root: list[int] | None = None  # [number of the outermost module], emptied by its first op
     op: _Raw | None = None
     sequence: int | None = None  # of the autograd function that runs
+    outer: int | None = None  # start of the outermost op
 
 
 class _Raw:
@@ -110,8 +115,14 @@ class EventTree:
     @uncollected()
     def __init__(self, results: Any) -> None:
         self.raws: list[_Raw] = []
-        self.calls: list[tuple[int, int]] = []  # of modules that no other called: the first op, and the module's number
+        self.outer: list[tuple[int, str]] = []  # ops that no op called: start in ns, name
+        self.calls: list[
+            tuple[int, int]
+        ] = []  # of modules that no other called: start of the first op, module's number
         self.functions: list[tuple[int, str]] = []  # calls of compiled functions in no module, by their regions
+        self.marks: defaultdict[str, list[int]] = defaultdict(list)  # when the steps of an optimizer ended, by its mark
+        self.compiles: list[int] = []  # when a compile, or another phase of the compiler, began
+        self.begins, self.ends = math.inf, 0.0  # of the program's ops and annotations
         self.parameters: dict[int, tuple[int, dict[str, int]]] = {}  # module → outermost one, and name → TensorImpl
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
@@ -120,6 +131,7 @@ class EventTree:
         self._num_ops = self._num_launches = self._last_launch = 0
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
+        self.outer.sort()
 
     @property
     def only_root(self) -> int | None:
@@ -137,8 +149,8 @@ class EventTree:
             if not children and event.tag in _CALLS:
                 continue
             try:
-                if event.tag == EventType.TorchOp and event.name.endswith(COMPILING):
-                    continue  # what is in it is the compiler's
+                if event.tag == EventType.TorchOp and self._is_noted(event):
+                    continue
                 inner = self._enter(event, around)
                 places = _places(inner.frame, children) if inner.frame is not None else {}
             except GONE:
@@ -146,6 +158,18 @@ class EventTree:
             for position in range(len(children) - 1, -1, -1):
                 place = inner._replace(place=places[position]) if position in places else inner
                 todo.append((children[position], place))
+
+    def _is_noted(self, event: Any) -> bool:
+        """Note the end of a step, or a phase of the compiler, whose inner events are its own; return whether it is one."""
+        name, start = event.name, event.start_time_ns
+        if name.startswith(STEP_ENDS):
+            self.marks[name].append(start)
+        elif name.endswith(COMPILING):
+            self.compiles.append(start)
+        else:
+            self.begins, self.ends = min(self.begins, start), max(self.ends, event.end_time_ns)
+            return False
+        return True
 
     def _is_beyond(self, event: Any) -> bool:
         """Return whether an event begins after the part of the session that is read; the first one ends that part."""
@@ -190,14 +214,19 @@ class EventTree:
 
     def _op(self, event: Any, around: _Around) -> _Around:
         name = event.name
+        is_op = event.extra_fields.scope != RecordScope.USER_SCOPE or name.startswith(INDUCTOR_RUNS)
+        if around.outer is None and is_op and name != MODE:
+            self.outer.append((event.start_time_ns, name))
+            around = around._replace(outer=event.start_time_ns)
+        begin = event.start_time_ns if around.outer is None else around.outer
         if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:  # an annotation
             if name.startswith(COMPILED_REGION) and around.module is None and around.op is None:
-                self.functions.append((event.correlation_id, name))
+                self.functions.append((begin, name))
             return around
         if around.root:
-            self.calls.append((event.correlation_id, around.root.pop()))
+            self.calls.append((begin, around.root.pop()))
         outer = around.op
         if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True

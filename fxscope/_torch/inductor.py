@@ -21,7 +21,7 @@ from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.english import failure_text
 from fxscope.errors import one_line
-from fxscope.index import Key
+from fxscope.index import COMPILED, Key
 from fxscope.model import (
     Compile,
     Direction,
@@ -297,37 +297,30 @@ class InductorCapture:
             for module, values in patches.items():
                 stack.enter_context(importlib.import_module(module).patch(values))
             stack.enter_context(self._compiling())
-            stack.enter_context(self._silent())
             return stack.pop_all()
 
     @contextlib.contextmanager
     def _compiling(self) -> Generator[None]:
-        """Keep the compiler's Python calls in this thread out of fxscope's profile."""
-        self.num_compiling += 1
-        try:
-            with self.unstacked():
-                yield
-        finally:
-            self.num_compiling -= 1
+        """Keep what the compiler does in this thread out of fxscope's profile, but for one event.
 
-    @contextlib.contextmanager
-    def _silent(self) -> Generator[None]:
-        """Keep the compiler's own ops in this thread out of fxscope's profile, which would drop them afterwards.
-
-        There are many more of them than of the program's, and the profiler asks each for its tensors' sizes: of fake
-        tensors, that is a call of Python for every size.
+        Its calls of Python are millions. It calls many more ops than the program, and the profiler asks each for its
+        tensors' sizes: of fake tensors, that is a call of Python for every size.
         """
         depth = getattr(self._depth, "compiling", 0)
         silent = depth == 0 and self.is_our_session()
         self._depth.compiling = depth + 1
-        if silent:
-            torch._C._autograd._enable_record_function(False)
-        try:
-            yield
-        finally:
+        self.num_compiling += 1
+        with contextlib.ExitStack() as stack:
             if silent:
-                torch._C._autograd._enable_record_function(True)
-            self._depth.compiling = depth
+                stack.enter_context(torch._C._profiler._RecordFunctionFast(COMPILED))
+                torch._C._autograd._enable_record_function(False)
+                stack.callback(torch._C._autograd._enable_record_function, True)
+            stack.enter_context(self.unstacked())
+            try:
+                yield
+            finally:
+                self.num_compiling -= 1
+                self._depth.compiling = depth
 
     @hook_after("torch.fx.experimental.proxy_tensor:_MakefxTracer.__init__", "quick compiles")
     def _without_stacks(self, _: Any, tracer: Any, *__: Any, **___: Any) -> None:

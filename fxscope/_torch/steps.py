@@ -439,7 +439,7 @@ def plan(
     calls: list[tuple[float, str]],
     step_ends: list[float],
     replays: list[tuple[float, str]],
-    compiles: Sequence[tuple[float, float]] = (),
+    compiles: Sequence[float] = (),
     warmup: int | None = None,
     keep: int = DEFAULT_STEPS,
     skip_start: bool = False,
@@ -455,7 +455,7 @@ def plan(
         calls: when a module that no other module called first called an op, and which module it was.
         step_ends: when the optimizer returned.
         replays: when a CUDA graph was replayed, and which one it was.
-        compiles: when something was compiled, and for how long.
+        compiles: when something was compiled.
         warmup: steps to leave out at first; by default one, where an optimizer makes at least three.
         keep: steps to keep of each kind (steps of the same ops are of a kind): the last, as the first ones still warm up.
         skip_start: whether start-up is left out of a program without steps, too.
@@ -490,7 +490,7 @@ def plan(
     warmup = min(warmup or 0, len(spans) - 1)
     holds_end = num_calls is not None and len(spans) > warmup + keep  # the last call, and what ran after it
     last = len(spans) - (holds_end or (is_cut and len(spans) > warmup + 1))
-    kept = _chosen(spans[warmup:last], ops, [start for start, _ in compiles], keep)
+    kept = _chosen(spans[warmup:last], ops, compiles, keep)
     return StepPlan(kept, tuple(span for span in spans if span not in kept), start_up, num_calls)
 
 
@@ -509,7 +509,7 @@ def _rounds(calls: list[tuple[float, str]]) -> list[float]:
     return [start for start, _ in calls[first::length]]
 
 
-def _chosen(spans: list[Span], ops: list[tuple[float, str]], compiles: list[float], keep: int) -> tuple[Span, ...]:
+def _chosen(spans: list[Span], ops: list[tuple[float, str]], compiles: Sequence[float], keep: int) -> tuple[Span, ...]:
     """Return the last `keep` steps of each common kind, without those that compile, and one of each other kind.
 
     A kind is common that has at least half as many steps as the most frequent one: the median is then that of the program.

@@ -131,9 +131,7 @@ def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread() -> None:
         event("cuda_runtime", "cudaGraphLaunch", 1, 250, 1, correlation=2),
         *(event("kernel", "k", 7, start, 5, correlation=at) for at, start in ((1, 60), (2, 260))),
     ]
-    found = own_trace._Spans()
-    own_trace._sorted_spans(events, found)
-    assert own_trace._replays(events, found) == [(250, "k")]
+    assert own_trace.Program(events).replays() == [(250, "k")]
 
 
 def test_what_the_compiler_launches_is_not_the_programs() -> None:
@@ -150,10 +148,9 @@ def test_what_the_compiler_launches_is_not_the_programs() -> None:
         event("cuda_driver", "cuLaunchKernel", 1, 240, 1, correlation=4),
         *(event("kernel", f"k{at}", 7, 300 + at, 5, correlation=at) for at in (1, 2, 3, 4)),
     ]
-    found = own_trace._Spans()
-    own_trace._sorted_spans(events, found)
-    assert [item["name"] for item in own_trace._launched_by_compiler(events, found)] == ["k1", "k3"]
-    left = [item["name"] for item in events if id(item) not in found.drop]
+    found = own_trace.Program(events)
+    assert [item["name"] for item in found.tuned] == ["k1", "k3"]
+    left = [item["name"] for item in found.events]
     assert left.count(own_trace.COMPILED) == 2 and left[-2:] == ["k2", "k4"]
     assert left.count("cudaLaunchKernel") == left.count("cuLaunchKernel") == 1
 
@@ -242,7 +239,7 @@ def test_the_last_steps_of_each_kind_that_compile_nothing_are_kept(kinds, compil
         calls=calls,
         step_ends=[],
         replays=[],
-        compiles=[(10.0 * number + 2, 1.0) for number in compiles],
+        compiles=[10.0 * number + 2 for number in compiles],
     )
     assert [span.number for span in found.kept] == kept
 
