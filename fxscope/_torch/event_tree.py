@@ -63,7 +63,6 @@ class SeenOp(Item, frozen=True, kw_only=True):
     outputs: tuple[TensorMeta, ...] = ()
     aliases: tuple[int, ...] | None = None  # positions in `inputs` whose storage an output shares; None: not known
     mutates: tuple[int, ...] = ()  # positions in `inputs` that were written
-    arguments: str | None = None
     source: Source | None = None
     sequence_number: int | None = None
     backward: bool = False
@@ -372,7 +371,6 @@ class _Identity:
             outputs=outputs,
             aliases=aliases,
             mutates=tuple(mutates),
-            arguments=_arguments(schema, raw.inputs, values),
             source=self._source(raw, number, backward=backward),
             sequence_number=number if number is not None and number >= 0 else None,
             backward=backward,
@@ -549,39 +547,6 @@ def _arguments_on_meta(
         else:
             kwargs[argument.name] = value
     return args, kwargs
-
-
-def _arguments(schema: Any, inputs: Sequence[Any], values: Sequence[str]) -> str:
-    """The call's arguments as printed; those that the profiler does not record are left out."""
-    parts: list[str] = []
-    for index, item in enumerate(inputs):
-        text = values[index] if index < len(values) else ""
-        argument = schema.arguments[index] if schema is not None and index < len(schema.arguments) else None
-        if isinstance(item, list):
-            said = f"[{', '.join(_printed(part) for part in item)}]"
-        elif hasattr(item, "impl_ptr"):
-            said = _printed(item)
-        elif argument is not None and not text and argument.kwarg_only:
-            continue
-        else:
-            said = _value(text)
-        parts.append(f"{argument.name}={said}" if argument is not None and argument.kwarg_only else said)
-    text = ", ".join(parts)
-    return text if len(text) <= 200 else text[:199] + "…"
-
-
-def _printed(tensor: Any) -> str:
-    if not hasattr(tensor, "impl_ptr"):
-        return "None"
-    layout = "" if tensor.layout == torch.strided else f" {str(tensor.layout).removeprefix('torch.')}"
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.sizes)}{layout}"
-
-
-def _value(text: str) -> str:
-    try:
-        return str(ast.literal_eval(text)) if text else "None"
-    except (ValueError, SyntaxError):
-        return text
 
 
 def concrete_inputs(events: Iterable[dict[str, Any]]) -> dict[int, Sequence[str]]:

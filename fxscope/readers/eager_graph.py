@@ -57,7 +57,6 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
             known[place] = {
                 "inputs": tuple(dict.fromkeys(taken)),
                 "outputs": fact.outputs,
-                "arguments": fact.arguments,
                 "aliases": None if fact.aliases is None else _chosen(taken, fact.aliases),
                 "mutates": _chosen(taken, fact.mutates),
             }
