@@ -23,7 +23,6 @@ from fxscope.errors import one_line
 from fxscope.model import Problem
 
 MAX_OBJECTS = 200_000
-_CHUNK = 64 << 20  # bytes compared at a time
 _ATOMS = (int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType)
 _TORCH_ATOMS = (torch.dtype, torch.device, torch.Size, torch.layout)
 _STATEFUL = ("torch.optim", "torch.nn", "torch.amp", "torch.cuda.amp")  # parts of torch whose objects are restored
@@ -70,7 +69,7 @@ class _State:
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}  # by id, which stays its own as long as the object is kept
-        self._ranges: set[tuple[int, int, int]] = set()
+        self._storages: set[int] = set()
         self._undo: list[tuple[str, Callable[[], Any]]] = []  # a text that one gives is why it could not
         self._spare = _spare_bytes()
         self._uncopied = 0  # bytes
@@ -199,17 +198,13 @@ class _State:
         return found
 
     def _keep_memory(self, path: str, tensor: torch.Tensor) -> None:
-        """Keep where a tensor's elements are, and the bytes that they have."""
+        """Keep where a tensor's elements are, and the bytes of their storage."""
         alias = tensor if tensor.is_inference() else tensor.data
         storage = tensor.untyped_storage()
         self._later(path, _put_place, tensor, alias, _place(tensor), storage.nbytes())
-        begin = int(tensor.storage_offset()) * tensor.element_size()
-        spans = ((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-        length = (1 + sum(spans)) * tensor.element_size() if tensor.numel() else 0
-        key = (storage.data_ptr(), begin, length)
-        if length and key not in self._ranges and self._has_space(length):
-            self._later(path, _put_bytes, storage, begin, _bytes_of(storage, begin, length).to("cpu", copy=True))
-        self._ranges.add(key)
+        if storage.nbytes() and storage.data_ptr() not in self._storages and self._has_space(storage.nbytes()):
+            self._later(path, _put_bytes, storage, _bytes_of(storage).to("cpu", copy=True))
+        self._storages.add(storage.data_ptr())
 
     def _has_space(self, num_bytes: int) -> bool:
         self._spare -= num_bytes
@@ -299,14 +294,11 @@ def _put_place(tensor: torch.Tensor, alias: torch.Tensor, before: tuple[Any, ...
     return None if _place(tensor) == before else "it has other memory"
 
 
-def _bytes_of(storage: Any, begin: int, length: int) -> torch.Tensor:
-    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage, begin, (length,), (1,))
+def _bytes_of(storage: Any) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
 
 
-def _put_bytes(storage: Any, begin: int, copy: torch.Tensor) -> None:
-    """Write back what differs; nothing where nothing does, so that versions stay as they are."""
-    current = _bytes_of(storage, begin, len(copy))
-    for start in range(0, len(copy), _CHUNK):
-        piece = copy[start : start + _CHUNK].to(current.device)
-        if not torch.equal(current[start : start + _CHUNK], piece):
-            current[start : start + _CHUNK].copy_(piece)
+def _put_bytes(storage: Any, copy: torch.Tensor) -> None:
+    current = _bytes_of(storage)
+    if not torch.equal(current.cpu(), copy):
+        current.copy_(copy)
