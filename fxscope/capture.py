@@ -19,7 +19,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,10 +34,10 @@ from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
-from fxscope._torch.steps import DEFAULT_STEPS, STEP_ENDS, Durations, StepWatch
+from fxscope._torch.steps import DEFAULT_STEPS, STEP_ENDS, StepWatch, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError
 from fxscope.index import index_of
-from fxscope.model import Problem, Recording, StepTimes, Unobserved, replace
+from fxscope.model import Problem, Recording, Unobserved, replace
 from fxscope.readers import eager_graph
 from fxscope.text import counted
 
@@ -260,31 +260,27 @@ class Recorder:
         max_seconds: float = MOST_SECONDS,
     ) -> None:
         self.recording: Recording | None = None
-        self._ended_at = ""  # the bound that ended the observation
+        self.failure: Exception | None = None
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
         self._title = title or "recording"
         self._bypass_caches, self._warn = bypass_caches, warn
-        self._capture: InductorCapture | None = None
-        self._names = ModuleNames()
-        self._threads: list[str] = []  # names of those that the program started
-        self._num_processes = 0  # of multiprocessing, likewise
-        self._session: profiler.Session | None = None
-        self.failure: Exception | None = None
 
     def __enter__(self) -> Recorder:
-        only = _alone(self._title)
-        only.__enter__()
-        self._only = only
+        capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches)
+        session = self._session = profiler.Session()
+        self._only = _alone(self._title)
+        self._only.__enter__()
         self._process = getpid()
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self.recording = self.failure = None
+        self._ended_at = ""  # the bound that ended the observation
+        self._names = ModuleNames()
+        self._threads: list[str] = []  # names of those that the program started
+        self._num_processes = 0  # of multiprocessing, likewise
+        wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
+        watch = self._watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
         try:
-            capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches)
             capture.__enter__()
-            wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
-            watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
-            self._watch = watch
-            session = self._session = profiler.Session()
             watch.is_compiling = lambda: capture.num_compiling > 0
             watch.num_compiles = lambda: capture.num_compiles
             capture.unstacked = session.unstacked
@@ -306,8 +302,7 @@ class Recorder:
 
     @hook_before("threading:Thread.start")
     def _starts_thread(self, thread: Any) -> None:
-        is_compiling = self._capture is not None and self._capture.num_compiling  # tqdm's, for one
-        if self._session is not None and self._session.is_on() and not is_compiling:
+        if self._session.is_on() and not self._capture.num_compiling:  # the compiler's, and tqdm's
             self._threads.append(thread.name)
 
     @hook_before("multiprocessing.process:BaseProcess.start")
@@ -317,22 +312,18 @@ class Recorder:
     def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
         self._ended_at = bound
-        assert self._session is not None
         hooks = self._session.hooks
         hooks.guard("the end of the observation", self._session.pause)
         own = self._session.own
-        root, num_calls = (own.tree.only_root, len(own.tree.calls)) if own is not None else (None, 0)
-        hooks.guard("times of calls", self._watch.end_observation, hooks, root, num_calls)
+        hooks.guard("times of calls", self._watch.end_observation, own.tree.roots if own is not None else ())
 
     def _close(self) -> None:
         # Whatever fails on the way, here or before: nothing of ours stays in torch.
         with contextlib.ExitStack() as last:
             last.push(self._only)
-            if self._session is not None:
-                last.callback(self._session.hooks.close)
-                last.callback(self._session.hooks.guard, "profiler", self._session.pause)
-            if self._capture is not None:
-                last.callback(self._capture.__exit__)
+            last.callback(self._session.hooks.close)
+            last.callback(self._session.hooks.guard, "profiler", self._session.pause)
+            last.callback(self._capture.__exit__)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
@@ -345,15 +336,14 @@ class Recorder:
         self._left_at = time.perf_counter_ns()
         try:
             try:
-                traced = self._session.stop() if self._session is not None else None
+                traced = self._session.stop()
             finally:
                 self._close()
             self.recording = self._build(traced)
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
-            if self._session is not None:
-                self._session.hooks.guard("temporary files", self._session.cleanup)
+            self._session.hooks.guard("temporary files", self._session.cleanup)
 
     def _left_open(self) -> None:
         """As Python exits: a session of the profiler that is on by then would crash the process."""
@@ -379,7 +369,6 @@ class Recorder:
             print(message, file=sys.stderr)
 
     def _build(self, traced: profiler.Traced | None) -> Recording:
-        assert self._capture is not None and self._session is not None
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording, num_calls = Recording(), None
         if traced is not None:
@@ -392,9 +381,9 @@ class Recorder:
             [] if recording.summary is None or on_cpu else [step.device_busy_us for step in recording.summary.steps]
         )
         if times is None:  # the profiled steps' own
-            times = _summary(index_of(recording).wall_us if recording.summary is not None else (), "recording")
+            times = summary(index_of(recording).wall_us if recording.summary is not None else (), "recording")
         elif times.median_us < min(busy_us, default=0.0):  # the CPU runs ahead: it timed launches, not steps
-            device = _summary(busy_us, "device")
+            device = summary(busy_us, "device")
             times = device and replace(device, count=times.count, launching_us=times.median_us)
         recording = replace(
             recording,
@@ -411,7 +400,6 @@ class Recorder:
         return _finish(recording)
 
     def _why_nothing(self) -> str:
-        assert self._session is not None
         if problems := self._session.hooks.problems:
             return "; ".join(f"{problem.where}: {problem.message}" for problem in problems)
         if self._threads:
@@ -495,13 +483,6 @@ def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[U
         detail = f"{counted(observed.num_cut, 'op')} after the first {cut.bound}"
         found.append(Unobserved(what="ops", count=observed.num_cut, detail=detail))
     return tuple(found)
-
-
-def _summary(times_us: Iterable[float], when: str) -> StepTimes | None:
-    durations = Durations()
-    for time_us in times_us:
-        durations.add(round(time_us * 1e3))
-    return durations.summary(when)
 
 
 def _with_facts(recording: Recording, facts: Recording) -> Recording:

@@ -132,12 +132,6 @@ class EventTree:
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
         self.outer.sort()
 
-    @property
-    def only_root(self) -> int | None:
-        """Return the address of the one module that no other module called; None where there are others."""
-        found = {number for _, number in self.calls}
-        return next(address for address, number in self.roots.items() if number in found) if len(found) == 1 else None
-
     def _down(self, roots: Sequence[Any]) -> None:
         todo = [(root, _Around()) for root in reversed(roots)]
         while todo:

@@ -11,7 +11,7 @@ import torch
 from fxscope._torch.hooks import Hooks, is_deprecated
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.nodes import leaves
-from fxscope._torch.steps import Durations
+from fxscope._torch.steps import summary
 from fxscope.errors import CaptureError
 from fxscope.model import Memory, StepTimes, replace
 
@@ -212,15 +212,12 @@ def times_of_calls(run: Callable[[], Any]) -> StepTimes | None:
 
     One call is made in any case, more as far as `BUDGET_S` reaches; a sample is the mean over a block.
     """
-    durations = Durations()
     synchronize()
     first = _block(run, 1)
     calls = _calls_in(BUDGET_S / BLOCKS, first)
     num_blocks = min(BLOCKS, int(BUDGET_S * 1e9 / (first * calls)))
     samples = [_block(run, calls) for _ in range(num_blocks)] or [first]
-    for sample in samples:
-        durations.add(sample)
-    return durations.summary("calls", calls=calls if num_blocks else 1)
+    return summary((sample / 1e3 for sample in samples), "calls", calls=calls if num_blocks else 1)
 
 
 def _calls_in(seconds: float, each_ns: int) -> int:

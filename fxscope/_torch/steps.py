@@ -20,9 +20,10 @@ import threading
 import time
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import MethodType
 from typing import Any, NamedTuple
 
 import torch
@@ -69,42 +70,36 @@ def mark(name: str) -> None:
 
 
 class Durations:
-    """Durations in nanoseconds. Memory is bounded: the statistics are of the first `_MOST_KEPT`."""
+    """The times between ticks, in nanoseconds: the first million."""
 
     def __init__(self) -> None:
-        self.count = self.total = 0
-        self._kept = array.array("q")
+        self.kept = array.array("q")
         self._last = 0
 
     def tick(self) -> None:
-        """Add the time since the tick before: the first one adds nothing."""
         now = time.perf_counter_ns()
-        if self._last:
-            self.add(now - self._last)
+        if self._last and len(self.kept) < _MOST_KEPT:
+            self.kept.append(now - self._last)
         self._last = now
 
-    def add(self, duration: int) -> None:
-        self.count += 1
-        self.total += duration
-        if len(self._kept) < _MOST_KEPT:
-            self._kept.append(duration)
 
-    def summary(self, when: Any, *, calls: int = 1) -> StepTimes | None:
-        """The statistics, `None` of nothing; `calls`: steps that each duration is the mean of."""
-        if not self.count:
-            return None
-        ordered = sorted(duration / 1e3 for duration in self._kept)
-        median, p5, p95 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.05, 0.95))
-        return StepTimes(
-            count=self.count * calls,
-            when=when,
-            samples_us=tuple(duration / 1e3 for duration in self._kept[:_SAMPLES]),
-            total_us=self.total * calls / 1e3,
-            median_us=median,
-            p5_us=p5,
-            p95_us=p95,
-            max_us=ordered[-1],
-        )
+def summary(times_us: Iterable[float], when: Any, *, calls: int = 1) -> StepTimes | None:
+    """The statistics of steps, `None` of nothing; `calls`: steps that each time is the mean of."""
+    samples = tuple(times_us)
+    if not samples:
+        return None
+    ordered = sorted(samples)
+    median, p5, p95 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.05, 0.95))
+    return StepTimes(
+        count=len(samples) * calls,
+        when=when,
+        samples_us=samples[:_SAMPLES],
+        total_us=sum(samples) * calls,
+        median_us=median,
+        p5_us=p5,
+        p95_us=p95,
+        max_us=ordered[-1],
+    )
 
 
 class _MallocInfo(ctypes.Structure):
@@ -160,7 +155,8 @@ class StepWatch:
 
     def __init__(self, *, enough: Callable[[str], None], steps: int, calls: int, seconds: float) -> None:
         self._enough, self._most = enough, (steps, calls, seconds)
-        self._calls: dict[int, int] = {}
+        self._calls: dict[int, int] = {}  # of each compiled graph and CUDA graph
+        self._module_calls: collections.Counter[int] = collections.Counter()
         self._is_over = threading.Event()
         self.is_compiling: Callable[[], bool] = lambda: False
         self._thread = threading.get_ident()
@@ -170,8 +166,8 @@ class StepWatch:
         self.num_compiles: Callable[[], int] = lambda: 0
         self._num_compiled = 0  # of them, when the last step ended
         self.ended_at: int | None = None  # perf_counter_ns, when it did
-        self._between_calls: dict[int, Durations] = {}  # of each graph or of the model, after the observation
-        self._timing = Hooks()  # around calls after the observation
+        self._between_calls: dict[int, Durations] = {}  # of each graph or model, after the observation
+        self._timing = Hooks()  # around calls
 
     def start(self, hooks: Hooks) -> None:
         """Begin; the hook is torch's public one for every optimizer."""
@@ -179,6 +175,11 @@ class StepWatch:
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._steps))
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self)
+        self._timing.problems = hooks.problems
+        hooks.at_end("calls", self._timing.close)
+        self._timing.put(torch.nn.Module, "__call__", _Calls(self._module_called), "calls of modules")
+        if "torch._dynamo.convert_frame" in sys.modules:  # it looks at what a call of a module is
+            self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
         if self._thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
             _thread.start_new_thread(self._wait, (_Heap(),))
@@ -202,7 +203,7 @@ class StepWatch:
     @property
     def num_after(self) -> int:
         """Number of steps that were timed after the observation."""
-        return self._rarest.durations.count
+        return len(self._rarest.durations.kept)
 
     @property
     def _num_steps(self) -> int:
@@ -232,6 +233,18 @@ class StepWatch:
             return
         self._calls[graph] = self._calls.get(graph, 0) + 1
         if self._calls[graph] > self._most[1] and not busy_with():
+            self._enough(f"{self._most[1]} calls")
+
+    def _module_called(self, module: Any) -> None:
+        """End the observation where a module that no other one calls was called often enough."""
+        address = id(module)
+        self._module_calls[address] += 1
+        if self._module_calls[address] != self._most[1] + 1 or self._made or threading.get_ident() != self._thread:
+            return
+        frame: Any = sys._getframe(2)
+        while frame is not None and frame.f_code is not torch.nn.Module._call_impl.__code__:
+            frame = frame.f_back
+        if frame is None and self.ended_at is None and not busy_with():
             self._enough(f"{self._most[1]} calls")
 
     def _wait(self, heap: _Heap) -> None:
@@ -270,39 +283,35 @@ class StepWatch:
         elif self._thread == threading.main_thread().ident:
             in_main_thread(functools.partial(self._reached, bound))
 
-    def end_observation(self, hooks: Hooks, root: int | None, num_calls: int) -> None:
-        """Say that from here on steps are only timed: without an optimizer, calls of a compiled graph or of the model.
+    def end_observation(self, roots: Collection[int]) -> None:
+        """Say that from here on steps are only timed: without an optimizer, calls of compiled graphs or of models.
 
         Args:
-            hooks: whose end ends the timing.
-            root: address of the one module that no other module called.
-            num_calls: of it.
+            roots: addresses of the modules that no other module called.
         """
         if self.ended_at is not None:
             return
         self._is_over.set()
         self.ended_at = time.perf_counter_ns()
-        self._timing.problems = hooks.problems
-        hooks.at_end("times of calls", self._timing.close)
+        self._timing.close()
         if self._has_steps():
             return
         if self._calls:
             self._timing.wrap(COMPILED_CALL, before=self._called_again)
             self._timing.wrap(REPLAY, before=self._called_again)
-        elif root is not None and num_calls >= REPEATS:
-            module = next((item for item in gc.get_objects() if id(item) == root), None)
-            if isinstance(module, torch.nn.Module) and type(module).__call__ is torch.nn.Module.__call__:
-                self._calls = {root: num_calls}
-                self._timing.put(
-                    type(module), "__call__", _Calls(weakref.ref(module), self._called_again), "calls of the model"
-                )
-                self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
+            return
+        self._calls = {root: self._module_calls[root] for root in roots if self._module_calls[root] >= REPEATS}
+        kinds = {type(item) for item in gc.get_objects() if id(item) in self._calls}
+        for kind in kinds:
+            if issubclass(kind, torch.nn.Module) and kind.__call__ is torch.nn.Module.__call__:
+                self._timing.put(kind, "__call__", _Calls(self._called_again), "calls of a model")
+        self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
 
     def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
         if id(graph) in self._calls and threading.get_ident() == self._thread:
             durations = self._between_calls.setdefault(id(graph), Durations())
             durations.tick()
-            if durations.count == MOST_TIMED:
+            if len(durations.kept) == MOST_TIMED:
                 self._timing.close()
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
@@ -334,26 +343,28 @@ class StepWatch:
             num_calls: steps that were observed, where calls are the steps; None where they are not. What was called as
                 often is called once in a step.
         """
-        if self.num_after:
-            return self._rarest.durations.summary("after")
         once = [graph for graph, number in self._calls.items() if 0 <= number - (num_calls or math.inf) <= 2]
-        timed = [self._between_calls[graph] for graph in once if graph in self._between_calls]
-        return max(timed, key=lambda durations: durations.count).summary("after") if timed else None
+        timed = [self._between_calls[graph].kept for graph in once if graph in self._between_calls]
+        kept = self._rarest.durations.kept or max(timed, key=len, default=())
+        return summary((duration / 1e3 for duration in kept), "after")
 
 
 class _Calls:
-    """`nn.Module.__call__` of one class, which says when its lookup for a call finds the model.
+    """`nn.Module.__call__`, or that of one class, which says of which module it is looked up.
 
-    The lookup returns torch's own: there is no frame of fxscope's around the model's code.
+    The lookup returns torch's own: there is no frame of fxscope's around the module's code.
     """
 
-    def __init__(self, model: weakref.ref[Any], called: Callable[[Any], None]) -> None:
-        self._model, self._called = model, called
+    torchs = torch.nn.Module.__call__
+
+    def __init__(self, called: Callable[[Any], None]) -> None:
+        self._called = called
 
     def __get__(self, module: Any, kind: type) -> Any:
-        if module is not None and module is self._model():
-            self._called(module)
-        return torch.nn.Module.__call__.__get__(module, kind)
+        if module is None:
+            return _Calls.torchs
+        self._called(module)
+        return MethodType(_Calls.torchs, module)
 
 
 @functools.cache

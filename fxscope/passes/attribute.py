@@ -13,10 +13,23 @@ from typing import NamedTuple
 from fxscope.columns import column, rows_of, with_columns
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
-from fxscope.model import Coverage, Evidence, Graph, KernelCall, Launch, LaunchEvidence, Recording, Timing, replace
+from fxscope.model import (
+    Coverage,
+    Evidence,
+    Graph,
+    KernelCall,
+    Launch,
+    LaunchEvidence,
+    Problem,
+    Recording,
+    Timing,
+    replace,
+)
 from fxscope.op_names import expected_nature
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
+from fxscope.text import counted, microseconds, percent
 
+REMAINDER = "attribution"
 CudaGraphNode = tuple[int | None, int | None, int | None]  # device, graph, node
 
 
@@ -46,7 +59,7 @@ def attribute(recording: Recording) -> Recording:
         ],
     )
     recording = replace(recording, launches=launches, coverage=coverage_of(recording, ops, call, nodes))
-    return with_reasons(with_timing(recording), runs)
+    return with_reasons(with_timing(with_remainder(recording)), runs)
 
 
 def without_idle(recording: Recording) -> Recording:
@@ -220,6 +233,21 @@ def coverage_of(
         to_node=sum(map(bool, nodes)) if has_nodes else None,
         unattributed=len(ops) - to_op,
     )
+
+
+def with_remainder(recording: Recording) -> Recording:
+    """The recording with a problem that states the time of ops that are no node of its graphs, where it has any."""
+    if recording.coverage is None or recording.coverage.to_node is None:
+        return recording
+    rows = rows_of(recording.launches, "op", "call", "nodes", "duration_ns")
+    left = [duration for op, call, nodes, duration in rows if op is not None and call is None and not nodes]
+    problems = [item for item in recording.problems if item.where != REMAINDER]
+    if left:
+        share = sum(left) / (sum(column(recording.launches, "duration_ns")) or 1)
+        time = f"{microseconds(sum(left) / 1e3)}, {percent(share)} of all"
+        what = f"{counted(len(left), 'kernel')} ({time}) ran in ops that are no node of a recorded graph"
+        problems.append(Problem(where=REMAINDER, message=what))
+    return replace(recording, problems=tuple(problems))
 
 
 def with_timing(recording: Recording) -> Recording:
