@@ -34,10 +34,11 @@ from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
-from fxscope._torch.steps import DEFAULT_STEPS, STEP_ENDS, StepWatch, summary
+from fxscope._torch.steps import STEP_ENDS, StepWatch, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError
 from fxscope.index import index_of
 from fxscope.model import Problem, Recording, Unobserved, replace
+from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
 from fxscope.text import counted
 

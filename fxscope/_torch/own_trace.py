@@ -15,11 +15,12 @@ from typing import Any
 
 from fxscope._torch.event_tree import MODE, EventTree, SeenOp, SessionCut, Stretches, concrete_inputs, facts_of
 from fxscope._torch.module_names import ModuleNames
-from fxscope._torch.steps import STEP_ENDS, StepPlan, plan
+from fxscope._torch.steps import STEP_ENDS
 from fxscope.columns import uncollected
 from fxscope.index import COMPILED, COMPILING
 from fxscope.model import Problem
 from fxscope.op_names import is_dispatched
+from fxscope.passes.program_steps import StepPlan, plan
 from fxscope.readers.eager_graph import COMPILED_REGIONS, INDUCTOR_RUNS
 from fxscope.readers.trace.graphs import REPLAY
 from fxscope.readers.trace.reader import Event, decode_args, document

@@ -13,12 +13,13 @@ import torch
 
 from fxscope import cli, load
 from fxscope._torch import own_trace
-from fxscope._torch.steps import is_preparing, plan
+from fxscope._torch.steps import is_preparing
 from fxscope.analysis.report import report
 from fxscope.capture import Recorder
 from fxscope.index import index_of
 from fxscope.model import Decision, Recording
 from fxscope.passes.predicted import pair_runs
+from fxscope.passes.program_steps import plan
 from fxscope.render import labels
 from tests import build
 
