@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import resource
 import shutil
@@ -85,7 +86,7 @@ def torch_state() -> dict[str, Any]:
     }.items():
         if module in sys.modules:
             for switch in switches:
-                state[f"{module}.{switch}"] = hooks.switch_value(sys.modules[module], switch)
+                state[f"{module}.{switch}"] = operator.attrgetter(switch)(sys.modules[module])
     return state
 
 

@@ -58,7 +58,6 @@ class SeenOp(Item, frozen=True, kw_only=True):
 
     position: int
     name: str  # "aten::addmm"
-    overload: str | None = None
     inputs: tuple[SeenTensor, ...] = ()
     outputs: tuple[TensorMeta, ...] = ()
     aliases: tuple[int, ...] | None = None  # positions in `inputs` whose storage an output shares; None: not known
@@ -360,7 +359,6 @@ class _Identity:
         return SeenOp(
             position=position,
             name=raw.name,
-            overload=raw.overload,
             inputs=tuple(inputs),
             outputs=outputs,
             aliases=aliases,

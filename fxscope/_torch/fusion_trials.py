@@ -10,10 +10,10 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 from unittest import mock
 
-from fxscope._torch.hooks import switch_value
 from fxscope.model import FusionTrial, Problem, Schedule, replace
 from fxscope.passes.fusion.reasons import translate
 
@@ -139,7 +139,7 @@ def _accepts(scheduler: Any, a: Any, b: Any, config: str) -> bool | None:
     import torch._inductor.utils as utils
 
     try:
-        before = switch_value(inductor, config)
+        before = attrgetter(config)(inductor)
     except AttributeError:
         return None
     with inductor.patch({config: _wanted(config, before)}), contextlib.ExitStack() as stack:

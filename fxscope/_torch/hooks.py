@@ -18,7 +18,6 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -291,20 +290,12 @@ class Hooks:
 hide_from_dynamo(Hooks.guard.__code__)
 
 
-def has_switch(config: Any, name: str) -> bool:
-    """Return whether a torch config module has a switch, such as `"cpp.enable_kernel_profile"`."""
-    try:
-        switch_value(config, name)
-    except AttributeError:
-        return False
-    return True
-
-
-def switch_value(config: Any, name: str) -> Any:
-    """A switch of a torch config module. Raises AttributeError where it has none of that name."""
-    return attrgetter(name)(config)
-
-
-def is_deprecated(config: Any, name: str) -> bool:
-    """Return whether a torch config module says so of a switch. To read one of those warns: that warning is the program's."""
-    return getattr(getattr(config, "_config", {}).get(name), "deprecated", False)
+def inductor_switches() -> dict[str, Any]:
+    """Every switch of `torch._inductor.config` but for deprecated ones, with its value: a text where that is not plain."""
+    config: Any = importlib.import_module("torch._inductor.config")
+    found: dict[str, Any] = {}
+    for name, entry in config._config.items():
+        if entry.alias is None and not getattr(entry, "deprecated", False):  # to read one of those warns
+            value = getattr(config, name)
+            found[name] = value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+    return found

@@ -17,7 +17,7 @@ import torch
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
-from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before
+from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.english import failure_text
 from fxscope.errors import one_line
@@ -575,14 +575,12 @@ def _changed_config() -> dict[str, Any]:
     """Inductor's switches that differ from their default, without those that fxscope sets."""
     import torch._inductor.config as config
 
-    ours = config_patches()["torch._inductor.config"]
-    changed = {name: getattr(config, name) for name in config._config if not (name in ours or config._is_default(name))}
-    return {
-        name: value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
-        for name, value in changed.items()
+    def is_changed(name: str) -> bool:
         # Inductor itself sets some switches during a compile, mostly to what they are anyway.
-        if value != getattr(config._config[name], "default", None)
-    }
+        is_set = name not in config_patches()["torch._inductor.config"] and not config._is_default(name)
+        return is_set and getattr(config, name) != getattr(config._config[name], "default", None)
+
+    return {name: value for name, value in inductor_switches().items() if is_changed(name)}
 
 
 _STAGES = ("pre_grad", "joint", "forward", "backward", "post_grad")

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fxscope._torch.hooks import Hooks, is_deprecated
+from fxscope._torch.hooks import Hooks, inductor_switches
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.nodes import leaves
 from fxscope._torch.steps import summary
@@ -187,18 +187,6 @@ def peak_memory() -> Memory | None:
     if not torch.cuda.is_initialized():
         return None
     return Memory(peak_bytes=torch.cuda.max_memory_allocated(), device=f"cuda:{torch.cuda.current_device()}")
-
-
-def inductor_switches() -> dict[str, Any]:
-    """Every switch of `torch._inductor.config` with its value here, but for deprecated ones."""
-    import torch._inductor.config as config
-
-    entries: Any = config._config
-    return {
-        name: getattr(config, name)
-        for name, entry in entries.items()
-        if entry.alias is None and not is_deprecated(config, name)
-    }
 
 
 def synchronize() -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import torch
 
 from fxscope._torch import made_for
-from fxscope._torch.hooks import has_switch, is_deprecated, switch_value
+from fxscope._torch.hooks import inductor_switches
 from fxscope._torch.loop_accesses import deps_of
 from fxscope._torch.tap import Tap
 from fxscope.model import (
@@ -516,12 +516,5 @@ def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) 
 
 def limits() -> dict[str, Any]:
     """Inductor's switches that bear on fusion, as they are now."""
-    from torch._inductor import config
-
-    found: dict[str, Any] = {}
-    for name in LIMITS:
-        if is_deprecated(config, name) or not has_switch(config, name):
-            continue
-        value = switch_value(config, name)
-        found[name] = value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
-    return found
+    switches = inductor_switches()
+    return {name: switches[name] for name in LIMITS if name in switches}

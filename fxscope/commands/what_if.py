@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope._torch.running import inductor_switches
+    from fxscope._torch.hooks import inductor_switches
     from fxscope.analysis.compare import compare
     from fxscope.analysis.select import nearest
     from fxscope.factories import load_factory, parse_setting
