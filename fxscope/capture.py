@@ -153,7 +153,7 @@ class _Job(NamedTuple):
         facts = capture.facts()
         if profiler.is_profiling():
             return _with_facts(recording, facts)
-        if not any(node.op == "dispatch" for graph in recording.graphs for node in graph.nodes) and not facts.graphs:
+        if not any(op.category == "cpu_op" for op in recording.ops) and not facts.graphs:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
         if facts.graphs:  # parts of the program compile themselves
             return _with_facts(recording, facts)

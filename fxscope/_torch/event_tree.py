@@ -60,6 +60,7 @@ class SeenOp(Item, frozen=True, kw_only=True):
     name: str  # "aten::addmm"
     inputs: tuple[SeenTensor, ...] = ()
     outputs: tuple[TensorMeta, ...] = ()
+    num_arguments: int = 0
     aliases: tuple[int, ...] | None = None  # positions in `inputs` whose storage an output shares; None: not known
     mutates: tuple[int, ...] = ()  # positions in `inputs` that were written
     source: Source | None = None
@@ -361,6 +362,7 @@ class _Identity:
             name=raw.name,
             inputs=tuple(inputs),
             outputs=outputs,
+            num_arguments=len(raw.inputs),
             aliases=aliases,
             mutates=tuple(mutates),
             source=self._source(raw, number, backward=backward),

@@ -57,6 +57,7 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
             known[place] = {
                 "inputs": tuple(dict.fromkeys(taken)),
                 "outputs": fact.outputs,
+                "arguments": arguments_of(ops[row], fact.num_arguments),
                 "aliases": None if fact.aliases is None else _chosen(taken, fact.aliases),
                 "mutates": _chosen(taken, fact.mutates),
             }
@@ -87,6 +88,16 @@ def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int
         told = (replace(node, **known.get(place, {})) for place, node in enumerate(nodes))
         nodes = (*inputs.values(), *told)
     return Graph(id=GRAPH_ID, stage="eager", nodes=nodes), node_of  # type: ignore[arg-type]
+
+
+def arguments_of(op: Op, last: int = 0) -> str | None:
+    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs, scalars by their value; `None` without shapes.
+
+    `last`: how many of them are the op's, below which lie those of its callers; 0 for all.
+    """
+    if op.shapes is None:
+        return None
+    return _arguments(*((items or ())[-last:] for items in (op.shapes, op.strides, op.dtypes, op.concrete_inputs)))
 
 
 @lru_cache(maxsize=4096)  # layers and steps call with the same

@@ -184,5 +184,5 @@ def test_a_script_is_read_as_python_reads_it(head: bytes, tmp_path: Path) -> Non
     path = tmp_path / "script.py"
     path.write_bytes(head + b"def f(x: int): pass\nfound = '" + letter + b"', f.__annotations__\n")
     names: dict[str, object] = {}
-    exec(script.compiled(path)[0], names)
+    exec(script.compiled(path), names)
     assert names["found"] == ("é", {"x": int})
