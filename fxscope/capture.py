@@ -27,19 +27,20 @@ from typing import Any, NamedTuple
 import torch
 
 from fxscope import store
-from fxscope._torch import own_trace, profiler, restore, running
+from fxscope._torch import profiler, restore, running
 from fxscope._torch.environment import environment
-from fxscope._torch.event_tree import EventTree, SessionCut
+from fxscope._torch.event_tree import EventTree, facts_of
 from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
-from fxscope._torch.steps import STEP_ENDS, StepWatch, summary
+from fxscope._torch.steps import StepWatch, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError
 from fxscope.index import index_of
 from fxscope.model import Problem, Recording, Unobserved, replace
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
+from fxscope.readers.own_trace import STEP_ENDS, OwnTrace, SessionCut
 from fxscope.text import counted
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
@@ -223,7 +224,7 @@ class _Job(NamedTuple):
         with store.OwnFolder() as folder:
             path = Path(folder, "trace.json")
             tree = profiler.run_steps(self.run, steps=1 + self.steps, path=path)
-            recording, _ = _of_trace(path, tree, names, mark=STEP_ENDS, warmup=1, keep=self.steps)
+            recording, _ = _of_trace(path, tree, names, mark=STEP_ENDS, warmup=1, keep=self.steps, compiles=())
         cut = tuple(item for item in recording.unobserved if item.what == "ops")
         return replace(recording, environment=environment(), memory=memory, step_times=times, unobserved=cut)
 
@@ -449,8 +450,9 @@ def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> t
     """Return what a session says, with its eager graph; and how many calls its steps are, None where they are none."""
     from fxscope.readers import trace
 
-    plan["is_cut"] = plan.get("is_cut", False) or tree.cut is not None
-    observed = own_trace.prepare(path, tree, names, **plan)
+    plan["is_cut"] = plan.get("is_cut", False) or tree.times.cut is not None
+    observed = OwnTrace(path, tree.times, **plan)
+    facts = facts_of(tree, observed.concrete, names)
     try:
         recording = trace.recording(path)
     except TraceError:  # without events: nothing of torch was called
@@ -458,13 +460,13 @@ def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> t
     # A session that ended before it was active, or as it became so, has at most an annotation.
     if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
         return Recording(), None
-    graph, ties = eager_graph.program_graph(recording.ops, observed.facts)
+    graph, ties = eager_graph.program_graph(recording.ops, facts)
     problems = (*recording.problems, *observed.problems)
-    recording = replace(recording, unobserved=left_out_of(observed, tree.cut), problems=problems)
+    recording = replace(recording, unobserved=left_out_of(observed, tree.times.cut), problems=problems)
     return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording, observed.steps.num_calls
 
 
-def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[Unobserved, ...]:
+def left_out_of(observed: OwnTrace, cut: SessionCut | None) -> tuple[Unobserved, ...]:
     """Return what of the observed part is not in the recording; `cut`: what is beyond the most that is read."""
     found: list[Unobserved] = []
     plan = observed.steps
@@ -472,9 +474,10 @@ def left_out_of(observed: own_trace.Observed, cut: SessionCut | None) -> tuple[U
         duration = plan.start_up.end - plan.start_up.start
         detail = f"start-up ({counted(observed.num_early, 'op')} called, {duration / 1e6:.3g} s)"
         found.append(Unobserved(what="start-up", count=observed.num_early, duration_us=duration, detail=detail))
-    if observed.num_tuned:
-        detail = f"{counted(observed.num_tuned, 'kernel')} that the compiler ran to benchmark candidates"
-        found.append(Unobserved(what="tuning", count=observed.num_tuned, duration_us=observed.tuned_us, detail=detail))
+    if count := len(observed.tuned):
+        duration = sum(event["dur"] for event in observed.tuned)
+        detail = f"{counted(count, 'kernel')} that the compiler ran to benchmark candidates"
+        found.append(Unobserved(what="tuning", count=count, duration_us=duration, detail=detail))
     if plan.others:
         duration = sum(span.end - span.start for span in plan.others)
         count = len(plan.others)

@@ -13,9 +13,6 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
-import math
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -27,46 +24,19 @@ from fxscope._torch import nodes as live
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import STEP_ENDS
 from fxscope.columns import uncollected
 from fxscope.index import COMPILING
-from fxscope.model import Item, Source, TensorMeta, replace
+from fxscope.model import Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, expected_nature, is_dispatched, is_gemm
-from fxscope.readers.eager_graph import COMPILED_REGION, INDUCTOR_RUNS
+from fxscope.readers.eager_graph import COMPILED_REGION, INDUCTOR_RUNS, SeenOp, SeenTensor
+from fxscope.readers.own_trace import MODE, STEP_ENDS, SessionCut, Timeline
 from fxscope.readers.trace.graphs import LAUNCHES
 
 COMPOSITE = "CompositeImplicitAutograd"
-MODE = "PythonDispatchMode"  # an event of the program's, or of torch's own around a compiled function's first call
 MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read
 GONE = (ValueError, MemoryError)  # what reading a name raises whose memory was freed: no text, or an endless one
 _CALLS = (EventType.PyCall, EventType.PyCCall)
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
-
-
-class SeenTensor(Item, frozen=True, kw_only=True):
-    meta: TensorMeta
-    storage: int  # the same number, the same memory
-    producer: int | None = None  # position of the op whose output this is; None where it came from outside
-    name: str | None = None  # of a parameter, a buffer or an input, where it is one
-
-
-class SeenOp(Item, frozen=True, kw_only=True):
-    """One op that the dispatcher ran a kernel of its own for; what such a kernel calls is a part of it.
-
-    An op that calls itself (under `vmap`, `jvp`, a mode) is none: what it calls has the shapes of what ran.
-    """
-
-    position: int
-    name: str  # "aten::addmm"
-    inputs: tuple[SeenTensor, ...] = ()
-    outputs: tuple[TensorMeta, ...] = ()
-    num_arguments: int = 0
-    aliases: tuple[int, ...] | None = None  # positions in `inputs` whose storage an output shares; None: not known
-    mutates: tuple[int, ...] = ()  # positions in `inputs` that were written
-    source: Source | None = None
-    sequence_number: int | None = None
-    backward: bool = False
-    idle: bool = False  # it computed nothing
 
 
 class _Around(NamedTuple):
@@ -96,14 +66,6 @@ def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: Modu
         return _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
 
 
-class SessionCut(NamedTuple):
-    """End of the part of a session that is read."""
-
-    ends_ns: int
-    bound: str  # what a thread ran before: "50,000 ops"
-    last_launch: int  # correlation id: what it launched may run after the end
-
-
 class EventTree:
     """The events of a session, parents first, read as soon as the session has ended.
 
@@ -114,23 +76,15 @@ class EventTree:
     @uncollected()
     def __init__(self, results: Any) -> None:
         self.raws: list[_Raw] = []
-        self.outer: list[tuple[int, str]] = []  # ops that no op called: start in ns, name
-        self.calls: list[
-            tuple[int, int]
-        ] = []  # of modules that no other called: start of the first op, module's number
-        self.functions: list[tuple[int, str]] = []  # calls of compiled functions in no module, by their regions
-        self.marks: defaultdict[str, list[int]] = defaultdict(list)  # when the steps of an optimizer ended, by its mark
-        self.compiles: list[int] = []  # when a compile, or another phase of the compiler, began
-        self.begins, self.ends = math.inf, 0.0  # of the program's ops and annotations
+        self.times = Timeline()
         self.parameters: dict[int, tuple[int, dict[str, int]]] = {}  # module → outermost one, and name → TensorImpl
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
         self.results = results
-        self.cut: SessionCut | None = None
         self._num_ops = self._num_launches = self._last_launch = 0
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
-        self.outer.sort()
+        self.times.outer.sort()
 
     def _down(self, roots: Sequence[Any]) -> None:
         todo = [(root, _Around()) for root in reversed(roots)]
@@ -156,27 +110,29 @@ class EventTree:
         """Note the end of a step, or a phase of the compiler, whose inner events are its own; return whether it is one."""
         name, start = event.name, event.start_time_ns
         if name.startswith(STEP_ENDS):
-            self.marks[name].append(start)
+            self.times.marks[name].append(start)
         elif name.endswith(COMPILING):
-            self.compiles.append(start)
+            self.times.compiles.append(start)
         else:
-            self.begins, self.ends = min(self.begins, start), max(self.ends, event.end_time_ns)
+            self.times.begins = min(self.times.begins, start)
+            self.times.ends = max(self.times.ends, event.end_time_ns)
             return False
         return True
 
     def _is_beyond(self, event: Any) -> bool:
         """Return whether an event begins after the part of the session that is read; the first one ends that part."""
-        if self.cut is None:
+        times = self.times
+        if times.cut is None:
             if event.tag == EventType.TorchOp:
                 self._num_ops += is_dispatched(event.name)
             elif event.tag == EventType.Kineto and LAUNCHES.match(event.name):
                 self._num_launches += 1
                 self._last_launch = max(self._last_launch, event.correlation_id)
             if self._num_ops > MOST_OPS:
-                self.cut = SessionCut(event.start_time_ns, f"{MOST_OPS:,} ops", self._last_launch)
+                times.cut = SessionCut(event.start_time_ns, f"{MOST_OPS:,} ops", self._last_launch)
             elif self._num_launches == MOST_LAUNCHES:  # the next op begins after the last launch that is read
-                self.cut = SessionCut(event.start_time_ns + 1, f"{MOST_LAUNCHES:,} launches", self._last_launch)
-        return self.cut is not None and event.start_time_ns >= self.cut.ends_ns
+                times.cut = SessionCut(event.start_time_ns + 1, f"{MOST_LAUNCHES:,} launches", self._last_launch)
+        return times.cut is not None and event.start_time_ns >= times.cut.ends_ns
 
     def _enter(self, event: Any, around: _Around) -> _Around:
         tag = event.tag
@@ -209,17 +165,17 @@ class EventTree:
         name = event.name
         is_op = event.extra_fields.scope != RecordScope.USER_SCOPE or name.startswith(INDUCTOR_RUNS)
         if around.outer is None and is_op and name != MODE:
-            self.outer.append((event.start_time_ns, name))
+            self.times.outer.append((event.start_time_ns, name))
             around = around._replace(outer=event.start_time_ns)
         begin = event.start_time_ns if around.outer is None else around.outer
         if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:  # an annotation
             if name.startswith(COMPILED_REGION) and around.module is None and around.op is None:
-                self.functions.append((begin, name))
+                self.times.functions.append((begin, name))
             return around
         if around.root:
-            self.calls.append((begin, around.root.pop()))
+            self.times.calls.append((begin, around.root.pop()))
         outer = around.op
         if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True
@@ -238,24 +194,6 @@ class EventTree:
                 around.op.allocated[fields.allocation_id] = None
             else:
                 around.op.allocated.pop(fields.allocation_id, None)
-
-
-class Stretches:
-    """Stretches of time of each thread, added in the order of their starts; one within the one before adds nothing."""
-
-    def __init__(self) -> None:
-        self._of: dict[Any, list[tuple[float, float]]] = {}
-
-    def add(self, thread: Any, start: float, end: float) -> None:
-        mine = self._of.setdefault(thread, [])
-        if not mine or end > mine[-1][1]:
-            mine.append((start, end))
-
-    def hold(self, thread: Any, at: float) -> bool:
-        """Return whether a moment of a thread is in one of them."""
-        mine = self._of.get(thread, ())
-        place = bisect_right(mine, (at, math.inf)) - 1
-        return place >= 0 and at < mine[place][1]
 
 
 def _caller(event: Any, around: _Around) -> Source | None:
@@ -541,12 +479,3 @@ def _arguments_on_meta(
         else:
             kwargs[argument.name] = value
     return args, kwargs
-
-
-def concrete_inputs(events: Iterable[dict[str, Any]]) -> dict[int, Sequence[str]]:
-    """External id → "Concrete Inputs" of the ops of a trace."""
-    return {
-        event["args"]["External id"]: event["args"].get("Concrete Inputs", ())
-        for event in events
-        if event.get("cat") == "cpu_op" and "External id" in event.get("args", {})
-    }

@@ -20,8 +20,9 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, hook_around, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILED_CALL, STEP_ENDS, busy_with, in_main_thread, is_library_file, mark
+from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file, mark
 from fxscope.errors import CaptureError
+from fxscope.readers.own_trace import STEP_ENDS
 from fxscope.store import OwnFolder
 
 _TRACER = "TraceContext"  # of torch's profile function

@@ -27,10 +27,11 @@ from typing import Any
 import torch
 
 from fxscope._torch.hooks import Hooks, hook_before, resolve
+from fxscope.errors import one_line
 from fxscope.model import StepTimes
 from fxscope.passes.program_steps import REPEATS
+from fxscope.readers.own_trace import STEP_ENDS
 
-STEP_ENDS = "fxscope: step ends"  # events in the trace
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
@@ -173,7 +174,7 @@ class StepWatch:
         hooks.install(self)
         self._timing.problems = hooks.problems
         hooks.at_end("calls", self._timing.close)
-        self._timing.put(torch.nn.Module, "__call__", _Calls(self._module_called), "calls of modules")
+        self._timing.put(torch.nn.Module, "__call__", _Calls(self._timing, self._module_called), "calls of modules")
         if "torch._dynamo.convert_frame" in sys.modules:  # it looks at what a call of a module is
             self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
         if self._thread == threading.main_thread().ident:  # Python calls back only there
@@ -300,7 +301,7 @@ class StepWatch:
         kinds = {type(item) for item in gc.get_objects() if id(item) in self._calls}
         for kind in kinds:
             if issubclass(kind, torch.nn.Module) and kind.__call__ is torch.nn.Module.__call__:
-                self._timing.put(kind, "__call__", _Calls(self._called_again), "calls of a model")
+                self._timing.put(kind, "__call__", _Calls(self._timing, self._called_again), "calls of a model")
         self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
 
     def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
@@ -353,13 +354,16 @@ class _Calls:
 
     torchs = torch.nn.Module.__call__
 
-    def __init__(self, called: Callable[[Any], None]) -> None:
-        self._called = called
+    def __init__(self, hooks: Hooks, called: Callable[[Any], None]) -> None:
+        self._hooks, self._called = hooks, called
 
     def __get__(self, module: Any, kind: type) -> Any:
         if module is None:
             return _Calls.torchs
-        self._called(module)
+        try:  # not by `guard`: each call of Python costs while it is observed
+            self._called(module)
+        except Exception as error:
+            self._hooks.problem("calls of modules", one_line(error))
         return MethodType(_Calls.torchs, module)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from fxscope.columns import Column, Given, KeptItems, Made, column, distinct, rows_of, with_columns
 from fxscope.index import grouped
-from fxscope.model import Graph, Node, Op, Source, replace
+from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
 from fxscope.op_names import expected_nature, op_name
 
 GRAPH_ID = "eager"
@@ -31,11 +31,39 @@ NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOT
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
-def _graph(ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int, Any]) -> tuple[Graph, dict[int, str]]:
+class SeenTensor(Item, frozen=True, kw_only=True):
+    meta: TensorMeta
+    storage: int  # the same number, the same memory
+    producer: int | None = None  # position of the op whose output this is; None where it came from outside
+    name: str | None = None  # of a parameter, a buffer or an input, where it is one
+
+
+class SeenOp(Item, frozen=True, kw_only=True):
+    """One op that the dispatcher ran a kernel of its own for; what such a kernel calls is a part of it.
+
+    An op that calls itself (under `vmap`, `jvp`, a mode) is none: what it calls has the shapes of what ran.
+    """
+
+    position: int
+    name: str  # "aten::addmm"
+    inputs: tuple[SeenTensor, ...] = ()
+    outputs: tuple[TensorMeta, ...] = ()
+    num_arguments: int = 0
+    aliases: tuple[int, ...] | None = None  # positions in `inputs` whose storage an output shares; None: not known
+    mutates: tuple[int, ...] = ()  # positions in `inputs` that were written
+    source: Source | None = None
+    sequence_number: int | None = None
+    backward: bool = False
+    idle: bool = False  # it computed nothing
+
+
+def _graph(
+    ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int, SeenOp]
+) -> tuple[Graph, dict[int, str]]:
     """The graph, and which node each op (by position) is.
 
     Args:
-        facts: external id → what the session says (`_torch.event_tree.SeenOp`); none of a trace, whose nodes are made when
+        facts: external id → what the session says; none of a trace, whose nodes are made when
             they are looked at.
     """
     op_names, sources = column(ops, "name"), column(ops, "source")
@@ -123,7 +151,7 @@ def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names[position] for position in positions))
 
 
-def program_graph(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph, Sequence[Op]]:
+def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph, Sequence[Op]]:
     """The graph of a whole program's eager ops, and the ops tied to its nodes.
 
     In it are the ops that something is known of, what calls them and what they call. What Inductor's code runs is left
@@ -236,7 +264,7 @@ def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:
     )
 
 
-def _source_name(tensor: Any, producer: dict[int, str], inputs: dict[Any, Node], names: _Names) -> str:
+def _source_name(tensor: SeenTensor, producer: dict[int, str], inputs: dict[Any, Node], names: _Names) -> str:
     """The node that a tensor comes from; one from outside becomes an input of the graph."""
     if tensor.producer is not None and tensor.producer in producer:
         return producer[tensor.producer]

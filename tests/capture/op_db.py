@@ -16,8 +16,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 from torch.utils import _pytree as pytree
 
-from fxscope._torch.own_trace import without_overload
 from fxscope.capture import Recorder
+from fxscope.readers.own_trace import without_overload
 
 if "expecttest" not in sys.modules:  # torch's testing library imports it for a class that nothing here uses
     sys.modules["expecttest"] = types.ModuleType("expecttest")

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import torch
 
-from fxscope._torch import own_trace, profiler, running
-from fxscope._torch.event_tree import SeenOp
+from fxscope._torch import event_tree, profiler, running
+from fxscope.readers.eager_graph import SeenOp
+from fxscope.readers.own_trace import OwnTrace
 from tests.capture.programs import Block, GeGLU, Tied, moves
 
 
 def observe(function, *inputs) -> list[SeenOp]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
-        results = profiler.run_steps(lambda: function(*inputs), steps=1, path=path)
-        observed = own_trace.prepare(path, results, running.names_of(function, inputs, {}))
-    assert observed.problems == []
-    return list(observed.facts.values())
+        tree = profiler.run_steps(lambda: function(*inputs), steps=1, path=path)
+        trace = OwnTrace(path, tree.times)
+    assert trace.problems == []
+    return list(event_tree.facts_of(tree, trace.concrete, running.names_of(function, inputs, {})).values())
 
 
 def aliases(op) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fxscope._torch.event_tree import SeenOp, SeenTensor
 from fxscope.model import Op, Source, TensorMeta
 from fxscope.readers import eager_graph
+from fxscope.readers.eager_graph import SeenOp, SeenTensor
 
 
 def op(number: int, name: str, start: int, duration: int, parent: int | None = None, **fields) -> Op:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
@@ -12,14 +13,14 @@ import pytest
 import torch
 
 from fxscope import cli, load
-from fxscope._torch import own_trace
 from fxscope._torch.steps import is_preparing
 from fxscope.analysis.report import report
 from fxscope.capture import Recorder
-from fxscope.index import index_of
+from fxscope.index import COMPILED, index_of
 from fxscope.model import Decision, Recording
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.program_steps import plan
+from fxscope.readers.own_trace import OwnTrace, Timeline
 from fxscope.render import labels
 from tests import build
 
@@ -120,7 +121,13 @@ def test_replays_before_the_last_call_of_the_model_are_parts_of_calls() -> None:
     assert found.num_calls == 4
 
 
-def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread() -> None:
+def own_trace(folder: Path, events: list[dict[str, Any]]) -> OwnTrace:
+    path = folder / "own.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    return OwnTrace(path, Timeline())
+
+
+def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread(tmp_path: Path) -> None:
     def event(cat: str, name: str, thread: int, start: float, duration: float, **args: Any) -> dict[str, Any]:
         return {"ph": "X", "cat": cat, "name": name, "tid": thread, "ts": start, "dur": duration, "args": args}
 
@@ -132,10 +139,10 @@ def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread() -> None:
         event("cuda_runtime", "cudaGraphLaunch", 1, 250, 1, correlation=2),
         *(event("kernel", "k", 7, start, 5, correlation=at) for at, start in ((1, 60), (2, 260))),
     ]
-    assert own_trace.Program(events).replays() == [(250, "k")]
+    assert own_trace(tmp_path, events).replays() == [(250, "k")]
 
 
-def test_what_the_compiler_launches_is_not_the_programs() -> None:
+def test_what_the_compiler_launches_is_not_the_programs(tmp_path: Path) -> None:
     def event(cat: str, name: str, thread: int, start: float, duration: float, **args: Any) -> dict[str, Any]:
         return {"ph": "X", "cat": cat, "name": name, "tid": thread, "ts": start, "dur": duration, "args": args}
 
@@ -149,10 +156,10 @@ def test_what_the_compiler_launches_is_not_the_programs() -> None:
         event("cuda_driver", "cuLaunchKernel", 1, 240, 1, correlation=4),
         *(event("kernel", f"k{at}", 7, 300 + at, 5, correlation=at) for at in (1, 2, 3, 4)),
     ]
-    found = own_trace.Program(events)
+    found = own_trace(tmp_path, events)
     assert [item["name"] for item in found.tuned] == ["k1", "k3"]
     left = [item["name"] for item in found.events]
-    assert left.count(own_trace.COMPILED) == 2 and left[-2:] == ["k2", "k4"]
+    assert left.count(COMPILED) == 2 and left[-2:] == ["k2", "k4"]
     assert left.count("cudaLaunchKernel") == left.count("cuLaunchKernel") == 1
 
 

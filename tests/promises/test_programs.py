@@ -21,18 +21,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import fxscope
 from fxscope import capture, store
-from fxscope._torch import (
-    environment,
-    event_tree,
-    hooks,
-    inductor,
-    module_names,
-    nodes,
-    own_trace,
-    profiler,
-    running,
-    steps,
-)
+from fxscope._torch import environment, event_tree, hooks, inductor, module_names, nodes, profiler, running, steps
 from fxscope.errors import CaptureError, RenderError
 
 pytestmark = pytest.mark.once
@@ -47,7 +36,7 @@ def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> sub
 
 
 @pytest.mark.parametrize(
-    "name", ["_finish", "_with_facts", "environment", "_read", "own_trace.prepare", "eager_graph.program_graph"]
+    "name", ["_finish", "_with_facts", "environment", "_of_trace", "OwnTrace", "eager_graph.program_graph"]
 )
 def test_what_fails_in_fxscope_is_a_problem_and_a_warning(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
@@ -476,7 +465,7 @@ def internals(module: Any) -> list[tuple[Any, str]]:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "module", [capture, inductor, profiler, steps, event_tree, module_names, own_trace, nodes, running, environment]
+    "module", [capture, inductor, profiler, steps, event_tree, module_names, nodes, running, environment]
 )
 def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:

@@ -1,0 +1,199 @@
+"""The trace of fxscope's own session, rewritten for the reader of traces, with the steps of the program.
+
+Out of the file go the Python calls, the allocations and what the compiler did; the steps to keep go into it as the
+profiler's own `ProfilerStep#N` are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fxscope.columns import uncollected
+from fxscope.index import COMPILED, COMPILING
+from fxscope.op_names import is_dispatched
+from fxscope.passes.program_steps import StepPlan, plan
+from fxscope.readers.eager_graph import COMPILED_REGIONS, INDUCTOR_RUNS
+from fxscope.readers.trace.graphs import REPLAY
+from fxscope.readers.trace.reader import Event, decode_args, document
+
+MODE = "PythonDispatchMode"  # an event of the program's, or of torch's own around a compiled function's first call
+STEP_ENDS = "fxscope: step ends"  # events that fxscope leaves in the trace
+_ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+_LAUNCHERS = ("cuda_runtime", "cuda_driver")
+_NOT_KEPT = ("python_function", "cpu_instant_event")
+_SPANS = ("cpu_op", "user_annotation")
+
+
+class SessionCut(NamedTuple):
+    """End of the part of a session that is read."""
+
+    ends_ns: int
+    bound: str  # what a thread ran before: "50,000 ops"
+    last_launch: int  # correlation id: what it launched may run after the end
+
+
+@dataclasses.dataclass
+class Timeline:
+    """When what of a session's program began, in ns."""
+
+    outer: list[tuple[int, str]] = dataclasses.field(default_factory=list)  # ops that no op called
+    calls: list[tuple[int, int]] = dataclasses.field(default_factory=list)  # of modules that no other called, by number
+    functions: list[tuple[int, str]] = dataclasses.field(
+        default_factory=list
+    )  # compiled, in no module, by their regions
+    marks: defaultdict[str, list[int]] = dataclasses.field(default_factory=lambda: defaultdict(list))  # ends of steps
+    compiles: list[int] = dataclasses.field(default_factory=list)  # and other phases of the compiler
+    begins: float = math.inf  # of the first op or annotation
+    ends: float = 0.0
+    cut: SessionCut | None = None
+
+
+class OwnTrace:
+    """A session's trace, rewritten.
+
+    Args:
+        mark: of the ends of the program's steps; without one, no steps are planned.
+        options: of `program_steps.plan`.
+
+    Attributes:
+        concrete: external id → "Concrete Inputs" of an op.
+        num_early: outermost ops before the first step.
+        num_cut: ops after the part that is read.
+        tuned: device events of the compiler's benchmarks.
+    """
+
+    @uncollected()
+    def __init__(self, path: Path, times: Timeline, *, mark: str = "", **options: Any) -> None:
+        self._times, self._left_out = times, list[str]()
+        trace, self.problems = document(path, self._is_read)
+        self.num_cut, self.num_early, self.steps = sum(map(is_dispatched, self._left_out)), 0, StepPlan()
+        self._base = trace.get("baseTimeNanoseconds", 0)
+        self._sort(trace["traceEvents"])
+        ops = _of(self.events, ("cpu_op",))
+        arguments = (event.get("args", {}) for event in ops)
+        self.concrete: dict[int, Sequence[str]] = {
+            args["External id"]: args.get("Concrete Inputs", ()) for args in arguments if "External id" in args
+        }
+        if mark and times.outer and ops:
+            self._plan(times.marks[mark], **options)
+            place = {"ph": "X", "cat": "user_annotation", "pid": ops[0]["pid"], "tid": ops[0]["tid"], "args": {}}
+            for span in self.steps.kept:
+                step = {"name": f"ProfilerStep#{span.number}", "ts": span.start, "dur": span.end - span.start}
+                self.events.append({**place, **step})
+        trace["traceEvents"] = self.events
+        path.write_bytes(msgspec.json.encode(trace))
+
+    def _is_read(self, event: Event, base_ns: int) -> bool:
+        """Return whether an event goes into the recording; note the names of ops that the session's cut leaves out."""
+        cut = self._times.cut
+        if event.cat in _NOT_KEPT:
+            return False
+        if cut is None or event.ph == "M" or (event.ts or 0.0) < (cut.ends_ns - base_ns) / 1e3:
+            return True
+        if event.cat in _ON_DEVICE and (arguments := decode_args(bytes(event.args))) is not None:
+            return 0 < (arguments.correlation or 0) <= cut.last_launch  # launched before, run later
+        if event.ph == "X" and event.cat == "cpu_op":
+            self._left_out.append(event.name)
+        return False
+
+    def _sort(self, events: list[dict[str, Any]]) -> None:
+        """Part the program's events from the compiler's; names become those of sessions without overloads."""
+        drop: set[int] = set()
+        phases, self._ops = Stretches(), Stretches()
+        spans = [event for event in _of(events, _SPANS) if event.get("ph") == "X"]
+        for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
+            place = event["tid"], event["ts"]
+            if phases.hold(*place) or event["name"] == MODE or event["name"].startswith(STEP_ENDS):
+                drop.add(id(event))
+            elif event["name"].endswith(COMPILING):
+                phases.add(*place, event["ts"] + event["dur"])
+                event["cat"], event["name"] = "user_annotation", COMPILED
+            else:
+                event["name"] = without_overload(event["name"])
+                if event["name"].startswith(INDUCTOR_RUNS):
+                    event["cat"] = "cpu_op"  # with shapes Kineto calls it an annotation
+                if event["cat"] == "cpu_op":
+                    self._ops.add(*place, event["ts"] + event["dur"])
+        theirs = [event for event in _of(events, _LAUNCHERS) if phases.hold(event["tid"], event["ts"])]
+        calls = {event["args"].get("correlation") for event in theirs}  # mostly of benchmarks of candidates
+        self.tuned = [event for event in _of(events, _ON_DEVICE) if event["args"].get("correlation") in calls]
+        drop.update(
+            map(id, (*theirs, *self.tuned, *(item for item in _of(events, ("ac2g",)) if item.get("id") in calls)))
+        )
+        self.events = [event for event in events if id(event) not in drop]
+
+    def replays(self) -> list[tuple[float, str]]:
+        """Return when each CUDA graph was replayed, and the kernels that it ran: equal graphs have equal ones.
+
+        The replay of a compiled function is a part of its call: one that begins in an op is left out.
+        """
+        calls = [event for event in _of(self.events, _LAUNCHERS) if REPLAY.match(event["name"])]
+        alone = [event for event in calls if not self._ops.hold(event["tid"], event["ts"])]
+        launched = {event["args"]["correlation"]: event["ts"] for event in alone}
+        kernels: defaultdict[int, list[str]] = defaultdict(list)
+        for event in _of(self.events, ("kernel",)):
+            if (number := event["args"].get("correlation")) in launched:
+                kernels[number].append(event["name"])
+        return sorted((launched[number], " ".join(sorted(names))) for number, names in kernels.items())
+
+    def _plan(self, step_ends: list[int], **options: Any) -> None:
+        """Plan the steps on the trace's clock."""
+        times = self._times
+        regions = [item for item in times.outer if item[1].startswith(COMPILED_REGIONS)]
+        calls = [*((start, f"{number}") for start, number in times.calls), *times.functions] or regions
+        ops = self._timed(times.outer)
+        self.steps = plan(
+            ops,
+            begins=self._us(times.begins),
+            ends=self._us(times.ends),
+            calls=self._timed(sorted(calls)),
+            step_ends=[*map(self._us, step_ends)],
+            replays=self.replays(),
+            **{"compiles": [*map(self._us, times.compiles)], **options},
+        )
+        if self.steps.start_up is not None:
+            self.num_early = sum(start < self.steps.start_up.end for start, _ in ops)
+
+    def _us(self, time_ns: float) -> float:
+        return (time_ns - self._base) / 1e3
+
+    def _timed(self, items: Iterable[tuple[int, str]]) -> list[tuple[float, str]]:
+        return [(self._us(start), name) for start, name in items]
+
+
+class Stretches:
+    """Stretches of time of each thread, added in the order of their starts; one within the one before adds nothing."""
+
+    def __init__(self) -> None:
+        self._of: dict[Any, list[tuple[float, float]]] = {}
+
+    def add(self, thread: Any, start: float, end: float) -> None:
+        mine = self._of.setdefault(thread, [])
+        if not mine or end > mine[-1][1]:
+            mine.append((start, end))
+
+    def hold(self, thread: Any, at: float) -> bool:
+        """Return whether a moment of a thread is in one of them."""
+        mine = self._of.get(thread, ())
+        place = bisect_right(mine, (at, math.inf)) - 1
+        return place >= 0 and at < mine[place][1]
+
+
+def _of(events: Iterable[dict[str, Any]], categories: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [event for event in events if event.get("cat") in categories]
+
+
+def without_overload(name: str) -> str:
+    """An op's name as sessions write it that were not asked for overloads: "aten::add.Tensor" → "aten::add"."""
+    if not is_dispatched(name):
+        return name
+    namespace, _, rest = name.partition("::")
+    return f"{namespace}::{rest.partition('.')[0]}"
