@@ -5,9 +5,10 @@ nothing. Times are µs per step, medians over the steps that count (`fxscope.ind
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from statistics import median
+from statistics import median, median_low
 from typing import Any, Literal, NamedTuple
 
 from fxscope import gpus
@@ -87,6 +88,7 @@ class CompileRow(Item, frozen=True, kw_only=True):
     reason: str
     count: int = 1
     cost_us: float | None = None  # compile time; of a break: between the kernels before and after it, per step
+    kernels: int | None = None  # of a break: those that run between, per step
     hints: tuple[str, ...] = ()  # what would avoid it
     also: tuple[str, ...] = ()  # of a recompile: the other guards that failed
 
@@ -380,24 +382,28 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
         elif failed:
             hints = hints_in(item.recompile_reason or "") or list(filter(None, [guard_hint(failed[0])]))
             recompiles.append(_Event(where, failed, hints, item.duration_us))
-    between = _between_parts(recording)
+    parts = _between_parts(recording)
     return (
-        tuple(replace(row, cost_us=between.get(row.where)) for row in _compile_rows("break", breaks)),
+        tuple(replace(row, **parts.get(row.where, {})) for row in _compile_rows("break", breaks)),
         _compile_rows("failure", failures),
         _compile_rows("recompile", recompiles),
     )
 
 
-def _between_parts(recording: Recording) -> dict[str, float]:
-    """Place of a graph break → µs per step from the last kernel before it to the first one after it."""
-    index, found = index_of(recording), defaultdict[str, float](float)
+def _between_parts(recording: Recording) -> dict[str, dict[str, Any]]:
+    """Place of a graph break → what is between the last kernel before it and the first one after it, per step."""
+    index, times, counts = index_of(recording), defaultdict[str, float](float), Counter[str]()
+    starts = sorted(column(recording.launches, "start_ns"))
     for item in recording.decisions:
         if item.reason_code == "graph_break" and "file" in item.reason_arguments:
             before, after = (index.launches_of_call.get(call or "", []) for call in (item.a_call, item.b_call))
             ends = {launch.step: launch.start_ns + launch.duration_ns for launch in before}
-            gaps = [launch.start_ns - ends[launch.step] for launch in after if launch.step in ends]
-            found[item.reason_arguments["file"]] += median(gaps) / 1000 if gaps else 0.0
-    return {place: time for place, time in found.items() if time > 0}
+            gaps = [(ends[launch.step], launch.start_ns) for launch in after if launch.step in ends]
+            if gaps:
+                place = item.reason_arguments["file"]
+                times[place] += median(start - end for end, start in gaps) / 1000
+                counts[place] += median_low(bisect_left(starts, start) - bisect_left(starts, end) for end, start in gaps)
+    return {place: {"cost_us": time, "kernels": counts[place]} for place, time in times.items() if time > 0}
 
 
 def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:

@@ -402,7 +402,8 @@ def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, e
     limit = len(rows) if everything or len(rows) == most + 1 else most
     out = [title]
     for row in rows[:limit]:
-        between = " between its parts" if row.id.startswith("break/") else ""
+        beside = f" and {counted(row.kernels, 'kernel')}" if row.kernels else ""
+        between = f"{beside} between its parts" if row.id.startswith("break/") else ""
         cost = f", {microseconds(row.cost_us)}{between}" if row.cost_us is not None else ""
         text = f"  {row.where} ×{row.count}{cost}  {row.reason}"
         out += grid.folded(text, width, rest="    ") if everything else [cut(text, width)]

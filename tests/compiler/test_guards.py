@@ -138,13 +138,24 @@ def test_a_break_has_torchs_explanation_at_the_users_line(name: str) -> None:
         assert item.break_source is None or code in (item.break_source.code or "")
 
 
+@torch.compiler.disable
+def left_out(x):
+    return x.cumsum(0)
+
+
+def with_a_part_left_out(x):
+    return left_out(x.sin()).cos()
+
+
 @pytest.mark.slow
-def test_what_a_break_costs_is_the_time_between_its_parts() -> None:
+@pytest.mark.parametrize(("function", "kernels"), [(printed, 0), (with_a_part_left_out, 1)])
+def test_what_a_break_costs_is_what_is_between_its_parts(function, kernels: int) -> None:
     torch._dynamo.reset()
-    recording = fxscope.record(printed, torch.ones(64, 64), compile=True, steps=3)
+    recording = fxscope.record(function, torch.ones(64, 64), compile=True, steps=3)
     (row,) = report(recording).breaks
+    assert row.kernels == kernels
     steps = [
         [item for item in recording.launches if item.step == number] for number in {x.step for x in recording.launches}
     ]
-    gaps = sorted(after.start_ns - before.start_ns - before.duration_ns for before, after in steps)
+    gaps = sorted(after.start_ns - before.start_ns - before.duration_ns for before, *_, after in steps)
     assert row.cost_us == pytest.approx(gaps[1] / 1000)
