@@ -10,11 +10,13 @@ from torch import nn
 from torch._C._profiler import _EventType as EventType
 
 import fxscope
+from fxscope import passes
 from fxscope._torch.op_lines import lines_of_operators
 from fxscope.assertions import Recorded
 from fxscope.model import replace
 from fxscope.passes import attribute
 from fxscope.render import terminal, why
+from fxscope.text import microseconds
 
 
 @torch.library.custom_op("who_ran::silu", mutates_args=())
@@ -215,3 +217,15 @@ def test_a_function_of_very_many_ops_takes_no_square_of_their_number() -> None:
     children = [call, *[op] * 300_000, call]
     found = lines_of_operators(SimpleNamespace(extra_fields=SimpleNamespace(callsite=place)), children)
     assert len(found) == 300_000 and set(found.values()) == {7}
+
+
+def test_time_of_ops_that_are_no_node_is_a_problem_with_its_amount() -> None:
+    recording = fxscope.record(nn.Sequential(nn.Linear(8, 4), nn.Tanh()), torch.randn(2, 8), steps=1)
+    assert attribute.REMAINDER not in {problem.where for problem in recording.problems}
+    lost = [replace(item, node=None, graph=None) if item.name == "aten::tanh" else item for item in recording.ops]
+    recording = replace(recording, ops=tuple(lost))
+    for _ in range(2):
+        recording = passes.run(recording)
+        (problem,) = (item for item in recording.problems if item.where == attribute.REMAINDER)
+    (tanh,) = (item for item in recording.launches if item.name == "aten::tanh")
+    assert problem.message.startswith(f"1 kernel ({microseconds(tanh.duration_ns / 1e3)}, ")
