@@ -2,7 +2,7 @@
 
     recording = fxscope.record(model, x, compile=True)
 
-    with fxscope.record() as recorder:      # or @fxscope.record() on a function
+    with fxscope.record() as recorder:
         train_one_epoch()
     recorder.recording.show()
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import os
 import sys
 import time
@@ -64,7 +63,7 @@ def record(
     numerics: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Any:
-    """Record a model or a function; without one, return a context manager and decorator that records what runs in it.
+    """Record a model or a function; without one, return a context manager that records what runs in it.
 
     Args:
         model: an `nn.Module` or any callable. A module without `backward` runs under `torch.no_grad()`.
@@ -238,7 +237,7 @@ def _with_dynamo(capture: InductorCapture) -> InductorCapture:
 
 
 class Recorder:
-    """Records what runs while it is open: `with fxscope.record() as recorder: …`, or `@fxscope.record()`.
+    """Records what runs while it is open: `with fxscope.record() as recorder: …`.
 
     The program runs once, as it is, under torch's profiler, until enough was observed or the program profiles itself.
 
@@ -427,23 +426,6 @@ class Recorder:
             detail = f"{counted(self._num_processes, 'child process', 'child processes')}, not followed"
             found.append(Unobserved(what="children", count=self._num_processes, detail=detail))
         return found
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Record each call of a function; the last recording is the wrapper's `recording`."""
-
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            recorder = Recorder(
-                title=self._title if self._title != "recording" else getattr(function, "__qualname__", "recording"),
-                bypass_caches=self._bypass_caches,
-            )
-            with recorder:
-                result = function(*args, **kwargs)
-            wrapper.recording = self.recording = recorder.recording  # type: ignore[attr-defined]
-            return result
-
-        wrapper.recording = None  # type: ignore[attr-defined]
-        return wrapper
 
 
 def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> tuple[Recording, int | None]:

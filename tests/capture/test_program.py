@@ -1,4 +1,4 @@
-"""A whole program under `with fxscope.record()`, the decorator, and living with the program's own profiler."""
+"""A whole program under `with fxscope.record()`, and living with the program's own profiler."""
 
 from __future__ import annotations
 
@@ -61,18 +61,6 @@ def test_the_first_compile_of_another_module_is_no_recompile() -> None:
     reasons = [item.recompile_reason for item in recorder.recording.compiles]
     assert reasons[:2] == [None, ""] and "expected 2, actual 3" in reasons[2] and len(reasons) == 3
     assert [row.count for row in report(recorder.recording).recompiles] == [1]
-
-
-def test_the_decorator_keeps_the_result() -> None:
-    @fxscope.record()
-    def program(x):
-        """What it does."""
-        return x @ x
-
-    assert program.__doc__ == "What it does." and program.recording is None
-    assert program(torch.full((2, 2), 2.0)).tolist() == [[8.0, 8.0], [8.0, 8.0]]
-    assert "mm" in {node.name for node in program.recording.graph("eager").nodes}
-    assert program.recording.title.endswith("program")
 
 
 def test_an_error_in_the_program_comes_through_and_what_was_seen_is_kept() -> None:
