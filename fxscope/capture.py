@@ -61,7 +61,6 @@ def record(
     kwargs: Mapping[str, Any] | None = None,
     bypass_caches: bool = True,
     numerics: bool = False,
-    progress: Callable[[str], None] | None = None,
 ) -> Any:
     """Record a model or a function; without one, return a context manager that records what runs in it.
 
@@ -77,7 +76,6 @@ def record(
         kwargs: keyword arguments of the model.
         bypass_caches: lower every graph again although it is in Inductor's cache.
         numerics: run the compiled program once more and compare each kernel with its ops in eager, fp64 as judge.
-        progress: told what is being done, for a terminal.
 
     Returns:
         The recording with all passes run; a `Recorder` where there is no `model`.
@@ -110,12 +108,11 @@ def record(
             backward=backward,
             title=title,
             kwargs=dict(kwargs or {}),
-            progress=progress,
         )
     title = title or _title(model)
     with _alone(title), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
-        job = _Job(run, model, inputs, kwargs or {}, steps, warmup, progress or (lambda _: None))
+        job = _Job(run, model, inputs, kwargs or {}, steps, warmup)
         recording = job.eager() if options is None else job.compiled(bypass_caches=bypass_caches, numerics=numerics)
     recording = replace(recording, title=title, problems=(*recording.problems, *problems))
     return _finish(recording)
@@ -143,10 +140,8 @@ class _Job(NamedTuple):
     kwargs: Mapping[str, Any]
     steps: int
     warmup: int
-    say: Callable[[str], None]
 
     def eager(self) -> Recording:
-        self.say("running")
         with _with_dynamo(InductorCapture()) as capture:
             self.run()
             recording = self.profiled()
@@ -168,11 +163,9 @@ class _Job(NamedTuple):
 
     def compiled(self, *, bypass_caches: bool, numerics: bool) -> Recording:
         """One call compiles; those after it are for the times, and one more to compare values."""
-        self.say("compiling")
         with _with_dynamo(InductorCapture(bypass_caches=bypass_caches)) as capture:
             capture.numerics = Run() if numerics else None
             running.fresh_dynamic_state(capture.hooks)
-            capture.on_compile = lambda compile_id: self.say(f"compiling {compile_id}")
             self.run()
             num_compiles = capture.num_compiles
             recording = self.profiled()
@@ -196,7 +189,6 @@ class _Job(NamedTuple):
     def with_numerics(self, recording: Recording, capture: InductorCapture) -> Recording:
         """Run once more and compare; a comparison that fails is a problem."""
         assert capture.numerics is not None
-        self.say("comparing values")
         from fxscope import passes
 
         found = capture.hooks.guard("comparison of values", capture.numerics.compare, passes.run(recording), self.run)
@@ -215,9 +207,7 @@ class _Job(NamedTuple):
                 remedy="call fxscope.record outside it",
             )
             return Recording(environment=environment(), problems=(problem,))
-        self.say("timing calls")
         times = running.times_of_calls(self.run)
-        self.say(f"profiling {self.steps} steps")
         memory = running.peak_memory_of(self.run)
         names = running.names_of(self.model, self.inputs, self.kwargs)
         with store.OwnFolder() as folder:

@@ -92,7 +92,6 @@ class InductorCapture:
         self.num_compiles = 0  # graphs so far
         self.num_compiling = 0  # compiles that go on, in any thread: a backward is compiled as it first runs
         self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
-        self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
         self.unstacked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
 
@@ -200,8 +199,6 @@ class InductorCapture:
             self._callers[compile_id] = live.caller()
             self._add_graph(f"{compile_id}:pre_grad", "pre_grad", None, module.graph)
             self._compile(compile_id)
-        if self.on_compile is not None:
-            self.on_compile(compile_id)
 
     @hook_before("torch._dynamo.output_graph:OutputGraph.compile_subgraph", "reasons for graph breaks")
     def _subgraph_ends(self, output_graph: Any, tx: Any, reason: Any = None, *_: Any, **__: Any) -> None:

@@ -14,12 +14,19 @@ A factory is a function of no arguments that returns `(module, inputs)`; a dicti
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
 from fxscope.commands import script
-from fxscope.commands.common import add_output_options, check_outputs, emit, refuse, tidy_on_termination, whole_sources
+from fxscope.commands.common import (
+    add_output_options,
+    check_outputs,
+    emit,
+    refuse,
+    say,
+    tidy_on_termination,
+    whole_sources,
+)
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -108,7 +115,7 @@ def _run_factory(arguments: argparse.Namespace) -> int:
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches", "numerics")
     title = arguments.title or arguments.program.rpartition(":")[2]
-    with tidy_on_termination(), script.stdout_for_the_result(arguments), script.progress() as say:
+    with tidy_on_termination(), script.stdout_for_the_result(arguments):
         if arguments.target:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child
@@ -122,12 +129,12 @@ def _run_factory(arguments: argparse.Namespace) -> int:
                 progress=say,
             )
         else:
-            recording = _record(arguments, say, title)
+            recording = _record(arguments, title)
     emit(recording, arguments, keep=True)
     return 0
 
 
-def _record(arguments: argparse.Namespace, say: Callable[[str], None], title: str) -> Recording:
+def _record(arguments: argparse.Namespace, title: str) -> Recording:
     from fxscope.capture import record
 
     model, inputs, kwargs = factories.load_factory(arguments.program)
@@ -144,7 +151,6 @@ def _record(arguments: argparse.Namespace, say: Callable[[str], None], title: st
             title=title,
             bypass_caches=not arguments.keep_caches,
             numerics=arguments.numerics,
-            progress=say,
         )
 
 

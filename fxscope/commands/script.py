@@ -19,7 +19,7 @@ from typing import Any
 
 from fxscope.commands.common import Terminated, check_outputs, emit, failed, tidy_on_termination, whole_sources
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
-from fxscope.render.legible import legible_streams, status
+from fxscope.render.legible import legible_streams
 
 _FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")
 _NOT_THEIRS = (
@@ -262,15 +262,3 @@ def stdout_for_the_result(arguments: argparse.Namespace) -> Generator[None]:
         around.callback(sys.stdout.flush)
         around.enter_context(contextlib.redirect_stdout(sys.stderr))
         yield
-
-
-@contextlib.contextmanager
-def progress() -> Generator[Callable[[str], None]]:
-    """Yield a function that says on stderr what is being done, where that is a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    try:
-        yield lambda text: status(f"{text} …")
-    finally:
-        status("")
