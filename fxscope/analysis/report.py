@@ -402,7 +402,9 @@ def _between_parts(recording: Recording) -> dict[str, dict[str, Any]]:
             if gaps:
                 place = item.reason_arguments["file"]
                 times[place] += median(start - end for end, start in gaps) / 1000
-                counts[place] += median_low(bisect_left(starts, start) - bisect_left(starts, end) for end, start in gaps)
+                counts[place] += median_low(
+                    bisect_left(starts, start) - bisect_left(starts, end) for end, start in gaps
+                )
     return {place: {"cost_us": time, "kernels": counts[place]} for place, time in times.items() if time > 0}
 
 
