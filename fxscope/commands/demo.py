@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def record_here(model: Any, inputs: tuple[Any, ...], *, compiled: bool) -> Recording:
     """Record the MLP on this machine; the article's size on a GPU, a small one on a CPU."""
-    title = f"GeGLU MLP {'compiled' if compiled else 'eager'}, here"
+    title = f"GeGLU MLP, {'compiled' if compiled else 'eager'}, here"
     common.say(f"── {title}")
     from fxscope.capture import record
     from fxscope.factories import explained_errors
@@ -78,7 +78,7 @@ def plan_for_h200() -> Recording:
     from fxscope._torch import geglu
     from fxscope._torch.target import child
 
-    title = "GeGLU MLP, planned for an H200"
+    title = "GeGLU MLP, plan for H200"
     common.say(f"── {title}")
     return child.record(
         f"{geglu.__file__}:full", target="h200", title=title, progress=lambda line: common.say(f"   {line}")
