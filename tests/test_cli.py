@@ -91,7 +91,7 @@ def test_an_existing_file_is_refused_before_anything_is_written(saved: Path, tmp
         (["view", "{saved}", "-o", "x.pdf"], "names no format"),
         (["view", "{saved}", "--format", "pdf"], "no format 'pdf'"),
         (["view", "{saved}", "--stage", "joint", "--format", "dot"], "no stage 'joint'"),
-        (["view", "{saved}", "--stage", "foo"], "--stage foo: there is no such stage. Choose one of eager, pre_grad"),
+        (["view", "{saved}", "--stage", "foo"], "the recording has no stage 'foo'. It has"),
         (["view", "{saved}", "--stage", "joint"], "no stage 'joint'. It has"),
         (["view", "{saved}", "--stage", "0/9:forward"], "no stage '0/9:forward'. It has"),
         (["view", "{text}"], "is not JSON. fxscope reads what"),

@@ -209,13 +209,13 @@ def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Re
     from fxscope.model import replace
     from fxscope.render.legible import legible
 
-    files = [Path(name).name for name in names]
+    places = [Path(name) for name in names]
+    common = Path(os.path.commonpath([place.absolute().parent for place in places]))
     out: list[Recording] = []
-    parts = [Path(name).parts for name in names]
-    for recording, name, file, mine in zip(recordings, names, files, parts, strict=True):
-        differing = [part for part in mine if not all(part in others for others in parts)]
-        shown = file if files.count(file) == 1 else "/".join(differing) or name
-        bare = recording.title in (Path(name).stem, shown)
+    for recording, place in zip(recordings, places, strict=True):
+        is_one = sum(other.name == place.name for other in places) == 1
+        shown = place.name if is_one else str(place.absolute().relative_to(common))
+        bare = recording.title in (place.stem, shown)
         out.append(replace(recording, title=legible(shown if bare else f"{recording.title} ({shown})")))
     return out
 
@@ -446,15 +446,10 @@ def _real(name: str) -> str:
 
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Fail before the long work, not after it: unknown formats and files that exist. Raises RenderError."""
-    from typing import get_args
-
     from fxscope.errors import RenderError
-    from fxscope.model import Stage
     from fxscope.render import WITHOUT_STAGE, check_target, format_of
 
     stage = getattr(arguments, "stage", None)
-    if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
-        raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
     check_apart(arguments)  # again: `run` has options that come after the program
     outputs = arguments.output or ()
     is_relative = not all(Path(name).is_absolute() for name in outputs)
@@ -479,71 +474,56 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
     Raises:
         RenderError: something could not be made or written; one line for each.
     """
+    from fxscope.errors import RenderError
     from fxscope.render.legible import legible_streams
-    from fxscope.render.terminal import show
+    from fxscope.store import rescue
 
     if getattr(arguments, "stage", None):
         options["stage"] = arguments.stage
-    with legible_streams():
-        if arguments.output:
-            write_files(recording, arguments, keep=keep, **options)
-        elif arguments.format and arguments.format != "terminal":
-            write_stdout(recording, arguments, keep=keep, **options)
-        else:
-            options.setdefault("everything", getattr(arguments, "all", False))
-            if keep:
-                options["name"] = ""
-            show(recording, **options)
-
-
-def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bool, **options: Any) -> None:
-    """Write each of `-o`; see `emit`."""
-    from fxscope.errors import RenderError
-    from fxscope.render import WITHOUT_STAGE, format_of, save
-    from fxscope.store import rescue
-
+    if keep:
+        options["name"] = ""
     failed: list[str] = []
     unforeseen: Exception | None = None
     is_saved = False  # the recording itself is on disk
-    for name in arguments.output:
-        format = format_of(name, arguments.format)
-        without = {"name", "stage"} if format in WITHOUT_STAGE else {"name"}
-        taken = {key: value for key, value in options.items() if key not in without}
-        try:
-            save(recording, arguments.folder / name, format=arguments.format, force=arguments.force, **taken)
-        except Exception as error:  # a fault of fxscope's own costs the user one file, not all of them
-            is_ours = not isinstance(error, FxscopeError)
-            unforeseen = error if is_ours else unforeseen
-            said = f"{one_line(error)} (a fault of fxscope's)" if is_ours else str(error)
-            failed.append(f"{name} was not written: {said}")
-        else:
-            is_saved = is_saved or format in ("fxscope", "json")
-            print(f"wrote {name}", file=sys.stderr)
-    if failed and keep and not is_saved:
-        failed.append(rescue(recording, arguments.folder / arguments.output[0]))
-    if unforeseen is not None:
-        print("\n".join(failed), file=sys.stderr)
-        raise unforeseen
+    with legible_streams():
+        for name in arguments.output or (None,):
+            try:
+                is_saved = write(recording, name, arguments, **options) or is_saved
+            except BrokenPipeError:
+                raise
+            except Exception as error:  # a fault of fxscope's own costs the user one file, not all of them
+                is_ours = not isinstance(error, FxscopeError)
+                unforeseen = error if is_ours else unforeseen
+                said = f"{one_line(error)} (a fault of fxscope's)" if is_ours else str(error)
+                failed.append(f"{name} was not written: {said}" if name else said)
+        if failed and keep and not is_saved:
+            failed.append(rescue(recording, arguments.folder / (arguments.output or ["recording"])[0]))
+        if unforeseen is not None:
+            print("\n".join(failed), file=sys.stderr)
+            raise unforeseen
     if failed:
         raise RenderError("\n".join(failed))
 
 
-def write_stdout(recording: Recording, arguments: argparse.Namespace, *, keep: bool, **options: Any) -> None:
-    """Write one format to stdout; see `emit`."""
-    from fxscope.errors import RenderError
-    from fxscope.render import render
+def write(recording: Recording, output: str | None, arguments: argparse.Namespace, **options: Any) -> bool:
+    """Write one file, or stdout; return whether the file holds the recording."""
+    from fxscope.render import WITHOUT_STAGE, format_of, render, save
     from fxscope.render.legible import write_bytes
-    from fxscope.store import rescue
+    from fxscope.render.terminal import show
 
-    try:
-        if arguments.format != "report":
-            options.pop("name", None)
-        data = render(recording, arguments.format, **options)
-        if isinstance(data, str):
-            text = budgeted(data, arguments) if arguments.format == "report" else data
-            data = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", errors="replace")
-        write_bytes(data)
-    except RenderError as error:
-        if not keep:
-            raise
-        raise RenderError(f"{error}\n{rescue(recording, Path('recording'))}") from None
+    format = format_of(output, arguments.format or (None if output else "terminal"))
+    if output is None and format == "terminal":
+        show(recording, everything=getattr(arguments, "all", False), **options)
+        return False
+    without = {*(("name",) if output or format != "report" else ()), *(("stage",) if format in WITHOUT_STAGE else ())}
+    taken = {key: value for key, value in options.items() if key not in without}
+    if output is not None:
+        save(recording, arguments.folder / output, format=arguments.format, force=arguments.force, **taken)
+        print(f"wrote {output}", file=sys.stderr)
+        return format in ("fxscope", "json")
+    data = render(recording, format, **taken)
+    if isinstance(data, str):
+        text = budgeted(data, arguments) if format == "report" else data
+        data = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", errors="replace")
+    write_bytes(data)
+    return False

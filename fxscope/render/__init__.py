@@ -64,21 +64,15 @@ def check_target(path: str | Path | None, *, format: str | None = None, force: b
 
 
 def render(recording: Recording, format: str, **options: Any) -> str | bytes:
-    """Render in one format. Options that the renderer does not have are a RenderError."""
     from fxscope.render.legible import legible
 
     name = format_of(None, format)
     if name == "svg" and "stage" in options:
         name = "graph"
     module, function = RENDERERS[name].split(":")
-    try:
-        made = getattr(importlib.import_module(module), function)(recording, **options)
-        # In JSON, too: there `\\u202e` in a string is what it was. A page has its own way.
-        return legible(made) if isinstance(made, str) and name not in ("html", "terminal") else made
-    except TypeError as error:
-        if "unexpected keyword argument" in str(error) and "()" in str(error):
-            raise RenderError(f"format {format!r}: {error}.") from None
-        raise
+    made = getattr(importlib.import_module(module), function)(recording, **options)
+    # In JSON, too: there `\\u202e` in a string is what it was. A page has its own way.
+    return legible(made) if isinstance(made, str) and name not in ("html", "terminal") else made
 
 
 def save(

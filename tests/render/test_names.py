@@ -113,7 +113,11 @@ def test_recordings_of_one_title_are_told_apart(recording):
     named = common.told_apart(same, ["a/x.fxscope", "a/y.fxscope", "b/y.fxscope"])
     assert [item.title for item in named] == ["factory (x.fxscope)", "factory (a/y.fxscope)", "factory (b/y.fxscope)"]
     named = common.told_apart(same, ["t/h100/x.json", "t/mi300/x.json", "t/b200/x.json"])
-    assert [item.title for item in named] == ["factory (h100)", "factory (mi300)", "factory (b200)"]
+    assert [item.title for item in named] == [
+        "factory (h100/x.json)",
+        "factory (mi300/x.json)",
+        "factory (b200/x.json)",
+    ]
     named = common.told_apart(same, ["x\x1b[31m.fxscope", "y\u202e.fxscope", "z"])
     assert [item.title for item in named] == [
         r"factory (x\x1b[31m.fxscope)",

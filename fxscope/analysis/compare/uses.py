@@ -12,6 +12,7 @@ from fxscope.model import KernelCall, Recording
 from fxscope.passes.predicted import runs_a_step
 
 T = TypeVar("T")
+LAUNCH_FIELDS = ("registers", "shared_bytes", "occupancy", "grid", "block")
 
 
 def use(recording: Recording, unit: Unit) -> KernelUse:
@@ -30,11 +31,7 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         time_us=median(unit.samples_us) if unit.samples_us else predicted_us(call),
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
-        registers=launch.registers if launch else None,
-        shared_bytes=launch.shared_bytes if launch else None,
-        occupancy=launch.occupancy if launch else None,
-        grid=launch.grid if launch else None,
-        block=launch.block if launch else None,
+        **{field: getattr(launch, field, None) for field in LAUNCH_FIELDS},
         num_warps=num_warps,
         num_stages=num_stages,
         config=config,
