@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from fxscope.columns import column, picked, uncollected
 from fxscope.errors import PassError
-from fxscope.index import Index, Key, index_of, kept
+from fxscope.index import Index, index_of, kept
 from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source
 from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, phase_of, qualified, table
 from fxscope.text import counted
@@ -458,37 +458,29 @@ def _name_nodes(graph: Graph, recording: Recording, add: Callable[[str, str, Pla
 
 
 def _name_variables(recording: Recording, add: Callable[[str, str, Place], None]) -> None:
-    """Add the names of the source: a pre-grad node is called like its variable, or like the function called."""
+    """Add the names of the source: a node is called like the variable that it came from, or like the function called."""
     index = index_of(recording)
-    lowered: dict[Key, dict[tuple[str, str], list[str]]] = {}
-    for link in recording.links:
-        earlier, later = (index.graphs.get(end[0]) for end in (link.from_, link.to))
-        if link.relation != "lowered_to" or link.from_ not in index.by_key or earlier is None or later is None:
-            continue
-        if earlier.stage == "pre_grad" and later.stage == "post_grad":
-            for call in index.calls_of_node.get(link.to, ()):
-                lowered.setdefault(link.from_, {}).setdefault((later.id, call.id), []).append(link.to[1])
     for graph in recording.graphs:
-        # Files without the pre-grad graph still say what its nodes were called.
-        if graph.stage != "post_grad" or any(key[0] == f"{graph.compile_id}:pre_grad" for key in lowered):
+        earlier = index.nodes.get(f"{graph.compile_id}:pre_grad", {})
+        if graph.stage != "post_grad" or (earlier and graph.direction == "backward"):
             continue
+        found: dict[str, dict[str, list[str]]] = {}  # variable → call → nodes
         for node in graph.nodes:
-            # A node that torch named after its function says of that one call only, so it answers for no function.
-            for name in [
-                n
-                for n in node.from_node
-                if (graph.id, n) not in index.by_key and re.sub(r"_\d+$", "", n) not in table()
-            ]:
-                for call in index.calls_of_node.get((graph.id, node.name), ()):
-                    lowered.setdefault(("", name), {}).setdefault((graph.id, call.id), []).append(node.name)
-    for source, by_call in lowered.items():
-        places = [Place(graph, tuple(nodes), call) for (graph, call), nodes in by_call.items()]
-        function = op_name(index.by_key[source].target) if source in index.by_key else source[1]
-        is_function = not any(key in function for key in ("placeholder", "getattr"))
-        # Views of it that ran in another's call are not what the user means by the variable.
-        for item in [item for item in places if not _all_views(item, recording)] or places:
-            for name in dict.fromkeys((source[1], function) if is_function else (source[1],)):
-                add("variable", name, item)
+            for call in index.calls_of_node.get((graph.id, node.name), ()):
+                for name in node.from_node:
+                    found.setdefault(name, {}).setdefault(call.id, []).append(node.name)
+        for name, by_call in found.items():
+            if name in earlier:
+                names = (name, op_name(earlier[name].target)) if earlier[name].op.startswith("call_") else (name,)
+            elif (graph.id, name) in index.by_key or re.sub(r"_\d+$", "", name) in table():
+                continue  # a node that torch named after its function says of that one call only
+            else:  # files without the pre-grad graph
+                names = (name,)
+            places = [Place(graph.id, tuple(nodes), call) for call, nodes in by_call.items()]
+            # Views of it that ran in another's call are not what the user means by the variable.
+            for item in [item for item in places if not _all_views(item, recording)] or places:
+                for known in dict.fromkeys(names):
+                    add("variable", known, item)
 
 
 def _all_views(item: Place, recording: Recording) -> bool:
