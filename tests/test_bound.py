@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fxscope.analysis import advice
+from fxscope.analysis import report as report_of
 from fxscope.analysis.groups import KernelGroup
 from fxscope.analysis.report import KernelRow, Report, compile_rows, report, step_basis
 from fxscope.model import (
@@ -79,23 +80,26 @@ def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
 
 
 @pytest.mark.parametrize(
-    ("fields", "basis"),
+    ("fields", "basis", "spread"),
     [
-        ({"median_us": 400.0, "total_us": 4e3}, "median of 10 steps after the profiled ones"),
-        ({"median_us": 400.0, "total_us": 8e3}, "median of 10 steps after the profiled ones; mean 800.0 µs"),
+        ({"median_us": 400.0, "total_us": 4e3}, "median of 10 steps after the profiled ones", ""),
+        ({"median_us": 400.0, "total_us": 8e3}, "median of 10 steps after the profiled ones", "mean 800.0 µs"),
         (
             {"median_us": 400.0, "total_us": 8e3, "p95_us": 2e3},
-            "median of 10 steps after the profiled ones; mean 800.0 µs, 5 % take ≥ 2.00 ms",
+            "median of 10 steps after the profiled ones",
+            "mean 800.0 µs, 5 % take ≥ 2.00 ms",
         ),
         (
             {"median_us": 400.0, "total_us": 4e3, "when": "device", "launching_us": 300.0},
-            "the device's time; the CPU launches a step in 300.0 µs",
+            "the device's time",
+            "the CPU launches a step in 300.0 µs",
         ),
     ],
 )
-def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis):
+def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis, spread):
     times = StepTimes(**{"count": 10, "p5_us": 1.0, "p95_us": 500.0, "max_us": 9e3, **fields})
-    assert step_basis(Recording(step_times=times)) == basis
+    recording = Recording(step_times=times)
+    assert (step_basis(recording), report_of.spread(recording)) == (basis, spread)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +290,7 @@ def test_tf32_is_advised_for_float32_gemms_of_a_gpu_that_has_it(device, precisio
     made = report(recording)
     group = KernelGroup(id="mm", label="mm", ops=("mm",), shape=shape, time_us=900.0)
     made = replace(made, groups=(group,), step=replace(made.step, bound=bound_by, wall_us=1_000.0))
-    found = advice._precision_advice(recording, made)
+    found = [*advice._precision_advice(recording, made)]
     assert [500 < (item.gain_us or 0.0) < 900 for item in found] == [True] * advised
 
 
@@ -302,7 +306,7 @@ def test_layouts_that_cudnn_converts_are_advised_against() -> None:
     made = replace(made, step=replace(made.step, device_us=200.0, steps=2, bound="gpu"))
     (found,) = advice._layout_advice(recording, made)
     assert found.why == "cuDNN converts layouts in 2 kernels, 50.0 µs" and found.gain_us == 50.0
-    assert advice._layout_advice(Recording(), made) == []
+    assert [*advice._layout_advice(Recording(), made)] == []
 
 
 def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:

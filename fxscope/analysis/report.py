@@ -42,6 +42,7 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     wall_us: float | None = None
     basis: str = ""  # "median of 23 steps after the profiled ones"
+    spread: str = ""  # "mean 800.0 µs, 5 % take ≥ 2.00 ms", where steps differ
     slowed_by: str = ""  # what makes these steps longer than those of the program alone
     busy_us: float | None = None  # some stream of the device runs something
     busy_share: float | None = None
@@ -229,6 +230,7 @@ def step_row(recording: Recording) -> StepRow:
     return StepRow(
         wall_us=wall,
         basis=(PART if is_cut else WHOLE_RUN) if is_whole_run(recording) else step_basis(recording),
+        spread=spread(recording),
         is_whole=is_whole_run(recording),
         slowed_by=CUPTI if is_after and limit is not None and limit.side == "cpu" else "",
         busy_us=busy,
@@ -284,13 +286,22 @@ def step_basis(recording: Recording) -> str:
         when = " while recording" if times is not None else ""
         return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}{when}"
     if times.when == "device":
-        return f"the device's time; the CPU launches a step in {microseconds(times.launching_us)}"
+        return "the device's time"
     after = {"before": "before the profiled ones", "after": "after the profiled ones", "calls": "without a profiler"}
     median_of = "median of " if times.count > 1 else ""
-    slow = f"; 5 % take ≥ {microseconds(times.p95_us)}" if times.p95_us > 2 * times.median_us else ""
-    if times.total_us > 1.5 * times.count * times.median_us:
-        slow = f"; mean {microseconds(times.total_us / times.count)}{slow.replace(';', ',')}"
-    return f"{median_of}{counted(times.count, 'step')} {after.get(times.when, '')}".rstrip() + slow
+    return f"{median_of}{counted(times.count, 'step')} {after.get(times.when, '')}".rstrip()
+
+
+def spread(recording: Recording) -> str:
+    """Return what a step's median time does not say."""
+    times = recording.step_times
+    if times is None or times.while_recording or is_whole_run(recording):
+        return ""
+    if times.when == "device":
+        return f"the CPU launches a step in {microseconds(times.launching_us)}"
+    has_tail, mean_us = times.p95_us > 2 * times.median_us, times.total_us / times.count
+    parts = [f"mean {microseconds(mean_us)}"] if mean_us > 1.5 * times.median_us else []
+    return ", ".join([*parts, *([f"5 % take ≥ {microseconds(times.p95_us)}"] if has_tail else [])])
 
 
 def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[KernelRow, ...]:

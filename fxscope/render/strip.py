@@ -162,14 +162,12 @@ def fits(words: str, width: float) -> bool:
 
 
 def line_words(lines: dict[str, str], width: float) -> str:
-    """Name source lines in a width: "model.py:17  code …", "model.py:17, 18"; "" where they do not fit."""
+    """Name source lines in a width: "model.py:17  code …", "model.py:17, 18", "17, 18"; "" where they do not fit."""
     (first, code), *others = lines.items()
     where = ", ".join([Path(first).name, *(line.rpartition(":")[2] for line, _ in others)])
-    room = int((width - 10) / (0.62 * SIZE)) - len(where) - 2
-    if code and not others and room >= 16:
-        return f"{where}  {code if len(code) <= room else code[: room - 1] + '…'}"
-    numbers = where.partition(":")[2]
-    return next((words for words in (where, numbers) if fits(words, width)), "")
+    if code and not others and fits(f"{where}  {code[:16]}", width):
+        return fitted(f"{where}  {code}", width)
+    return next((words for words in (where, where.partition(":")[2]) if fits(words, width)), "")
 
 
 def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str, row: str, *, ref: str = "") -> str:
@@ -206,7 +204,7 @@ def figures(made: Report) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     about, each = row.about, "" if row.is_whole else " per step"
     if row.wall_us is not None:
-        out.append((about + microseconds(row.wall_us), f"step ({row.basis.partition(';')[0]})"))
+        out.append((about + microseconds(row.wall_us), f"step ({row.basis})"))
     if row.device_us is not None:
         out.append((about + microseconds(row.device_us), "CPU kernels" if row.on_cpu else f"device time{each}"))
     if row.launches:

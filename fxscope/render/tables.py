@@ -131,7 +131,7 @@ def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> 
 
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
-    made = [calls(recording), decisions(recording)]
+    made = [calls(recording)]
     if summary := recording.summary:
         made = [kernels(summary.kernels), *made, ops(summary), steps(summary)]
     return [item for item in made if item["refs"]]
@@ -174,24 +174,6 @@ def calls(recording: Recording) -> dict[str, Any]:
         type=lambda call: theme.CALLS[call.type],
         ops=lambda call: " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
         planned=lambda call: call.estimated_us if call.estimated_range_us else None,
-    )
-
-
-def decisions(recording: Recording) -> dict[str, Any]:
-    """Every pair that was or was not fused, the most expensive first."""
-    least = any(item.saved_bytes_least and item.verdict != "fused" for item in recording.decisions)
-    order = sorted(range(len(recording.decisions)), key=lambda i: -(recording.decisions[i].saved_bytes or 0))
-    return table(
-        "decisions",
-        [recording.decisions[i] for i in order],
-        [("decision", i) for i in order],
-        headings={"saved": "Would save at least"} if least else {},
-        verdict=lambda d: (d.verdict or "unknown").replace("_", " "),
-        a=lambda d: ", ".join(d.a[:4]),
-        b=lambda d: ", ".join(d.b[:4]),
-        saved=lambda d: d.saved_bytes if d.verdict != "fused" else None,
-        us=lambda d: d.saved_us if d.verdict != "fused" else None,
-        expected=lambda d: d.expected_us if d.verdict != "fused" else None,
     )
 
 

@@ -129,7 +129,6 @@ class Table {
     const [type, key] = ref;
     if (type === 'node') return Boolean(chosen.links.nodes.get(key[0])?.has(key[1]));
     if (type === 'call') return chosen.links.calls.has(key);
-    if (type === 'decision') return chosen.links.decisions.has(key);
     const r = current();
     if (type === 'kernel') return (r.launchesOfName.get(key) || []).some((x) => chosen.links.launches.has(x));
     if (type === 'opname') return (r.opsOfName.get(key) || []).some((x) => chosen.links.ops.has(x));
