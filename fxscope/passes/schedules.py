@@ -135,20 +135,20 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     nodes += [item for item in items if item not in nodes]
     if not nodes:
         return call
+    call = replace(call, scheduler_nodes=tuple(node.name for node in nodes))
+    if not slices.told:  # printed: the bytes are those of the code
+        return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
     reads, writes = accesses(nodes, groups, schedule.renames)
     read_bytes, written_bytes = total(reads), total(writes)
     call = replace(
         call,
-        scheduler_nodes=tuple(node.name for node in nodes),
         reads=reads,
         writes=writes,
         bytes_read=read_bytes if read_bytes is not None else call.bytes_read,
         bytes_written=written_bytes if written_bytes is not None else call.bytes_written,
         device=call.device or next((node.device for node in nodes if node.device), None),
     )
-    if not slices.told:
-        return call
     ran = slices.ran(nodes)
     parts = slices.flow.sorted(name for node in nodes for name in node.parts)
     biases = tuple(name for name in parts if is_convolution(slices.flow.nodes[name].target))

@@ -171,13 +171,9 @@ class Slice:
 
 
 class OpSlices:
-    """The scheduler nodes of one graph, and the graph's nodes that run in each.
+    """The scheduler nodes of one graph, and the graph's nodes that run in each, as the capture recorded them."""
 
-    The capture recorded them. From files they are the nodes of the call, by the origins where it has several scheduler
-    nodes: each runs in the first that has it.
-    """
-
-    def __init__(self, schedule: Schedule, graph: Graph, calls: Iterable[KernelCall] = ()) -> None:
+    def __init__(self, schedule: Schedule, graph: Graph) -> None:
         self.flow: Flow = Flow(graph)
         self.by_name: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes}
         self.items: dict[str, list[SchedulerNode]] = defaultdict(list)  # buffer → nodes that name an item of it
@@ -186,17 +182,10 @@ class OpSlices:
                 self.items[access.buffer].append(node)
         computing = [node for node in schedule.nodes if node.type not in TRANSPARENT]
         self.told: bool = bool(computing) and all(node.ran is not None for node in computing)
-        self._ran: dict[str, set[str]] = {node.name: set(node.ran or ()) for node in computing}
-        for call in calls if not self.told else ():
-            left = set(call.nodes)
-            members = [self.by_name[name] for name in call.scheduler_nodes if name in self._ran]
-            for node in members:
-                self._ran[node.name] = left & set(node.origins) if len(members) > 1 else left
-                left = left - self._ran[node.name]
 
     def ran(self, nodes: Iterable[SchedulerNode]) -> tuple[str, ...]:
         """The graph's nodes that run in these scheduler nodes, in graph order."""
-        return self.flow.sorted(name for node in nodes for name in self._ran.get(node.name, ()))
+        return self.flow.sorted(name for node in nodes if node.type not in TRANSPARENT for name in node.ran or ())
 
     def only_named(self, nodes: Iterable[SchedulerNode], more: Iterable[str] = ()) -> tuple[str, ...]:
         """Return what is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""

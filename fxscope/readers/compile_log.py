@@ -545,7 +545,8 @@ def _recording(collected: Collected) -> Recording:
             if "::run_impl(" in found.code:
                 calls += _cpp_calls(found, post_grad)
             else:
-                parsed = output_code.parse(found.code)
+                inputs = (node for node in post_grad.nodes if node.op == "placeholder" and node.outputs)
+                parsed = output_code.parse(found.code, {node.name: node.outputs[0].dtype for node in inputs})
                 if parsed.unread:
                     collected.problem(parsed.unread, where=post_grad.id, remedy=parsed.remedy)
                 order = {node.name: position for position, node in enumerate(post_grad.nodes)}
@@ -555,10 +556,8 @@ def _recording(collected: Collected) -> Recording:
         post_grad = replace(post_grad, nodes=_with_from_node(post_grad.nodes, found, parsed))
         collected.graphs[post_grad.id] = post_grad
         links += _links(found, post_grad, collected.graphs)
-        if found.ir and parsed is not None:
-            schedule = schedule_text.schedule(found.ir, found.fusion_log, post_grad)
-            if schedule is not None:
-                schedules.append(schedule_text.as_called(schedule, parsed))
+        if parsed is not None:
+            schedules.append(schedule_text.schedule(post_grad.id, parsed.returned, found.ir, found.fusion_log))
     return Recording(
         title=collected.where,
         graphs=tuple(collected.graphs.values()),

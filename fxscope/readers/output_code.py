@@ -11,15 +11,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
+from types import MappingProxyType
 from typing import Any
 
-from fxscope.dtypes import long_dtype
+from fxscope.dtypes import ITEM_BYTES, long_dtype
 from fxscope.errors import NOT_PYTHON
 from fxscope.kernel_names.tables import tables
 from fxscope.model import BufferAccess, CallType, CodeLines, Evidence, KernelCall, replace
 from fxscope.op_names import expected_nature, op_name, split_joined, table
 from fxscope.passes.flops import total
-from fxscope.passes.footprint import strided
+from fxscope.passes.footprint import footprint, strided
 from fxscope.readers.triton_accesses import touched
 from fxscope.readers.workload import workloads
 
@@ -77,6 +79,7 @@ class OutputCode:
     kernels: dict[str, Kernel]
     calls: tuple[Call, ...]
     memory: dict[str, str]  # buffer → the first one in the memory that it reuses
+    returned: tuple[str, ...] = ()  # buffers
     unread: str | None = None  # why there are no calls, where the text is no wrapper in Python
     remedy: str | None = None
 
@@ -100,8 +103,12 @@ _BUFFER = re.compile(r"^(buf|arg|primals|tangents|_tensor|constant|fwd_rng|bwd_r
 LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_scan")
 
 
-def parse(text: str) -> OutputCode:
-    """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why."""
+def parse(text: str, dtypes: Mapping[str, str | None] = MappingProxyType({})) -> OutputCode:
+    """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why.
+
+    Args:
+        dtypes: of the graph's inputs, which the code does not say.
+    """
     found = OutputCode(kernels={}, calls=(), memory={})
     unread = remedy = None
     try:
@@ -114,8 +121,8 @@ def parse(text: str) -> OutputCode:
     else:
         lines = text.splitlines()
         kernels = {kernel.name: kernel for kernel in _kernels(tree, lines)}
-        walk = _Walk(tree, lines, kernels)
-        found = OutputCode(kernels=kernels, calls=tuple(walk.calls), memory=walk.memory)
+        walk = _Walk(tree, lines, kernels, dtypes)
+        found = OutputCode(kernels=kernels, calls=tuple(walk.calls), memory=walk.memory, returned=walk.returned)
         if not walk.has_entry:
             unread = "the output code has no function `call`: no kernel calls"
             remedy = "it is empty, damaged, or from a torch that writes another form"
@@ -152,15 +159,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
         if handle in taken or (call.handle is None and handle in given):
             handle += f".{number}"  # a position that is another call's number, or a place that runs twice
         taken.add(handle)
-        moved = touched(call, kernel) if kernel is not None and call.type in LOOPS else {}
-        reads, writes = _with_bytes(call, kernel, moved, code.memory)
-        # What adds to memory reads it, which the wrapper does not say.
-        read, written = (
-            total(items)
-            if moved and None not in (size for (_, loads), size in moved.items() if loads == loaded)
-            else None
-            for items, loaded in ((reads, True), (writes, False))
-        )
+        reads, writes = _with_bytes(call, kernel, code.memory)
         found.append(
             KernelCall(
                 id=f"{prefix}:{number}",
@@ -174,8 +173,8 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
                 type=call.type,
                 reads=reads,
                 writes=writes,
-                bytes_read=read,
-                bytes_written=written,
+                bytes_read=total(reads),
+                bytes_written=total(writes),
                 workload=done,
                 device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
@@ -211,21 +210,35 @@ def named_calls(
 
 
 def _with_bytes(
-    call: Call, kernel: Kernel | None, moved: Mapping[tuple[str, bool], int | None], memory: Mapping[str, str]
+    call: Call, kernel: Kernel | None, memory: Mapping[str, str]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """Return what a call reads and writes, with the bytes that its kernel's code proves (`touched`)."""
-    pointers: dict[str, list[str]] = {}
-    for name, access in zip(kernel.arguments if kernel else (), call.tensors, strict=False):
-        if access is not None:
-            pointers.setdefault(memory.get(access.buffer, access.buffer), []).append(name)
+    """Return what a call reads and writes, with the bytes that loops touch, or what another kernel is handed of a buffer."""
+    if call.type == "cpp":
+        return call.reads, call.writes
+    moved = touched(call, kernel) if kernel is not None and call.type in LOOPS else {}
+    handed = [item for item in zip_longest(kernel.arguments if kernel else (), (*call.tensors, call.out)) if item[1]]
 
-    def known(access: BufferAccess, *, loaded: bool) -> BufferAccess:
-        mine = pointers.get(memory.get(access.buffer, access.buffer), ())
-        mine = [name for name in mine if not (loaded and name.startswith("out_ptr"))]  # it reads what it wrote
-        sizes = [moved[name, loaded] for name in mine if (name, loaded) in moved]
-        return replace(access, bytes=sizes[0]) if len(sizes) == 1 else access
+    def known(access: BufferAccess, *, loaded: bool) -> BufferAccess | None:
+        mine = [item for item in handed if item[1].buffer == access.buffer] or [
+            item for item in handed if memory.get(item[1].buffer) == memory.get(access.buffer, access.buffer)
+        ]
+        sizes = [moved[name, loaded] for name, _ in mine if (name, loaded) in moved]
+        if len(sizes) == 1:
+            return replace(access, bytes=sizes[0].bytes)
+        if not sizes and any((name, not loaded) in moved for name, _ in mine):
+            return None  # `in_out_ptr0` may only be written
+        views = [view for _, view in mine] or [access]
+        places = [view.deps or strided(view.shape, view.stride) for view in views]
+        item = ITEM_BYTES.get(views[0].dtype or "") if all(places) and not sizes else None
+        return (
+            access if item is None else replace(access, bytes=item * footprint(dep for deps in places for dep in deps))
+        )
 
-    return tuple(known(item, loaded=True) for item in call.reads), tuple(known(x, loaded=False) for x in call.writes)
+    sides = (
+        (known(item, loaded=loaded) for item in items) for items, loaded in ((call.reads, True), (call.writes, False))
+    )
+    reads, writes = (tuple(filter(None, side)) for side in sides)
+    return reads, writes
 
 
 # ---------------------------------------------------------------------- kernels
@@ -301,7 +314,9 @@ def _comment_above(lines: list[str], lineno: int) -> list[str]:
 class _Walk:
     """Goes through the wrapper's entry in the order of execution, into partitions and subgraphs where they are called."""
 
-    def __init__(self, tree: ast.Module, lines: list[str], kernels: dict[str, Kernel]) -> None:
+    def __init__(
+        self, tree: ast.Module, lines: list[str], kernels: dict[str, Kernel], dtypes: Mapping[str, str | None]
+    ) -> None:
         self.lines = lines
         self.kernels = kernels
         self.functions: dict[str, ast.FunctionDef] = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
@@ -311,7 +326,8 @@ class _Walk:
         self.layout: dict[str, BufferAccess] = {}
         self.alias: dict[str, str] = {}
         self.memory: dict[str, str] = {}  # … and followed to the first
-        self.dtypes: dict[str, str] = {}  # of buffers that a Triton kernel's signature names
+        self.dtypes: dict[str, str | None] = {**dtypes}  # and of buffers that a Triton kernel's signature names
+        self.returned: tuple[str, ...] = ()
         self.device: str | None = None
         self.active: list[str] = []
         self.entered: set[str] = set()  # under a condition: a line that may run again is one call
@@ -327,6 +343,19 @@ class _Walk:
         # `arg0_1, arg1_1 = args`
         self.inputs = {name for s in assigned if ast.unparse(s.value) == "args" for name in _targets(s)}
         self.block(body)
+        self.calls = [dataclasses.replace(call, writes=tuple(map(self.asserted, call.writes))) for call in self.calls]
+
+    def asserted(self, access: BufferAccess) -> BufferAccess:
+        """The access with what the code says of its buffer after the call."""
+        known = self.layout.get(access.buffer)
+        if access.shape is not None or known is None:
+            return access
+        return replace(
+            access, shape=known.shape, stride=known.stride, dtype=known.dtype or self.dtype_of(access.buffer)
+        )
+
+    def dtype_of(self, buffer: str) -> str | None:
+        return self.dtypes.get(self.memory.get(buffer, buffer))
 
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -343,6 +372,8 @@ class _Walk:
                 self.conditions -= 1
             elif isinstance(statement, ast.Try):
                 self.block(statement.body)
+            elif isinstance(statement, ast.Return) and not self.active:
+                self.returned = tuple(item.id for item in ast.walk(statement) if isinstance(item, ast.Name))
             elif isinstance(statement, ast.Expr):
                 self.value(statement.value, (), statement)
             elif isinstance(statement, ast.Assign):
@@ -398,6 +429,8 @@ class _Walk:
             if call.args:
                 self.same_memory(call.args[0], results)
             return
+        if function == "empty_strided_cpu":
+            self.device = self.device or "cpu"  # else a guard says it
         shape, stride = (_sizes(arg) for arg in call.args[:2]) if len(call.args) >= 2 else (None, None)
         dtype = ast.unparse(call.args[2]).removeprefix("torch.") if len(call.args) > 2 else None
         self.layout[results[0]] = BufferAccess(buffer=results[0], shape=shape, stride=stride, dtype=dtype)
@@ -469,12 +502,9 @@ class _Walk:
         self.learn_dtypes(kernel, call)
 
     def whole(self, argument: ast.expr) -> BufferAccess | None:
-        """An argument with the shape and the dtype that stand elsewhere in the wrapper."""
+        """An argument with all its places."""
         access = self.tensor(argument)
-        if access is None:
-            return None
-        dtype = access.dtype or self.dtypes.get(self.memory.get(access.buffer, access.buffer))
-        return replace(access, dtype=dtype, deps=access.deps or strided(access.shape, access.stride))
+        return None if access is None else replace(access, deps=access.deps or strided(access.shape, access.stride))
 
     def learn_dtypes(self, kernel: str, call: ast.Call) -> None:
         """Keep the dtypes of a Triton kernel's pointers, for the calls after it."""
@@ -532,7 +562,7 @@ class _Walk:
             direction = directions[position] if position < len(directions) else "in_ptr"
             if direction.startswith(("out_ptr", "in_out")) or (is_in_place and not position):
                 writes.setdefault(access.buffer, replace(access, deps=()))
-            if not direction.startswith("out_ptr"):
+            if not direction.startswith("out_ptr") or f"atomic_add({direction} " in self.kernels[kernel].source:
                 before = self.alias.get(access.buffer) if direction.startswith("in_out") else None
                 origin = before or access.buffer
                 reads.setdefault(origin, replace(access, buffer=origin, deps=()))
@@ -545,14 +575,14 @@ class _Walk:
         return tuple(reads.values()), tuple(writes.values())
 
     def tensor(self, value: ast.expr) -> BufferAccess | None:
-        """The buffer that an argument is, `None` for numbers and streams."""
+        """The buffer that an argument is, with the shape and the dtype that stand elsewhere; `None` for numbers and streams."""
         if isinstance(value, ast.Call) and ast.unparse(value.func) == "reinterpret_tensor":
-            return self.access(value)
-        if not isinstance(value, ast.Name):
+            access = self.access(value)
+        elif isinstance(value, ast.Name) and (value.id in self.layout or _BUFFER.match(value.id)):
+            access = replace(self.layout.get(value.id) or BufferAccess(buffer=value.id), buffer=value.id, deps=())
+        else:
             return None
-        if value.id in self.layout:
-            return replace(self.layout[value.id], buffer=value.id, deps=())
-        return BufferAccess(buffer=value.id) if _BUFFER.match(value.id) else None
+        return replace(access, dtype=access.dtype or self.dtype_of(access.buffer))
 
     def access(self, call: ast.Call) -> BufferAccess:
         """The view that a `reinterpret_tensor(buffer, size, stride, offset)` makes."""

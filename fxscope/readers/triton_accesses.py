@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import grouped
 from fxscope.model import BufferAccess, MemoryDep
 from fxscope.passes.flops import numbers
-from fxscope.passes.footprint import addresses
+from fxscope.passes.footprint import addresses, footprint
 
 if TYPE_CHECKING:
     from fxscope.readers.output_code import Call, Kernel
@@ -63,7 +64,8 @@ class TritonBody:
     """
 
     def __init__(self, call: Call, kernel: Kernel) -> None:
-        self.text = kernel.source[kernel.source.rfind("@triton.jit") :]
+        text = kernel.source[kernel.source.rfind("@triton.jit") :]
+        self.text = re.sub(r"\+ (load_seed_offset\d*)\)", r"+ (\1))", text)  # the one place without brackets
         self.tensors = dict(zip(kernel.arguments, call.tensors, strict=False))
         given = zip(kernel.arguments, call.arguments, strict=False)
         self.sizes = {name: int(size) for name, size in given if name.endswith("numel") and size.isdigit()}
@@ -119,23 +121,30 @@ def are_apart(digits: list[Digit]) -> bool:
     return True
 
 
-def touched(call: Call, kernel: Kernel) -> dict[tuple[str, bool], int | None]:
-    """(Argument, whether it is loaded) → the bytes that a kernel surely touches, each once; `None` where that is not certain.
+class Touched(NamedTuple):
+    bytes: int | None  # at most, each once; `None` where a size is symbolic
+    certain: bool  # that they are no fewer
 
-    An atomic reads what it writes.
-    """
+
+def touched(call: Call, kernel: Kernel) -> dict[tuple[str, bool], Touched]:
+    """(Argument, whether it is loaded) → the bytes that a kernel touches. An atomic reads what it writes."""
     body = TritonBody(call, kernel)
-    result: dict[tuple[str, bool], int | None] = {}
+    spaces = {name for name in kernel.arguments if name.endswith("numel")}
+    iterations = prod(body.sizes.values()) if spaces <= body.sizes.keys() else None
+    result: dict[tuple[str, bool], Touched] = {}
     for (pointer, loaded), mine in body.accesses.items():
         size = numel(body.tensors.get(pointer))
-        deps = [access.dep for access in mine if access.dep is not None and access.certain]
-        count = addresses(deps) if len(deps) == len(mine) else None
-        if count is None and len(deps) == len(mine) and size in map(addresses, ([dep] for dep in deps)):
+        deps = [access.dep for access in mine if access.dep is not None]
+        is_certain = all(access.dep is not None and access.certain for access in mine)
+        count = addresses(deps) if is_certain else None
+        if is_certain and size in map(addresses, ([dep] for dep in deps)):
             count = size
+        bounds = (size, footprint(deps) if len(deps) == len(mine) else iterations) if count is None else (count,)
+        most = min((bound for bound in bounds if bound is not None), default=None)
         item = ITEM_BYTES.get(kernel.signature.get(pointer, ""))
-        result[pointer, loaded] = None if count is None or item is None else count * item
+        result[pointer, loaded] = Touched(None if most is None or item is None else most * item, count is not None)
         if any(access.what.startswith("atomic") for access in mine):
-            result[pointer, False] = result[pointer, True] = None
+            result[pointer, False] = result[pointer, True] = result[pointer, loaded]._replace(certain=False)
     return result
 
 

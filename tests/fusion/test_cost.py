@@ -190,7 +190,7 @@ def test_what_a_loop_of_a_function_wrote_is_not_read_from_outside():
         ((half,), (access("buf2", "c0"),)),
     )
     nodes = tuple(
-        SchedulerNode(name=f"op{number}", type="pointwise", group=number, reads=reads, writes=writes)
+        SchedulerNode(name=f"op{number}", type="pointwise", group=number, reads=reads, writes=writes, ran=())
         for number, (reads, writes) in enumerate(loops)
     )
     groups = tuple(

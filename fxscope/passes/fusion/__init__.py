@@ -32,7 +32,7 @@ def fusion(recording: Recording) -> Recording:
     for graph, calls in index_of(recording).calls_of_graph.items():
         schedule = schedule_of.get(graph)
         known = index_of(recording).graphs.get(graph)
-        slices = OpSlices(schedule, known, calls) if schedule is not None and known is not None else None
+        slices = OpSlices(schedule, known) if schedule is not None and known is not None else None
         found += ways_in(calls, schedule, slices, index_of(recording).nodes.get(graph, {}))
         for run in runs(calls):
             found += pairs.decisions(run, schedule, known)
