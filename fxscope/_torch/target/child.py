@@ -356,6 +356,6 @@ def _users_line(error: BaseException) -> str:
     from fxscope._torch import nodes
 
     source = nodes.source_in(str(error)) or nodes.source_of_frames(traceback.extract_tb(error.__traceback__))
-    if source is None or source.file is None or not nodes.is_user_file(source.file):
+    if source is None or source.file is None or source.file.startswith("<") or not nodes.is_user_file(source.file):
         return ""
     return f" ({Path(source.file).name}:{source.line}: {(source.code or '')[:80]})"

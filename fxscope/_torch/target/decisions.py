@@ -8,6 +8,7 @@ Names: torch 2.11 to 2.14.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Generator
 from pathlib import Path
@@ -119,13 +120,15 @@ def constants_on_cpu() -> Generator[None]:
     import torch._inductor.fx_passes.joint_graph as joint_graph
     import torch.fx.experimental.proxy_tensor as proxy_tensor
 
+    def on_cpu(run: Any) -> Any:
+        @functools.wraps(run)
+        def run_on_cpu(*args: Any) -> Any:
+            with _OnCpu():
+                return run(*args)
+
+        return run_on_cpu
+
     folder: Any = joint_graph.UniformValueConstantFolder
-    original = folder._deduce_value
-
-    def deduce(self: Any, node: Any) -> Any:
-        with _OnCpu():
-            return original(self, node)
-
     without_fakes = proxy_tensor.unset_fake_temporarily
 
     @contextlib.contextmanager
@@ -133,8 +136,9 @@ def constants_on_cpu() -> Generator[None]:
         with without_fakes() as mode, _OnCpu():
             yield mode
 
+    makers = [name for name in ("_deduce_value", "_add_peephole_patterns") if hasattr(folder, name)]
     with (
-        mock.patch.object(folder, "_deduce_value", deduce),
+        mock.patch.multiple(folder, **{name: on_cpu(getattr(folder, name)) for name in makers}),
         mock.patch.object(proxy_tensor, "unset_fake_temporarily", for_real),
     ):
         yield

@@ -233,8 +233,13 @@ def compile_for_target(
         "trace.provenance_tracking_level": 1,
         "triton.cudagraphs": False,
     }
-    # `while_loop` and `scan` ask for symbols; what only data decides is asked of the plan, not made one.
-    symbols = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+    # As Dynamo's own: what only data decides is asked of the plan, or made a symbol, as on the device.
+    config: Any = torch._dynamo.config
+    one_graph = bool(arguments.get("fullgraph"))
+    symbols = ShapeEnv(
+        allow_scalar_outputs=one_graph or config.capture_scalar_outputs,
+        allow_dynamic_output_shape_ops=one_graph or config.capture_dynamic_output_shape_ops,
+    )
     mode, values = FakeTensorMode(shape_env=symbols), Values()
     device = "cpu" if train else "cuda"
 

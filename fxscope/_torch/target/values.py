@@ -74,8 +74,11 @@ class Values:
         """Return what an op makes of its arguments on the CPU; None where a tensor's values are not known, or it draws."""
         if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":  # `prim.device` is not about values
             return None
-        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        leaves = tree_leaves((args, kwargs))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         if not tensors or any(tensor not in self._known for tensor in tensors):
+            return None
+        if any(isinstance(leaf, torch.SymInt | torch.SymFloat | torch.SymBool) for leaf in leaves):
             return None
         if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
             return None
