@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
-from fxscope.errors import CaptureError, FxscopeError
+from fxscope.errors import CaptureError
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 
@@ -107,21 +107,16 @@ def fill(
     from fxscope._torch import running
     from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
-    from fxscope.factories import load_factory
+    from fxscope.factories import explained_errors, load_factory
 
     model, inputs, kwargs = load_factory(program, **{name: value})
-    try:
+    with explained_errors(f"{program} at {name}={value}"):
         recording: Recording = record(
             model, *inputs, kwargs=kwargs, compile=compile, backward=arguments.backward, title=point.setup
         )
         point.wall_us = running.wall_samples(
             model, inputs, kwargs, compile=compile, repeats=arguments.repeats, backward=arguments.backward
         )
-    except FxscopeError as error:
-        raise CaptureError(f"{program} at {name}={value}: {error}") from None
-    except (Exception, SystemExit) as error:
-        first = (str(error).splitlines() or ["no message"])[0]
-        raise CaptureError(f"{program} at {name}={value} raised {type(error).__name__}: {first}") from None
     if recording.launches:
         point.device_us = index_of(recording).step_us
     point.num_kernels = per_step(recording, *KERNELS)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
-from fxscope.errors import CaptureError, FxscopeError, one_line
+from fxscope.errors import CaptureError, FxscopeError
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -89,10 +89,11 @@ def recorded(
     name: str,
 ) -> Recording:
     from fxscope.capture import record
+    from fxscope.factories import explained_errors
 
     model, inputs, kwargs = program
     common.say(f"recording: {name}")
-    try:
+    with explained_errors(f"{arguments.program} with {name}"):
         return record(
             model,
             *inputs,
@@ -104,7 +105,3 @@ def recorded(
             warmup=10,
             title=name,
         )
-    except FxscopeError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise CaptureError(f"{arguments.program} with {name} raised {one_line(error)}") from None

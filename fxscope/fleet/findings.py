@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from fxscope.fleet import plans
-from fxscope.fleet.model import CAUSES, Cause, Digest, Finding, Fleet, PlanGroup, RankLine
+from fxscope.fleet.model import Cause, Digest, Finding, Fleet, PlanGroup, RankLine, headline
 from fxscope.fleet.quantities import (
     FLOOR,
     FLOOR_OF_FEW,
@@ -311,8 +311,4 @@ def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Di
         return "every rank runs a program of its own: there is nothing to compare it with"
     if not findings:
         return f"no rank stands out among {len(by_rank)}, over {len(table.steps)} steps"
-    first = findings[0]
-    who = f"rank {first.ranks[0]}" if len(first.ranks) == 1 else f"{len(first.ranks)} ranks"
-    what = "is late" if first.kind == "late" else "runs another plan" if len(first.ranks) == 1 else "run another plan"
-    cost = f", {microseconds(first.cost_us)} a step" if first.cost_us else ""
-    return f"{who} {what}: {CAUSES[first.cause]}{cost}"
+    return headline(findings[0])

@@ -3,11 +3,13 @@
 Times are microseconds of the rank's own clock; clocks of two ranks are never compared. What is not known is `None`.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from fxscope.model import Problem, encoded
+from fxscope.text import microseconds
 
 FLEET_SCHEMA = "fxscope-fleet/1"
 
@@ -173,3 +175,32 @@ class Fleet(Item, frozen=True, kw_only=True):
 
     def to_json(self) -> str:
         return msgspec.json.format(encoded(self), indent=1).decode()
+
+
+# ---------------------------------------------------------------------- in words
+
+
+def ranges(ranks: Sequence[int], limit: int = 6) -> str:
+    """Write ranks as ranges: "0–3, 5, 7–9"."""
+    parts: list[str] = []
+    ordered = sorted(ranks)
+    start = 0
+    for i in range(1, len(ordered) + 1):
+        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
+            first, last = ordered[start], ordered[i - 1]
+            parts.append(str(first) if first == last else f"{first}–{last}" if last > first + 1 else f"{first}, {last}")
+            start = i
+    return ", ".join(parts) if len(parts) <= limit else f"{', '.join(parts[:limit])} and more"
+
+
+def named(ranks: Sequence[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {ranges(ranks)}"
+
+
+def headline(finding: Finding) -> str:
+    """Say a finding in one line: "rank 2 is late: more device work, 3.03 ms a step"."""
+    many = len(finding.ranks) > 1
+    plan = "run another plan" if many else "runs another plan"
+    what = ("are late" if many else "is late") if finding.kind == "late" else plan
+    cost = f", {microseconds(finding.cost_us)} a step" if finding.cost_us else ""
+    return f"{named(finding.ranks)} {what}: {CAUSES[finding.cause]}{cost}"

@@ -1,44 +1,18 @@
 """A job of many ranks as text for a terminal or a log, and as Markdown for a pull request."""
 
-from collections.abc import Sequence
-
-from fxscope.fleet.model import CAUSES, Finding, Fleet, PlanChange, PlanGroup, RankLine
+from fxscope.fleet.model import CAUSES, Fleet, PlanChange, PlanGroup, RankLine, headline, named
 from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.render import markdown as md
 from fxscope.render.legible import legible
 from fxscope.text import aligned, counted, kernel_name, microseconds, percent, sentence
 
-KINDS = {"late": "late", "plan_differs": "other plan"}
 SHADES = " ░▒▓█"
 MAX_RANKS = 24  # beyond, the terminal shows the named ones and the extremes
 MAX_CHANGES = 6
 MAX_FINDINGS = 2  # of a screen
 SCREEN_RANKS = 12
 MAX_PROBLEMS = 8
-
-
-def ranges(ranks: Sequence[int], limit: int = 6) -> str:
-    """Write ranks as ranges: "0–3, 5, 7–9"."""
-    parts: list[str] = []
-    ordered = sorted(ranks)
-    start = 0
-    for i in range(1, len(ordered) + 1):
-        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
-            first, last = ordered[start], ordered[i - 1]
-            parts.append(str(first) if first == last else f"{first}–{last}" if last > first + 1 else f"{first}, {last}")
-            start = i
-    return ", ".join(parts) if len(parts) <= limit else f"{', '.join(parts[:limit])} and more"
-
-
-def named(ranks: Sequence[int]) -> str:
-    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {ranges(ranks)}"
-
-
-def headline(finding: Finding) -> str:
-    """Say a finding in one line: "rank 2 late: more device work, 3.03 ms a step"."""
-    cost = f", {microseconds(finding.cost_us)} a step" if finding.cost_us else ""
-    return f"{named(finding.ranks)} {KINDS[finding.kind]}: {CAUSES[finding.cause]}{cost}"
 
 
 def change_line(change: PlanChange, width: int | None = None) -> str:

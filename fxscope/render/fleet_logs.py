@@ -3,7 +3,7 @@
 import textwrap
 
 from fxscope.fleet.logs import ASPECTS, LogJob, RankGroup, waiting_s
-from fxscope.render.fleet import named, ranges
+from fxscope.fleet.model import named, ranges
 from fxscope.render.legible import legible
 from fxscope.text import counted, listed, shorten
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup
+from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup, headline, ranges
 from fxscope.render import fleet_strip
-from fxscope.render.fleet import change_line, facts, headline, marks, plan_line, ranges, scale
+from fxscope.render.fleet import change_line, facts, marks, plan_line, scale
 from fxscope.render.page import html
 from fxscope.text import counted, kernel_name, sentence
 

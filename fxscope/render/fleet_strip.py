@@ -1,11 +1,11 @@
 """The strip of a job: one row per rank on one time axis, device work, idle time and exposed communication to scale."""
 
 from fxscope.fleet.model import Fleet, RankLine
+from fxscope.fleet.model import headline as finding_line
 from fxscope.model import Kind
 from fxscope.render import strip
 from fxscope.render.axis import LEFT, RIGHT, SPAN, Extent
 from fxscope.render.fleet import MAX_FINDINGS, marks, shown
-from fxscope.render.fleet import headline as finding_line
 from fxscope.render.legible import legible
 from fxscope.text import counted, microseconds, percent, sentence, shorten
 

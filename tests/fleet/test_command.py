@@ -18,8 +18,7 @@ import pytest
 
 from fxscope import cli
 from fxscope.fleet import run, sources
-from fxscope.fleet.model import FLEET_SCHEMA, Fleet
-from fxscope.render import fleet as rendering
+from fxscope.fleet.model import FLEET_SCHEMA, Fleet, ranges
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
@@ -152,8 +151,8 @@ def test_mistakes_are_one_line(arguments: list[str], said: str, capsys: pytest.C
 
 
 def test_ranks_are_written_as_ranges() -> None:
-    assert rendering.ranges([0, 1, 2, 3, 5, 7, 8]) == "0–3, 5, 7, 8"
-    assert rendering.ranges(range(0, 40, 2)).endswith("and more")
+    assert ranges([0, 1, 2, 3, 5, 7, 8]) == "0–3, 5, 7, 8"
+    assert ranges(range(0, 40, 2)).endswith("and more")
 
 
 def test_hostile_names_are_written_out_everywhere(tmp_path: Path) -> None:

@@ -6,12 +6,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fxscope import cli
+from fxscope.fleet import findings
+from fxscope.fleet.digest import digest
+from fxscope.render import fleet as rendering
+from fxscope.render import fleet_page
+from fxscope.text import microseconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-from test_page import AXE, browser  # noqa: F401 - a fixture
+from test_page import AXE, FIGURE, browser, figures_of  # noqa: F401 - a fixture
 
 SLOW = str(Path(__file__).parent.parent / "data" / "fleet" / "ddp_slow_gpu")
 
@@ -48,3 +54,26 @@ def test_a_click_on_a_rank_shows_its_steps(browser: Any, page_file: Path, width:
     page.click(".strip [data-rank='1']")
     assert page.inner_text("#rank h2:first-child") == "Rank 1"
     context.close()
+
+
+@pytest.mark.parametrize("job", ["ddp_slow_gpu", "ddp_other_plan"])
+def test_every_number_of_the_page_is_the_terminals_or_of_its_record(browser: Any, tmp_path: Path, job: str) -> None:  # noqa: F811
+    folder = Path(SLOW).parent / job
+    digests = [digest(path) for path in sorted(folder.glob("rank*.json.gz"))]
+    fleet = findings.examine(digests, title=job)
+    (tmp_path / "fleet.html").write_text(fleet_page.render(fleet, digests), encoding="utf-8")
+    said = rendering.text(fleet, width=200, every=True)
+    page = browser.new_page()
+    page.goto((tmp_path / "fleet.html").as_uri())
+    texts = [page.inner_text("body"), *page.locator("svg text").all_text_contents()]
+    for line in fleet.ranks:
+        page.click(f"#table button:text-is('rank {line.rank}')")
+        texts.append(page.inner_text("#rank"))
+    table = page.locator("#table tbody tr").all_inner_texts()
+    page.close()
+    shown = [words for text in texts for words in FIGURE.findall(text)]
+    assert sorted(set(shown) - figures_of([said, msgspec.to_builtins([fleet, digests])])) == [] and len(shown) > 100
+    rows = [line for line in said.splitlines() if line.split()[:1] in ([str(rank.rank)] for rank in fleet.ranks)]
+    assert [FIGURE.findall(row) for row in table] == [FIGURE.findall(row) for row in rows]
+    late = next(line for line in fleet.ranks if line.rank == fleet.findings[0].ranks[0])
+    assert fleet.findings[0].cost_us == late.late_us and microseconds(late.late_us) in said.splitlines()[1]

@@ -329,3 +329,19 @@ distances = of(lambda a: torch.nn.functional.pdist(a) * 2, 8, 4)
 def gru_cell():
     """The device's fused cell has no shape rule, and the CPU no such kernel."""
     return nn.GRUCell(8, 16), (torch.randn(2, 8), torch.randn(2, 16))
+
+
+def sum_of_products():
+    left, right = torch.randn(64, 128), torch.randn(128, 256)
+    return Function(lambda x, w, h, u: x @ w + h @ u), (left, right, left.clone(), right.clone())
+
+
+def adagrad():
+    model = nn.Linear(64, 64)
+    return torch.optim.Adagrad(model.parameters()).step, ()
+
+
+def scanned():
+    from torch._higher_order_ops.scan import scan
+
+    return Function(lambda x, xs: scan(lambda c, y: (c * 0.9 + y, c * 2), x, xs)), (torch.randn(16), torch.randn(8, 16))

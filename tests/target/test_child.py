@@ -383,3 +383,19 @@ def test_an_op_without_a_shape_rule_is_planned_by_the_cpus_shapes(factory: str, 
     recording = forked(factory)
     assert any(kernel in call.kernel and call.type == "fallback" for call in recording.calls)
     assert recording.calls[-1].nodes and recording.calls[-1].is_generated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("factory", "options", "kernel"),
+    [
+        ("sum_of_products", {"options": {"max_autotune_gemm": True}}, "_mm_plus_mm"),
+        ("adagrad", {}, "triton_for_fused"),
+        ("scanned", {"fullgraph": True}, "triton_poi_fused"),
+        ("data_dependent", {"fullgraph": True}, "nonzero"),
+    ],
+)
+def test_what_inductor_lowers_without_tensors_is_planned(factory: str, options: dict, kernel: str) -> None:
+    recording = forked(factory, compile=options)
+    assert any(kernel in call.kernel for call in recording.calls)
+    assert all(call.estimated_us and call.estimated_us > 0 for call in recording.calls if call.device != "cpu")
