@@ -17,6 +17,7 @@ from fxscope import english
 from fxscope._torch.scheduler_facts import limits
 from fxscope.model import (
     BufferAccess,
+    Environment,
     FusionAttempt,
     Graph,
     KernelCall,
@@ -25,6 +26,7 @@ from fxscope.model import (
     Schedule,
     ScheduledGroup,
     SchedulerNode,
+    SourceText,
     replace,
 )
 from fxscope.passes.fusion import fusion
@@ -290,3 +292,22 @@ def test_calls_whose_other_loops_were_asked_about_were_considered() -> None:
 
     assert verdict(schedule) == "rejected"
     assert verdict(replace(schedule, attempts=())) == "never_considered"
+
+
+@pytest.mark.parametrize(
+    ("device", "code", "library"),
+    [
+        ("NVIDIA H200", "", "cuBLAS"),
+        ("AMD Instinct MI300X", "", "hipBLAS"),
+        (None, "Properties(type='hip', …)", "hipBLAS"),
+    ],
+)
+def test_a_gemm_is_of_its_vendors_library(device, code, library):
+    shared = (BufferAccess(buffer="buf0"),)
+    calls = (
+        build.call(0, "extern_kernels.mm", device="cuda:0", writes=shared),
+        build.call(1, "triton_poi_fused_relu_0", device="cuda:0", reads=shared),
+    )
+    sources = (SourceText(id="c", kind="output_code", text=code),)
+    found = fusion(Recording(environment=Environment(device=device), calls=calls, sources=sources))
+    assert [item.reason_arguments["library"] for item in found.decisions] == [library]

@@ -28,6 +28,8 @@ from fxscope.text import first_line
 def fusion(recording: Recording) -> Recording:
     """Recording → Recording with one `Decision` per way into a kernel call and per neighbouring pair of calls."""
     schedule_of = {schedule.graph: schedule for schedule in recording.schedules}
+    on_amd = "AMD" in (recording.environment.device or "") or any("(type='hip'" in s.text for s in recording.sources)
+    library = "hipBLAS" if on_amd else "cuBLAS"
     found: list[Decision] = []
     for graph, calls in index_of(recording).calls_of_graph.items():
         schedule = schedule_of.get(graph)
@@ -35,7 +37,7 @@ def fusion(recording: Recording) -> Recording:
         slices = OpSlices(schedule, known) if schedule is not None and known is not None else None
         found += ways_in(calls, schedule, slices, index_of(recording).nodes.get(graph, {}))
         for run in runs(calls):
-            found += pairs.decisions(run, schedule, known)
+            found += pairs.decisions(run, schedule, known, library)
     found += across_breaks(recording)
     found += eager.decisions(recording)
     return replace(recording, decisions=tuple(sorted(found, key=rank)))

@@ -36,9 +36,11 @@ class Pair(NamedTuple):
         return [(min(one, other), max(one, other)) for one in self.a.groups for other in self.b.groups]
 
 
-def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, graph: Graph | None) -> list[Decision]:
+def decisions(
+    calls: Sequence[KernelCall], schedule: Schedule | None, graph: Graph | None, library: str
+) -> list[Decision]:
     """One decision for each pair of calls that share memory."""
-    verdicts = PairVerdict(calls, schedule, graph)
+    verdicts = PairVerdict(calls, schedule, graph, library)
     return [verdicts.decide(pair) for pair in pairs(verdicts.sides)]
 
 
@@ -76,7 +78,10 @@ def pairs(sides: Sequence[PairSide]) -> list[Pair]:
 class PairVerdict:
     """Finds the verdict of a pair in the schedule, or says why there is none."""
 
-    def __init__(self, calls: Sequence[KernelCall], schedule: Schedule | None, graph: Graph | None) -> None:
+    def __init__(
+        self, calls: Sequence[KernelCall], schedule: Schedule | None, graph: Graph | None, library: str
+    ) -> None:
+        self.library = library
         self.complete: bool = schedule is not None and schedule.complete
         schedule = schedule or Schedule(graph="")
         self.schedule = schedule
@@ -302,7 +307,8 @@ class PairVerdict:
         if a.opaque or b.opaque:
             call = (a if a.opaque else b).call
             producer = a.opaque or not pair.flows
-            reason = opaque(call.kernel, call.type, producer=producer, device=call.device, limits=self.limits)
+            about = {"producer": producer, "device": call.device, "limits": self.limits, "library": self.library}
+            reason = opaque(call.kernel, call.type, **about)
             if pair.flows:
                 return reason
             if any(name in a.writes and name in b.writes for name in pair.buffers):

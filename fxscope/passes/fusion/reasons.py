@@ -130,7 +130,9 @@ def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
     return reason
 
 
-def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits: dict[str, Any]) -> Reason:
+def opaque(
+    kernel: str, type: str, *, producer: bool, device: str | None, limits: dict[str, Any], library: str = "cuBLAS"
+) -> Reason:
     """Say why the scheduler never asks about a call of this kernel.
 
     Args:
@@ -139,6 +141,7 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         producer: whether the other node of the pair consumes this one's result (it would be an epilogue).
         device: "cuda:0", "cpu".
         limits: Inductor's switches as they were.
+        library: of GEMMs on a GPU that torch calls "cuda".
     """
     arguments = {"kernel": kernel}
     if type == "user_triton":
@@ -147,8 +150,8 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         return reason._replace(hint="enable", config=switch) if producer else reason
     on_cpu = (device or "").startswith("cpu")
     if is_gemm(kernel):
-        library = "cuBLAS" if (device or "").startswith("cuda") else "BLAS" if on_cpu else "vendor"
-        reason = Reason("extern_gemm", {**arguments, "library": library})
+        known = library if (device or "").startswith("cuda") else "BLAS" if on_cpu else "vendor"
+        reason = Reason("extern_gemm", {**arguments, "library": known})
         if limits.get("max_autotune") or limits.get("max_autotune_gemm"):
             return reason.noted("autotuned")
         hint = "template_epilogue" if producer else "template_prologue"
