@@ -211,33 +211,18 @@ def of_card(found: FamilyFit, memory: float, later_us: float) -> FamilyFit:
 
 
 def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
-    """Return how far sums over whole programs are off; programs with calls unlike what was measured are off further."""
-    rows: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    """Return how far sums over whole programs are off, without the calls that are unlike what was measured."""
+    rows: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for item, us, outside, count in held:
-        row = rows[item.program, item.kind]
-        row[:] = row[0] + count * item.us, row[1] + count * us, row[2] + count * us * outside
+        if not outside:
+            row = rows[item.program, item.kind]
+            row[:] = row[0] + count * item.us, row[1] + count * us
     if len(rows) < 10:
         return None
-    kinds = [kind for _, kind in rows]
-    ratios = [real / us for real, us, _ in rows.values()]
-    middle = fitting.quantile(list(zip(ratios, kinds, strict=True)), 0.5)
-    shares = [outside / us for _, us, outside in rows.values()]
-    errors = [abs(float(np.log(ratio / middle))) for ratio in ratios]
-    slope = outside_slope(errors, shares)
-    scaled = [error / (1 + slope * share) for error, share in zip(errors, shares, strict=True)]
-    factor = float(np.exp(fitting.quantile(list(zip(scaled, kinds, strict=True)), 0.8)))
-    low, middle, high, slope = (round(value, 3) for value in (middle / factor, middle, middle * factor, slope))
-    return StepFit(low=low, middle=middle, high=high, count=len(rows), outside=slope)
-
-
-def outside_slope(errors: Sequence[float], shares: Sequence[float]) -> float:
-    """By how much errors grow with the share of a program that is unlike what was measured, relative to those without."""
-    pairs = list(zip(errors, shares, strict=True))
-    like = [error for error, share in pairs if share < 0.1]
-    if len(like) < 10 or len(pairs) - len(like) < 5:
-        return 1.0
-    base = max(rank_80(like), 1e-3)
-    return max(0.0, rank_80([(error / base - 1) / share for error, share in pairs if share >= 0.1]))
+    ratios = [(real / us, kind) for (_, kind), (real, us) in rows.items()]
+    middle = fitting.quantile(ratios, 0.5)
+    factor = fitting.quantile([(max(ratio / middle, middle / ratio), kind) for ratio, kind in ratios], 0.8)
+    return StepFit(middle=middle, factor=factor, count=len(rows))
 
 
 def fit_cpu(zoo: Programs) -> CpuFit:

@@ -34,17 +34,14 @@ class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepFit(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured over predicted, over kinds of programs that were left out of the fit: 80 of 100 programs lie between.
+    """Measured over predicted sums of calls like those measured, over programs of kinds that were left out of the fit.
 
-    Errors of a program's kernels go together, so that an interval of their sum cannot be made from theirs. For a program
-    of which the share `s` of the time is outside what was measured, the range is the power `1 + outside * s` as wide.
+    Errors of a program's kernels go together, so that an interval of their sum cannot be made from theirs.
     """
 
-    low: float
-    middle: float
-    high: float
+    middle: float  # the median: predictions are multiplied by it
+    factor: float  # 80 of 100 programs lie within it of the median
     count: int
-    outside: float = 0.0
 
 
 class CpuFit(msgspec.Struct, frozen=True, kw_only=True):

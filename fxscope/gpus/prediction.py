@@ -10,7 +10,7 @@ A GPU that nothing was measured on has no predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -194,9 +194,9 @@ def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     return floor + time * factor
 
 
-def function(p: Mapping[str, float], work: Works, _: int) -> Array:
-    """Time of a library's function of which only the traffic is known; each function has parameters of its own."""
-    return p["floor"] + traffic(p, work) * p["passes"]
+def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
+    """Time of a library's function of which only traffic and FLOPs are known; each function has parameters of its own."""
+    return p["floor"] + slower_of(traffic(p, work) * p["passes"], work.flops / (p["sm"] * multiprocessors * 1e6))
 
 
 def anything(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
@@ -233,7 +233,9 @@ def family_of(work: Workload) -> str:
 
 def formula_of(family: str) -> tuple[Formula, dict[str, float]]:
     """The formula of a family and where its parameters start; a family without a formula is a roofline."""
-    return _FUNCTION if family.startswith("function ") else FORMULAS.get(family, FORMULAS["anything"])
+    if family.startswith("function "):
+        return _FUNCTION
+    return FORMULAS.get(family, FORMULAS["anything"])
 
 
 def times_of(
@@ -269,24 +271,29 @@ def is_outside(measured: Measured | None, work: Workload) -> bool:
 # ---------------------------------------------------------------------- predicting
 
 
+FEW = 10  # calls: of a family with fewer nothing is known at other sizes
+
+
 def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     """The prediction of one call on a GPU that was measured, or why there is none."""
     if work is None:
         return "the generated code does not give its sizes"
-    if gpu.calibration is None:
+    calibration = gpu.calibration
+    if calibration is None:
         return f"nothing was measured on the {gpu.name}"
-    family, fit, outside = _fit_of(gpu.calibration, work)
+    family, fit, outside = fit_of(calibration, work)
     us = float(times_of(family, fit.parameters, [work], gpu.multiprocessors)[0])
-    spread = spread_at(fit, us)
+    spread = spread_at(calibration.families["anything"] if outside and fit.count < FEW else fit, us)
     low, high = us * spread.low, us * spread.high
+    us *= calibration.step.middle if calibration.step is not None else 1.0
     if family == "anything":
-        name = family_of(work).removeprefix("function ").replace("_", " ")
+        name = family_of(work).removeprefix("function ").strip("_").replace("_", " ")
         return Prediction(us, low, high, f"roofline of the {gpu.name}: nothing was measured of {name}")
     count = f"{fit.count} measured calls" if fit.count else "that of a like GPU"
     basis = f"{family} model of the {gpu.name}, {count}"
     if outside:
         basis += ", outside what was measured"
-        low, high = low / gpu.calibration.outside, high * gpu.calibration.outside
+        low, high = low / calibration.outside, high * calibration.outside
     return Prediction(us, low, high, basis)
 
 
@@ -295,21 +302,12 @@ def spread_at(fit: FamilyFit, us: float) -> Spread:
     return next((item for item in reversed(fit.spreads) if us >= item.above_us), fit.spreads[0])
 
 
-def _fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, bool]:
+def fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, bool]:
     """The family to predict a call with, its fit, and whether that was fitted to nothing like the call."""
     own = calibration.families.get(family_of(work))
     if own is None:
         return "anything", calibration.families["anything"], True
     return family_of(work), own, is_outside(own.measured, work)
-
-
-def outside_share(calibration: Calibration, timed: Iterable[tuple[Workload | None, float]]) -> float:
-    """The share of the time (µs, beside each call's work) that calls take which are unlike all that was measured."""
-    total = outside = 0.0
-    for work, us in timed:
-        total += us
-        outside += us * (work is None or _fit_of(calibration, work)[2])
-    return outside / total if total else 0.0
 
 
 def generated_us(gpu: Gpu, work: Workload) -> float:

@@ -127,6 +127,8 @@ def cost_of_call(
     work = work_of(call, graph, recording)
     if work is None and num_bytes is not None:  # a roofline of its traffic and its products
         work = Workload(family="other", variant=call.kernel, num_bytes=num_bytes, flops=flops or 0)
+    elif work is not None and work.family == "other":
+        work = replace(work, flops=flops or 0)
     found: Prediction | str = "of this GPU nothing is known"
     if call.type == "user_triton":
         found = "generated code does not say what a user's own kernel does"

@@ -12,7 +12,7 @@ from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import CpuFit
 from fxscope.index import index_of, kept
 from fxscope.model import Compile, Decision, KernelCall, PredictedStep, Recording, Workload, replace
-from fxscope.text import microseconds
+from fxscope.text import percent
 
 
 def of_dtype(work: Workload, dtype: str) -> Workload:
@@ -61,38 +61,42 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
         replays: whether torch could replay its graphs as CUDA graphs.
     """
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
-    from fxscope.gpus.prediction import outside_share  # numpy is slow to import
+    from fxscope.gpus.prediction import fit_of  # numpy is slow to import
 
-    unknown = any(call.estimated_range_us is None for call in on_device)
-    if gpu is None or gpu.calibration is None or not on_device or unknown:
+    timed = [(call, call.estimated_us or 0.0, call.estimated_range_us) for call in on_device]
+    if gpu is None or gpu.calibration is None or not timed:
         return None
     calibration = gpu.calibration
-    total = sum(call.estimated_us or 0.0 for call in on_device)
-    if calibration.step is None:  # calibrated without programs: nothing is known of sums
+    step, low, high, unlike = calibration.step, 0.0, 0.0, 0.0
+    factor = step.factor if step is not None else 1.0
+    for call, us, interval in timed:
+        if interval is None:
+            return None
+        is_unlike = call.workload is None or fit_of(calibration, call.workload)[2]
+        low += interval[0] if is_unlike else us / factor
+        high += interval[1] if is_unlike else us * factor
+        unlike += us * is_unlike
+    total = sum(us for _, us, _ in timed)
+    if step is None:  # calibrated without programs: nothing is known of sums
         return PredictedStep(
             device_us=total,
             device_range_us=None,
             num_calls=len(on_device),
             basis=f"the sum of the calls; no whole program was measured on the {gpu.name}",
         )
-    step = calibration.step
-    timed = ((call.workload, call.estimated_us or 0.0) for call in on_device)
-    wider = 1 + step.outside * outside_share(calibration, timed)
-    device = tuple(total * step.middle * (end / step.middle) ** wider for end in (step.low, step.high))
     cpu = cpu_range(on_device, calibration.cpu)
+    replayed = calibration.replay_us * len(on_device) if replays and calibration.replay_us is not None else None
     return PredictedStep(
-        device_us=total * step.middle,
-        device_range_us=device,
+        device_us=total,
+        device_range_us=(low, high),
         num_calls=len(on_device),
         cpu_range_us=cpu,
-        wall_range_us=(max(device[0], cpu[0]), max(device[1], cpu[1])) if cpu is not None else None,
-        replay_range_us=tuple(time + calibration.replay_us * len(on_device) for time in device)  # pyright: ignore[reportArgumentType]
-        if replays and calibration.replay_us is not None
-        else None,
-        bound=None if cpu is None else "gpu" if device[0] > cpu[1] else "cpu" if device[1] < cpu[0] else None,
-        basis=f"the sum of the calls, {microseconds(total)}, times {step.middle:.4g}: what {step.count} programs measured on "
-        f"the {gpu.name}, of kinds left out of the fit, took for each µs of theirs; 80 of 100 lie in the range"
-        + (", which is wider for calls outside what was measured" if wider > 1.1 else ""),
+        wall_range_us=(max(low, cpu[0]), max(high, cpu[1])) if cpu is not None else None,
+        replay_range_us=(low + replayed, high + replayed) if replayed is not None else None,
+        bound=None if cpu is None else "gpu" if low > cpu[1] else "cpu" if high < cpu[0] else None,
+        basis=f"the sum of the calls; the range holds 80 of 100 among {step.count} programs measured on the {gpu.name}, of "
+        "kinds left out of the fit"
+        + (f"; {percent(unlike / total)} of the time is outside what was measured" if unlike > 0.1 * total else ""),
     )
 
 

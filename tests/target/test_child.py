@@ -372,7 +372,7 @@ def test_a_graph_that_two_modules_share_runs_twice() -> None:
     (block,) = [item for item in recording.compiles if item.runs]
     assert block.runs == 2
     total = sum(call.estimated_us for call in recording.calls)
-    assert recording.predicted.device_us == pytest.approx(2 * total * gpus.load("h200").calibration.step.middle)
+    assert recording.predicted.device_us == pytest.approx(2 * total)
     assert recording.predicted.num_calls == 2 * len(recording.calls)
 
 
