@@ -364,8 +364,7 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
             stack.enter_context(torch.autocast("cuda", torch.bfloat16))
         simulate.compile_for_target(module, inputs, planned, train=model.train, compile_options=model.compile)
         seconds = time.monotonic() - started
-    choices = [[choice.subject, choice.predicted] for _, choice in planned.choices]
-    facts = meta(name, gpu=arguments.gpu, assumptions=planned.assumptions, choices=choices, seconds=seconds)
+    facts = meta(name, gpu=arguments.gpu, assumptions=planned.assumptions, seconds=seconds)
     return {"codes": planned.codes, "meta": facts}
 
 
