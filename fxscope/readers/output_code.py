@@ -343,7 +343,16 @@ class _Walk:
         # `arg0_1, arg1_1 = args`
         self.inputs = {name for s in assigned if ast.unparse(s.value) == "args" for name in _targets(s)}
         self.block(body)
-        self.calls = [dataclasses.replace(call, writes=tuple(map(self.asserted, call.writes))) for call in self.calls]
+        self.calls = [
+            dataclasses.replace(
+                call, reads=tuple(map(self.with_dtype, call.reads)), writes=tuple(map(self.asserted, call.writes))
+            )
+            for call in self.calls
+        ]
+
+    def with_dtype(self, access: BufferAccess) -> BufferAccess:
+        """The access with the dtype that a later kernel's signature may say."""
+        return access if access.dtype else replace(access, dtype=self.dtype_of(access.buffer))
 
     def asserted(self, access: BufferAccess) -> BufferAccess:
         """The access with what the code says of its buffer after the call."""
