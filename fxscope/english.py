@@ -115,9 +115,18 @@ def cudagraph_text(told: str) -> str:
     return f"{reason}{place}{hint}"
 
 
-def reason_text(code: str, arguments: Mapping[str, Any], notes: Sequence[str] = (), config: str | None = None) -> str:
+def reason_text(
+    code: str,
+    arguments: Mapping[str, Any],
+    notes: Sequence[str] = (),
+    config: str | None = None,
+    *,
+    is_general: bool = False,
+) -> str:
+    """Render a reason and its notes; `is_general`: without what follows a colon, where several differ in that."""
     values = {"config": config, **worded(arguments)}
-    text = REASONS.get(code, code.replace("_", " ")).format_map(values)  # a file of another version has other codes
+    template = REASONS.get(code, code.replace("_", " "))  # a file of another version has other codes
+    text = (template.partition(":")[0] if is_general else template).format_map(values)
     if "limit" in arguments:
         text += f" ({config} = {arguments['limit']})"
     return "; ".join([text, *(NOTES[note].format_map(values) for note in notes if note in NOTES)])

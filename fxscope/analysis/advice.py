@@ -20,6 +20,7 @@ from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, pe
 if TYPE_CHECKING:
     from fxscope.analysis.report import Report, StepRow
 
+VIEW_ALL = "fxscope view RECORDING --all"
 BETWEEN_REPLAYS = "Look at what the CPU does between replays"
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
@@ -275,6 +276,6 @@ def next_commands(recording: Recording, made: Report) -> list[str]:
     pairs = [" ".join(map(quoted, row.names)) for row in made.missed if row.names and row.is_possible]
     if short := [pair for pair in pairs if len(pair) < MAX_NAMES]:
         found.append(f"fxscope why RECORDING {short[0]}")
-    found.append("fxscope view RECORDING --all")
+    found.append(VIEW_ALL)
     found.append("fxscope view RECORDING -o page.html")
     return found

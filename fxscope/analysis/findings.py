@@ -72,6 +72,7 @@ class Change(Item, frozen=True, kw_only=True):
     """One number of both recordings; `None` where a recording does not hold it."""
 
     subject: str
+    key: str = ""  # of a total: "kernels", "step_us", …
     a: float | None
     b: float | None
     unit: Literal["count", "us", "bytes"] = "count"

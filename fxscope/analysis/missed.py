@@ -53,16 +53,12 @@ class Bracket(Item, frozen=True, kw_only=True):
     time_us: float | None
 
 
-def short_reason(decision: Decision) -> str:
-    """The reason in a few words, for a row of a table: without its notes."""
-    words = reason_text(decision.reason_code, decision.reason_arguments, (), decision.config)
-    return words.partition(";")[0].strip()
-
-
-def common_reason(decisions: Iterable[Decision]) -> str:
-    """The reason of several decisions of one code; without the details where these differ."""
-    words = list(dict.fromkeys(map(short_reason, decisions)))
-    return words[0] if len(words) == 1 else words[0].partition(":")[0]
+def short_reason(decisions: Iterable[Decision]) -> str:
+    """The reason of decisions of one code without notes; without the details where these differ."""
+    every = list(decisions)
+    words = {reason_text(item.reason_code, item.reason_arguments, (), item.config) for item in every}
+    first, is_general = every[0], len(words) > 1
+    return reason_text(first.reason_code, first.reason_arguments, (), first.config, is_general=is_general)
 
 
 def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
@@ -78,7 +74,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
             runs = pair_runs(recording, decision)
             if runs == 0:
                 continue
-            old = short_reason(decision) if decision.reason_code == "recorded" else ""
+            old = short_reason([decision]) if decision.reason_code == "recorded" else ""
             key = (a.label, a.phase, b.label, b.phase, decision.reason_code, old, decision.hint_code)
             found.setdefault(key, []).append((position, decision, runs))
     rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]] = []
@@ -102,7 +98,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
             is_least=is_least,
             bytes=None if None in sizes else sum(size for size in sizes if size is not None),
             reason_code=first.reason_code,
-            reason=common_reason(decision for _, decision, _ in same),
+            reason=short_reason(decision for _, decision, _ in same),
             hint_code=first.hint_code,
             hint=first.hint,
             decisions=tuple(position for position, _, _ in same),

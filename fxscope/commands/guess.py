@@ -77,17 +77,17 @@ def ask(questions: list[Question]) -> list[tuple[Question, str]]:
 
 def confront(question: Question, answer: str, recordings: dict[str, Recording]) -> Outcome:
     """Compare one guess with its recording. An answer that cannot be checked is wrong, and the reason is given."""
-    from fxscope.analysis.check import check
+    from fxscope.analysis.check import hold
+    from fxscope.analysis.check.context import Context
     from fxscope.analysis.findings import Outcome
     from fxscope.errors import PassError
     from fxscope.model import replace
 
     names = [part.strip() for part in answer.replace("+", ",").split(",") if part.strip()]
-    item = {"claim": question.text, "in": question.about, question.kind: names if question.is_list else answer}
     try:
-        outcome = check(recordings, {"expect": [item]}).outcomes[0]
+        outcome = hold(question.kind, Context(recordings, question.about), names if question.is_list else answer)
     except PassError as error:
-        reason = str(error).split(f"{question.kind}: ", 1)[-1]
         where = {"claim": question.text, "kind": question.kind, "subject": question.about}
-        return Outcome(**where, status="not_met", expected=answer, found=reason)
-    return replace(outcome, found=f"right: {outcome.found}") if outcome.status == "met" else outcome
+        return Outcome(**where, status="not_met", expected=answer, found=str(error))
+    found = f"right: {outcome.found}" if outcome.status == "met" else outcome.found
+    return replace(outcome, claim=question.text, found=found)

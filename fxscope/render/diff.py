@@ -33,7 +33,7 @@ def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
         or changed(comparison)
         or any(change.a != change.b for change in counts)
         or any(differs(t, may=not by_design) for t in (comparison.step_time, comparison.wall_time))
-        or any(change.a != change.b for change in comparison.totals if change.subject.startswith("predicted"))
+        or any(change.a != change.b for change in comparison.totals if change.key == "predicted_us")
     )
 
 
@@ -72,11 +72,11 @@ def headline(comparison: Comparison) -> list[str]:
         for name, time in (("Step", comparison.wall_time), (device, comparison.step_time))
         if time is not None and time.a_us and time.b_us
     ]
-    totals = {change.subject: change for change in comparison.totals}
-    planned = totals.get("predicted device time per step")
+    totals = {change.key: change for change in comparison.totals}
+    planned = totals.get("predicted_us")
     if planned is not None:
         lines.append(f"Predicted device time {change_words(planned)}")
-    kernels = totals.get("kernels per step") or totals.get("kernel calls in compiled code")
+    kernels = totals.get("kernels") or totals.get("calls")
     if kernels is not None:
         words = f"{number(kernels.a, 'count')} → {number(kernels.b, 'count')} kernels"
         lines[:1] = [f"{lines[0]}; {words}" if lines else words]
@@ -194,7 +194,7 @@ def rest(rows: Sequence[ChangeRow]) -> list[str]:
     return [f"… {counted(len(rows), 'more change')} (--all): {counts}" + (f", {signed(sum(known))}" if known else "")]
 
 
-SAID = ("device time", "wall time", "predicted", "kernels per", "kernel calls", "device events", "memsets", "copies")
+SAID = {"device_us", "wall_us", "predicted_us", "kernels", "calls", "events", "memsets", "copies"}  # or in the table
 
 
 def total_lines(comparison: Comparison) -> list[str]:
@@ -202,10 +202,10 @@ def total_lines(comparison: Comparison) -> list[str]:
     rows: list[list[str]] = []
     for item in comparison.totals:
         if item.a is None or item.b is None:
-            differs = item.subject == "compiled graphs"
+            differs = item.key == "graphs"
         else:  # times: by more than one program's between two runs
             differs = item.unit != "us" or not item.a or abs(item.b / item.a - 1) > RUN_TO_RUN
-        if differs and item.a != item.b and not item.subject.startswith(SAID):
+        if differs and item.a != item.b and item.key not in SAID:
             rows.append([item.subject, change_words(item)])
     return aligned(rows)[:6] if rows else []
 
@@ -260,7 +260,7 @@ def kind_words(match: KernelMatch) -> str:
 def change_words(change: Change) -> str:
     """ "7 → 4"; of bytes and predicted times with their ratio: what measured times show is said with its interval."""
     line = f"{number(change.a, change.unit)} → {number(change.b, change.unit)}"
-    has_ratio = change.unit == "bytes" or change.subject.startswith("predicted")
+    has_ratio = change.unit == "bytes" or change.key == "predicted_us"
     if has_ratio and change.a and change.b is not None and change.a != change.b:
         line += f" (×{change.b / change.a:.2f})"
     return line

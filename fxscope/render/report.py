@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fxscope import english
-from fxscope.analysis.advice import Advice, quoted
+from fxscope.analysis.advice import VIEW_ALL, Advice, quoted
 from fxscope.analysis.groups import KernelGroup
 from fxscope.analysis.numerics import Difference, NumericsReport
 from fxscope.analysis.purposes import PurposeRow
@@ -105,8 +105,8 @@ def _lines(made: Report, width: int, limits: tuple[int, int, int], *, everything
         missed(made, width, everything=everything, limit=max_missed),
         numerics(made.numerics, width, everything=everything) if made.numerics else [],
         graph_memory(made.graph_memory, width) if everything else [],
-        compiles("Graph breaks", made.breaks, width, max_compiles, everything=everything),
-        compiles("Recompiles", made.recompiles, width, max_compiles, everything=everything),
+        compiles(made.breaks, width, max_compiles, everything=everything, is_break=True),
+        compiles(made.recompiles, width, max_compiles, everything=everything),
         foot(made, width, everything=everything, name=name),
     ]
     out = [line for part in parts if part for line in (*part, "")]
@@ -396,15 +396,17 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     return out
 
 
-def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, everything: bool) -> list[str]:
+def compiles(
+    rows: Sequence[CompileRow], width: int, most: int, *, everything: bool, is_break: bool = False
+) -> list[str]:
     """Graph breaks or recompiles: place, count, cost, reason; with room for more than one also a hint."""
     if not rows:
         return []
     limit = len(rows) if everything or len(rows) == most + 1 else most
-    out = [title]
+    out = ["Graph breaks" if is_break else "Recompiles"]
     for row in rows[:limit]:
         beside = f" and {counted(row.kernels, 'kernel')}" if row.kernels else ""
-        between = f"{beside} between its parts" if row.id.startswith("break/") else ""
+        between = f"{beside} between its parts" if is_break else ""
         cost = f", {microseconds(row.cost_us)}{between}" if row.cost_us is not None else ""
         text = f"  {row.where} ×{row.count}{cost}  {row.reason}"
         out += grid.folded(text, width, rest="    ") if everything else [cut(text, width)]
@@ -422,7 +424,7 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
     if made.problems and not everything:
         first, *rest = made.problems
         out += grid.folded(f"Problem{f' ({len(rest)} more)' if rest else ''}: {first}", width, rest="  ", most=2)
-    following = [command for command in made.next if not (everything and command.endswith("--all"))]
+    following = [command for command in made.next if not (everything and command == VIEW_ALL)]
     commands = [in_command(command, name) for command in following]
     if name and max(map(len, commands)) > width - 6:  # a shell's variable: each still works
         commands = [f"R={quoted(name)}", *(command.replace("RECORDING", "$R") for command in following)]

@@ -21,29 +21,43 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
     both = a, b
     planned = all(item.environment.target is not None and not item.launches for item in both)
     one_ran = len({bool(item.launches) for item in both}) > 1  # no calls of the one beside kernels of the other
-    rows: list[tuple[str, Callable[[Recording], float | None], Literal["count", "us", "bytes"]]] = [
-        ("device events per step", lambda r: per_step(r), "count"),
-        ("kernels per step", lambda r: None if one_ran and not r.launches else per_step(r, *KERNELS), "count"),
-        ("memsets per step", lambda r: per_step(r, "gpu_memset"), "count"),
-        ("copies per step", lambda r: per_step(r, "gpu_memcpy"), "count"),
-        ("kernel calls in compiled code", lambda r: len(r.calls) or None, "count"),
-        ("device time per step", lambda r: index_of(r).device_us, "us"),
-        ("collectives per step, with waiting", collective_us, "us"),
-        ("predicted device time per step", lambda r: r.predicted.device_us if planned and r.predicted else None, "us"),
-        ("CPU time in launch calls per step", launch_cpu_us, "us"),
-        ("wall time per step (profiled)", lambda r: median(index_of(r).wall_us or [0.0]) or None, "us"),
-        ("ops dispatched per step", dispatched, "count"),
-        ("bytes read and written by kernel calls", traffic, "bytes"),
-        ("peak memory", lambda r: r.memory.peak_bytes if r.memory else None, "bytes"),
-        ("compiled graphs", lambda r: len(index_of(r).compiled) or None, "count"),
-        ("graph breaks", graph_breaks, "count"),
+    rows: list[tuple[str, str, Callable[[Recording], float | None], Literal["count", "us", "bytes"]]] = [
+        ("events", "device events per step", lambda r: per_step(r), "count"),
+        (
+            "kernels",
+            "kernels per step",
+            lambda r: None if one_ran and not r.launches else per_step(r, *KERNELS),
+            "count",
+        ),
+        ("memsets", "memsets per step", lambda r: per_step(r, "gpu_memset"), "count"),
+        ("copies", "copies per step", lambda r: per_step(r, "gpu_memcpy"), "count"),
+        ("calls", "kernel calls in compiled code", lambda r: len(r.calls) or None, "count"),
+        ("device_us", "device time per step", lambda r: index_of(r).device_us, "us"),
+        ("collectives_us", "collectives per step, with waiting", collective_us, "us"),
+        (
+            "predicted_us",
+            "predicted device time per step",
+            lambda r: r.predicted.device_us if planned and r.predicted else None,
+            "us",
+        ),
+        ("launch_us", "CPU time in launch calls per step", launch_cpu_us, "us"),
+        ("wall_us", "wall time per step (profiled)", lambda r: median(index_of(r).wall_us or [0.0]) or None, "us"),
+        ("ops", "ops dispatched per step", dispatched, "count"),
+        ("bytes", "bytes read and written by kernel calls", traffic, "bytes"),
+        ("peak_memory", "peak memory", lambda r: r.memory.peak_bytes if r.memory else None, "bytes"),
+        ("graphs", "compiled graphs", lambda r: len(index_of(r).compiled) or None, "count"),
+        ("graph_breaks", "graph breaks", graph_breaks, "count"),
     ]
     found: list[Change] = []
-    for subject, measure, unit in rows:
+    for key, subject, measure, unit in rows:
         left, right = map(measure, both)
         if (left, right) not in ((None, None), (0, 0)):
-            found.append(Change(subject=subject, a=left, b=right, unit=unit))
+            found.append(Change(key=key, subject=subject, a=left, b=right, unit=unit))
     return tuple(found)
+
+
+def predicted_us(recording: Recording) -> float | None:
+    return recording.predicted.device_us if recording.predicted else None
 
 
 def per_step(recording: Recording, *categories: str) -> float | None:
