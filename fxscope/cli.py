@@ -14,7 +14,7 @@ from typing import Any
 
 from fxscope import __version__
 from fxscope.commands.common import check_apart, drop_what_stdout_does_not_take, failed, tidy_on_termination
-from fxscope.errors import FxscopeError
+from fxscope.errors import FxscopeError, UsageError
 from fxscope.render.legible import legible_streams
 
 VERBS: dict[str, str] = {
@@ -60,7 +60,20 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
         if verb in (name, None):
             module(name).configure(child)
             child.set_defaults(parser=child)
+            child.usage = child.usage or usage(child)
     return parser
+
+
+def usage(parser: argparse.ArgumentParser) -> str:
+    """One line: "fxscope why RECORDING [NAME …] [options]"."""
+    words: list[str] = []
+    for action in parser._actions:
+        if not action.option_strings:
+            word = f"{action.metavar or action.dest}{' …' if action.nargs in ('+', '*') else ''}"
+            words.append(f"[{word}]" if action.nargs in ("?", "*") else word)
+        elif action.required:
+            words.append(f"{action.option_strings[0]} {action.metavar}")
+    return " ".join([parser.prog, *words, "[options]"])
 
 
 def modernized(argv: list[str]) -> tuple[list[str], str | None]:
@@ -120,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
             return status
     except FxscopeError as error:
-        return failed(error, arguments.verb)
+        return failed(error, arguments.verb, arguments.parser.usage if isinstance(error, UsageError) else "")
     except BrokenPipeError:
         drop_what_stdout_does_not_take()  # the reader (`| head`) went away: that is its right
         return 0

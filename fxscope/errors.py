@@ -14,6 +14,10 @@ class FxscopeError(Exception):
     exit_code = 2
 
 
+class UsageError(FxscopeError):
+    """A verb was called in another way than it can be: its usage is printed, too."""
+
+
 class CaptureError(FxscopeError):
     """A program could not be recorded."""
 

@@ -129,8 +129,21 @@ def test_an_option_that_would_do_nothing_is_refused(
     assert cli.main(words.split()) == 2
     assert {**os.environ, "KINETO_LOG_LEVEL": "6"} == {**before, "KINETO_LOG_LEVEL": "6"}
     error = capsys.readouterr().err
-    assert ("means nothing here: " in error or "is for factories: " in error) and error.count("\n") == 1, error
+    said, *usage = error.splitlines()
+    assert "means nothing here: " in said or "is for factories: " in said, error
+    assert all(line.startswith(f"usage: fxscope {words.split()[0]} ") for line in usage) and len(usage) <= 1
     assert [path.name for path in tmp_path.iterdir()] == ["x.py"]
+
+
+@pytest.mark.parametrize("words", ["why", "why r.fxscope a b c", "why --foo r.fxscope", "view", "check r.fxscope", "diff a"])
+def test_a_wrong_call_prints_the_usage_of_the_verb(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        assert cli.main(words.split()) == 2
+    except SystemExit as end:
+        assert end.code == 2
+    usage = f"usage: fxscope {words.split()[0]} "
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2 and sum(line.startswith(usage) for line in lines) == 1, lines
 
 
 def test_an_unknown_verb_lists_those_there_are() -> None:

@@ -29,6 +29,7 @@ SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 def configure(parser: argparse.ArgumentParser) -> None:
     import argparse
 
+    parser.usage = "fxscope check RECORDING … EXPECT.toml [options]"
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
     from fxscope.analysis import check
-    from fxscope.errors import FxscopeError
+    from fxscope.errors import UsageError
     from fxscope.model import replace
     from fxscope.render import reports
 
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     expectations = [name for name in arguments.files if name.endswith(".toml")]
     others = [name for name in arguments.files if not name.endswith(".toml")]
     if len(expectations) != 1 or not others:
-        raise FxscopeError("give recordings and one .toml file of expectations: fxscope check RECORDING… EXPECT.toml.")
+        raise UsageError("give recordings and one .toml file of expectations.")
     format = common.text_format(arguments.output, arguments, SUFFIXES)
     data = check.parse(common.read_text(expectations[0]), expectations[0])
     check.entries(data, expectations[0])  # a typo is an error before the recordings are read

@@ -15,7 +15,7 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fxscope.errors import FxscopeError, one_line
+from fxscope.errors import FxscopeError, UsageError, one_line
 
 if TYPE_CHECKING:
     from fxscope.analysis.select import Place
@@ -65,12 +65,12 @@ def tidy_on_termination() -> Generator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def failed(error: FxscopeError, verb: str) -> int:
-    """Say what kept a verb from its work; return the exit code."""
+def failed(error: FxscopeError, verb: str, usage: str = "") -> int:
+    """Say what kept a verb from its work, and how it is called; return the exit code."""
     from fxscope.render.legible import legible_streams
 
     with legible_streams():
-        print(f"fxscope {verb}: {error}", file=sys.stderr)
+        print(f"fxscope {verb}: {error}", *([f"usage: {usage}"] if usage else []), sep="\n", file=sys.stderr)
     drop_what_stdout_does_not_take()
     return error.exit_code
 
@@ -331,11 +331,11 @@ def read_text(name: str) -> str:
 
 
 def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
-    """Raise FxscopeError where one of these options was given: here it would be taken and do nothing."""
+    """Raise UsageError where one of these options was given: here it would be taken and do nothing."""
     for name in names:
         if getattr(arguments, name) != arguments.parser.get_default(name):
             option = "--json or --format" if name == "format" else f"--{name.replace('_', '-')}"
-            raise FxscopeError(f"{option} means nothing here: {why}.")
+            raise UsageError(f"{option} means nothing here: {why}.")
 
 
 def add_output_options(parser: argparse.ArgumentParser, output: str = "", formats: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
-from fxscope.errors import FxscopeError
+from fxscope.errors import UsageError
 
 if TYPE_CHECKING:
     from fxscope.analysis.why import WhyAnswer
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     format = common.text_format(arguments.output, arguments)
     if len(arguments.names) > 2:
-        raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
+        raise UsageError("give no name, one or two.")
     recording = common.read(arguments.recordings, arguments)
     if arguments.pattern:
         from fxscope.analysis.rewrites import pattern_story
