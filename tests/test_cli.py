@@ -135,7 +135,9 @@ def test_an_option_that_would_do_nothing_is_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["x.py"]
 
 
-@pytest.mark.parametrize("words", ["why", "why r.fxscope a b c", "why --foo r.fxscope", "view", "check r.fxscope", "diff a"])
+@pytest.mark.parametrize(
+    "words", ["why", "why r.fxscope a b c", "why --foo r.fxscope", "view", "check r.fxscope", "diff a"]
+)
 def test_a_wrong_call_prints_the_usage_of_the_verb(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         assert cli.main(words.split()) == 2

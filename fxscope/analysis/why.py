@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Iterable
+from typing import get_args
 
 from fxscope.analysis import select
+from fxscope.analysis.findings import MatchKind, TimeVerdict
 from fxscope.analysis.groups import KernelGroup, Places, ends_of, groups, pattern
+from fxscope.analysis.report import CompileRow, compile_rows
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
 from fxscope.errors import PassError
 from fxscope.index import Key, by_each, grouped, index_of, kept
 from fxscope.model import Decision, Item, Recording
 from fxscope.text import counted, microseconds, percent
+
+# A row of `diff`, which may be of several kernels: "split/gelu·mul", "new/2 mm, gelu/fc".
+_CHANGE = re.compile(rf"(?:{'|'.join((*get_args(MatchKind), *get_args(TimeVerdict)))})/(?:\d+ )?([^/,]+)")
 
 
 class Same(Item, frozen=True, kw_only=True):
@@ -45,9 +51,12 @@ def why(recording: Recording, *names: str) -> WhyAnswer:
     Raises:
         PassError: a name is nowhere in the recording, or there are more than two.
     """
-    if len(names) == 1:  # a row's id: break/model.py:7, gelu→mul/never_considered
-        name = re.sub("^(break|recompile)/", "", names[0])
-        names = tuple(name.partition("/")[0].split("→")) if "→" in name else (name,)
+    if len(names) == 1:  # a row's id: break/model.py:7, gelu→mul/never_considered, fused/gelu·mul/layers.[0..11] ×12
+        (name,) = names
+        if rows := [row for rows in compile_rows(recording) for row in rows if row.id == name]:
+            return WhyAnswer(names=names, same=tuple(Same(count=row.count, note=_story(row)) for row in rows))
+        change = _CHANGE.match(name)
+        names = tuple(name.partition("/")[0].split("→")) if "→" in name else (change[1] if change else name,)
     if len(names) > 2:
         raise PassError("give no name, one or two: why gelu mul.")
     if not names:
@@ -55,6 +64,11 @@ def why(recording: Recording, *names: str) -> WhyAnswer:
     if len(names) == 1:
         return _about(recording, names[0])
     return _between(recording, *names)
+
+
+def _story(row: CompileRow) -> str:
+    lines = [f"{row.where} ×{row.count}: {row.reason}", *(f"also: {guard}" for guard in row.also)]
+    return "\n".join([*lines, *(f"try: {hint}" for hint in row.hints)])
 
 
 def _about(recording: Recording, name: str) -> WhyAnswer:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from fxscope import cli
 from fxscope.analysis.budget import fit
+from fxscope.analysis.compare import compare
 from fxscope.analysis.findings import Sweep
 from fxscope.analysis.report import report
 from fxscope.analysis.why import why
-from fxscope.commands import sweep
+from fxscope.commands import common, sweep
+from fxscope.render.diff import diff_json
 from tests import captures
 
 H200 = Path(__file__).parents[2] / "fxscope/data/h200"
@@ -89,9 +91,23 @@ def test_a_verbs_json_is_small_and_its_command_for_more_gives_all(
             assert len(rows) + answer.get("left_out", {}).get(key, 0) == len(whole[key]), key
 
 
-@pytest.mark.parametrize("name", ["mlp_eager", "mlp_compiled", "mlp_train_compiled", "more/encoder_layer/real"])
-def test_the_id_of_a_row_is_a_name_that_why_takes(name: str) -> None:
-    recording = captures.read(name)
-    rows = report(recording)
-    for row in (*rows.groups, *rows.missed):
+LOGS = sorted((DATA / "logs").glob("*.log.gz"))
+
+
+@pytest.mark.parametrize(
+    "name", ["mlp_eager", "mlp_compiled", "mlp_train_compiled", "more/encoder_layer/real", *LOGS], ids=str
+)
+def test_the_id_of_a_row_is_a_name_that_why_takes(name: str | Path) -> None:
+    recording = common.read(str(name)) if isinstance(name, Path) else captures.read(name)
+    made = report(recording)
+    for row in (*made.kernels, *made.groups, *made.missed, *made.breaks, *made.recompiles, *made.failures):
         assert why(recording, row.id).same, row.id
+
+
+@pytest.mark.parametrize("pair", [("mlp_train_eager", "mlp_train_compiled"), ("mlp_eager", "mlp_liger")], ids="-".join)
+def test_the_id_of_a_change_is_a_name_that_why_takes(pair: tuple[str, str]) -> None:
+    a, b = map(captures.read, pair)
+    rows = json.loads(diff_json(compare(a, b)))["changes"]
+    assert rows
+    for row in rows:
+        assert why(b if row["b"] else a, row["id"]).same, row
