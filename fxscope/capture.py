@@ -392,7 +392,7 @@ class Recorder:
 
     def _why_nothing(self) -> str:
         if problems := self._session.hooks.problems:
-            return "; ".join(f"{problem.where}: {problem.message}" for problem in problems)
+            return "; ".join(": ".join(filter(None, (problem.message, problem.remedy))) for problem in problems)
         if self._threads:
             remedy = "call it in the main one, or `with fxscope.record():` there"
             return f"only one thread is recorded, and the program started {_threads(self._threads)}: {remedy}"

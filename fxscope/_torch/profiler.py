@@ -378,11 +378,12 @@ class Session:
         if self._is_ours():
             return original(*args, **kwargs)
         ends = self.is_on() and original is torch._C._autograd._disable_profiler
-        if self.is_on() and not ends:
+        if self.is_on():
+            did = "ended the profiler's session" if ends else "began a profiler session of its own"
             self.hooks.problem(
                 "profiler",
-                "the program began a profiler session of its own; what ran from there on is not recorded",
-                "export its trace, and read it: `fxscope view FILE`",
+                f"the program {did}; what ran from there on is not recorded",
+                "export the program's own trace, and read it: `fxscope view FILE`",
             )
         self.hooks.guard("profiler", self.pause)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.

@@ -236,11 +236,14 @@ def coverage_of(
 
 
 def with_remainder(recording: Recording) -> Recording:
-    """The recording with a problem that states the time of ops that are no node of its graphs, where it has any."""
+    """The recording with a problem that states the time of ops that are no node of its graphs, where it has any.
+
+    The ops of a CUDA graph's kernels ran when it was captured: they are no remainder of a recording of its replays.
+    """
     if recording.coverage is None or recording.coverage.to_node is None:
         return recording
-    rows = rows_of(recording.launches, "op", "call", "nodes", "duration_ns")
-    left = [duration for op, call, nodes, duration in rows if op is not None and call is None and not nodes]
+    rows = rows_of(recording.launches, "op", "call", "nodes", "cuda_graph", "duration_ns")
+    left = [time for op, call, nodes, graph, time in rows if op and call is None and not nodes and graph is None]
     problems = [item for item in recording.problems if item.where != REMAINDER]
     if left:
         share = sum(left) / (sum(column(recording.launches, "duration_ns")) or 1)

@@ -169,7 +169,7 @@ def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
 
 
 def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
-    return grid.table([HEADINGS, *map(_cells, rows)], width, left={0, 1}, cut=(0, 1))
+    return grid.table([HEADINGS, *map(_cells, rows)], width, left={0, 1}, cut=(0, 1), modules={1})
 
 
 def _cells(row: ChangeRow) -> list[str]:

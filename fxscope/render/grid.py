@@ -5,13 +5,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from fxscope.text import UNKNOWN, aligned, shorten
+from fxscope.text import UNKNOWN, aligned, last, shorten
 
 LEAST = 12  # columns of a cell that is cut
 
 
 def table(
-    rows: Sequence[Sequence[str]], width: int, *, left: Collection[int] = (0,), cut: Sequence[int] = (0,)
+    rows: Sequence[Sequence[str]],
+    width: int,
+    *,
+    left: Collection[int] = (0,),
+    cut: Sequence[int] = (0,),
+    modules: Collection[int] = (),
 ) -> list[str]:
     """Aligned lines of at most `width` columns.
 
@@ -20,14 +25,18 @@ def table(
         width: in columns.
         left: the columns that start on one line; the others end on one.
         cut: the columns whose cells are cut, each to its part of what the others leave.
+        modules: those of them that hold paths of modules: their ends stay, which say the most.
     """
+    cutters = {place: last if place in modules else shorten for place in cut}
     kept = [place for place in range(len(rows[0])) if any(row[place] not in ("", UNKNOWN) for row in rows[1:])]
     widths = {place: max(len(row[place]) for row in rows) for place in kept}
     room = width - sum(widths[place] + 2 for place in kept if place not in cut)
     for number, place in enumerate(found := sorted(set(cut) & set(kept), key=lambda place: widths[place])):
         widths[place] = min(widths[place], max(LEAST, room // (len(found) - number) - 2))
         room -= widths[place] + 2
-    cells = [[shorten(row[place], widths[place]) if place in cut else row[place] for place in kept] for row in rows]
+    cells = [
+        [cutters[place](row[place], widths[place]) if place in cut else row[place] for place in kept] for row in rows
+    ]
     return [shorten(line, width) for line in aligned(cells, left={kept.index(x) for x in left if x in kept})]
 
 

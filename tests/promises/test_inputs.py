@@ -23,7 +23,7 @@ import pytest
 from fxscope import cli, gpus, kernel_names, store
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
-from fxscope.model import Graph, Op, Recording, replace
+from fxscope.model import Op, Recording, replace
 from fxscope.readers import compile_log, eager_graph, graph_text, join, output_code, schedule_text, trace
 from tests import build
 from tools import fuzz, fuzz_formats
@@ -248,7 +248,7 @@ def test_names_made_to_be_slow_are_read(tmp_path: Path) -> None:
         "buf0.users = [\n" * 5000,
         "op0.unmet_dependencies = [" + "MemoryDep('b', c, {c: 1}" * 5000,
     ):
-        assert schedule_text.schedule(ir + text, None, Graph(id="g", stage="post_grad"))
+        assert schedule_text.schedule("g", (), ir + text, None)
     assert graph_text.parse("def forward(self):\n    a = f(" + " " * 20_000 + "b = " * 5000)[0]
     names = eager_graph._Names()
     assert len({names.new(f"a_{i}") for i in range(30_000)} | {names.new("a") for _ in range(30_000)}) == 60_000
