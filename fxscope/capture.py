@@ -257,13 +257,20 @@ class Recorder:
         self._bypass_caches, self._warn = bypass_caches, warn
 
     def __enter__(self) -> Recorder:
-        capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches)
-        session = self._session = profiler.Session()
+        self._process = getpid()
+        self.recording = self.failure = None
         self._only = _alone(self._title)
         self._only.__enter__()
-        self._process = getpid()
+        try:
+            capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches)
+            session = self._session = profiler.Session()
+        except BaseException as failure:
+            self._only.__exit__(None, None, None)
+            if not isinstance(failure, Exception):
+                raise
+            self._fail(failure, quiet=False)
+            return self
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
-        self.recording = self.failure = None
         self._ended_at = ""  # the bound that ended the observation
         self._names = ModuleNames()
         self._threads: list[str] = []  # names of those that the program started

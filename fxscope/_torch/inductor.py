@@ -304,7 +304,7 @@ class InductorCapture:
         tensors' sizes: of fake tensors, that is a call of Python for every size.
         """
         depth = getattr(self._depth, "compiling", 0)
-        silent = depth == 0 and self.is_our_session()
+        silent = depth == 0 and bool(self.hooks.guard("compiles in the profile", self.is_our_session))
         self._depth.compiling = depth + 1
         self.num_compiling += 1
         with contextlib.ExitStack() as stack:

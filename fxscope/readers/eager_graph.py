@@ -135,9 +135,10 @@ def _arguments(shapes: tuple[Any, ...], *others: tuple[Any, ...] | None) -> str:
     columns = itertools.zip_longest(shapes, *(values or () for values in others), fillvalue="")
     for shape, stride, dtype, value in itertools.islice(columns, len(shapes)):
         if isinstance(shape, tuple) and (shape or dtype not in ("", "Scalar", "ScalarList")) and not value:
-            parts.append(
-                f"{dtype}[{','.join(map(str, shape))}]" + (f" strides ({','.join(map(str, stride))})" if stride else "")
-            )
+            layout = f" strides ({','.join(map(str, stride))})" if stride else ""
+            if shape and stride == ():  # a sparse tensor
+                layout = " without strides"
+            parts.append(f"{dtype}[{','.join(map(str, shape))}]{layout}")
         elif value:
             parts.append(str(value))
         else:  # None, or of a type that the profiler does not record
