@@ -110,4 +110,4 @@ def test_the_id_of_a_change_is_a_name_that_why_takes(pair: tuple[str, str]) -> N
     rows = json.loads(diff_json(compare(a, b)))["changes"]
     assert rows
     for row in rows:
-        assert why(b if row["b"] else a, row["id"]).same, row
+        assert why(a if row["a"] else b, row["id"]).same, row
