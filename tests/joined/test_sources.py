@@ -162,8 +162,9 @@ def test_live_and_from_files(tmp_path: Path) -> None:
             for recording in (live, log, debug)
         ]
         assert said[0] == said[1] == said[2] != [], question
-    moved = [[(call.bytes_read, call.bytes_written) for call in recording.calls] for recording in (live, debug)]
-    assert moved[0] == moved[1]
+    moved = [(call.bytes_read, call.bytes_written) for call in live.calls]
+    for call, known in zip(debug.calls, moved, strict=True):  # the text of a loop in C++ is not read for bytes
+        assert (call.bytes_read, call.bytes_written) == ((None, None) if call.type == "cpp" else known)
     (product,) = [call for call in debug.calls if call.kernel == "extern_kernels.mm"]
     assert product.bytes_read == 2 * 8 * 32 * 4  # of x, which is four times that
-    assert {call.bytes_read for call in log.calls} <= {None, *(read for read, _ in moved[0])}
+    assert {call.bytes_read for call in log.calls} <= {None, *(read for read, _ in moved)}
