@@ -113,7 +113,7 @@ def record(
     with _alone(title), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup)
-        recording = job.eager() if options is None else job.compiled(bypass_caches=bypass_caches, numerics=numerics)
+        recording = job.recorded(compiles=options is not None, bypass_caches=bypass_caches, numerics=numerics)
     recording = replace(recording, title=title, problems=(*recording.problems, *problems))
     return _finish(recording)
 
@@ -141,49 +141,37 @@ class _Job(NamedTuple):
     steps: int
     warmup: int
 
-    def eager(self) -> Recording:
-        with _with_dynamo(InductorCapture()) as capture:
-            self.run()
-            recording = self.profiled()
-        facts = capture.facts()
-        if profiler.is_profiling():
-            return _with_facts(recording, facts)
-        if not any(op.category == "cpu_op" for op in recording.ops) and not facts.graphs:
-            raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
-        if facts.graphs:  # parts of the program compile themselves
-            return _with_facts(recording, facts)
-        if running.is_compiled(self.model):
-            problem = Problem(
-                where="torch.compile",
-                message="the model was compiled before the recording began, so its graphs are not in it",
-                remedy="pass the module itself with compile=True, or record its first call",
-            )
-            recording = replace(recording, problems=(*recording.problems, problem))
-        return recording
-
-    def compiled(self, *, bypass_caches: bool, numerics: bool) -> Recording:
-        """One call compiles; those after it are for the times, and one more to compare values."""
-        with _with_dynamo(InductorCapture(bypass_caches=bypass_caches)) as capture:
+    def recorded(self, *, compiles: bool, bypass_caches: bool, numerics: bool) -> Recording:
+        """Record: the first call compiles, those after it are for the times, and one more to compare values."""
+        capture = InductorCapture(bypass_caches=bypass_caches)
+        if not capture.has_dynamo:
+            problem = capture.hooks.problems[0]
+            raise CaptureError(f"{problem.where} {problem.message.partition('): ')[0]}).")
+        with capture:
             capture.numerics = Run() if numerics else None
-            running.fresh_dynamic_state(capture.hooks)
+            if compiles:
+                running.fresh_dynamic_state(capture.hooks)
             self.run()
             num_compiles = capture.num_compiles
             recording = self.profiled()
-        facts = capture.facts()
-        if not facts.graphs:
-            raise NothingCapturedError(
-                f"torch.compile captured no graph of {_title(self.model)}: {capture.why_no_graph}. "
-                "TORCH_LOGS=dynamo says what Dynamo met."
-            )
-        if capture.num_compiles > num_compiles:
-            problem = Problem(
-                where="torch.compile",
-                message=f"{capture.num_compiles - num_compiles} graphs were compiled after the first call: "
-                "the program recompiles with the same inputs",
-                remedy="see the recompile reasons of each compile",
-            )
-            recording = replace(recording, problems=(*recording.problems, problem))
+        facts, name = capture.facts(), _title(self.model)
         recording = _with_facts(recording, facts)
+        if compiles and not facts.graphs:
+            why = f"torch.compile captured no graph of {name}: {capture.why_no_graph}"
+            raise NothingCapturedError(f"{why}. TORCH_LOGS=dynamo says what Dynamo met.")
+        if not facts.graphs and not recording.ops and not profiler.is_profiling():
+            raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
+        message = remedy = ""
+        if capture.num_compiles > num_compiles:
+            many = counted(capture.num_compiles - num_compiles, "graph was", "graphs were")
+            message = f"{many} compiled after the first call: the program recompiles with the same inputs"
+            remedy = "see the recompile reasons of each compile"
+        elif not facts.graphs and running.is_compiled(self.model):
+            message = "the model was compiled before the recording began, so its graphs are not in it"
+            remedy = "pass the module itself with compile=True, or record its first call"
+        if message:
+            problem = Problem(where="torch.compile", message=message, remedy=remedy)
+            recording = replace(recording, problems=(*recording.problems, problem))
         return recording if capture.numerics is None else self.with_numerics(recording, capture)
 
     def with_numerics(self, recording: Recording, capture: InductorCapture) -> Recording:
@@ -216,14 +204,6 @@ class _Job(NamedTuple):
             recording, _ = _of_trace(path, tree, names, mark=STEP_ENDS, warmup=1, keep=self.steps, compiles=())
         cut = tuple(item for item in recording.unobserved if item.what == "ops")
         return replace(recording, environment=environment(), memory=memory, step_times=times, unobserved=cut)
-
-
-def _with_dynamo(capture: InductorCapture) -> InductorCapture:
-    if not capture.has_dynamo:  # the observer of ops needs it, too
-        raise CaptureError(
-            f"{capture.hooks.problems[0].where} {capture.hooks.problems[0].message.partition('): ')[0]})."
-        )
-    return capture
 
 
 class Recorder:

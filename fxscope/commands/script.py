@@ -17,11 +17,11 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from fxscope.commands.common import Terminated, check_outputs, emit, failed, tidy_on_termination, whole_sources
+from fxscope.commands.common import Terminated, check_outputs, emit, failed, refuse, tidy_on_termination, whole_sources
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams
 
-_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")
+_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "numerics", "target")
 _NOT_THEIRS = (
     str(Path(__file__).parents[1]),
     "<frozen runpy",
@@ -44,12 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
         execute = partial(_run_as_main, compiled(path))
     own = arguments.arguments[arguments.arguments[:1] == ["--"] :]
     check_outputs(arguments)
-    for flag in _FOR_FACTORIES:
-        if getattr(arguments, flag):
-            raise CaptureError(
-                f"--{flag.replace('_', '-')} is for factories: {name} is a script and runs as it is. "
-                f"Put its own arguments after its name, or give FILE.py:FACTORY."
-            )
+    refuse(
+        arguments, f"it is for factories, and {name} runs as it is; its own options follow its name", *_FOR_FACTORIES
+    )
     if (arguments.steps is not None and arguments.steps < 1) or (arguments.warmup is not None and arguments.warmup < 0):
         raise CaptureError("--steps must be at least 1, and --warmup at least 0.")
     return _Run(arguments, name if arguments.module else path.name).run(execute, [name, *own], search)

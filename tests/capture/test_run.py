@@ -198,8 +198,8 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
         (["no_such_file.py"], "there is no script no_such_file.py"),
         (["no_such_file.py:make"], "there is no file no_such_file.py"),
         (["not_python.py"], "not_python.py is not Python"),
-        (["--compile", "script.py"], "--compile is for factories"),
-        (["--target", "h200", "script.py"], "--target is for factories"),
+        (["--compile", "script.py"], "--compile means nothing here: it is for factories"),
+        (["--target", "h200", "script.py"], "--target means nothing here: it is for factories"),
         (["-m", "no_such_module"], "-m no_such_module: there is no such module here"),
     ],
 )
