@@ -201,7 +201,7 @@ def _caller(event: Any, around: _Around) -> Source | None:
     file = whole_path(caller.file_name)
     if not _is_users(file):
         return around.place
-    return _source(file, caller.line_number, caller.function_name)
+    return live.place(file, caller.line_number, caller.function_name)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -212,12 +212,7 @@ def _is_users(file: str) -> bool:
 def _places(frame: Any, children: Sequence[Any]) -> dict[int, Source]:
     place = frame.extra_fields.callsite
     file, function = whole_path(place.file_name), place.function_name
-    return {at: _source(file, line, function) for at, line in lines_of_operators(frame, children).items()}
-
-
-@functools.lru_cache(maxsize=4096)
-def _source(file: str, line: int | None, function: str) -> Source:
-    return Source(file=file, line=line, code=live.code_line(file, line) if line else None, function=function)
+    return {at: live.place(file, line, function) for at, line in lines_of_operators(frame, children).items()}
 
 
 def _device(event: Any) -> str:

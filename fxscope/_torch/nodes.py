@@ -201,16 +201,16 @@ def caller() -> Source | None:
     while frame is not None:
         code = frame.f_code
         if is_user_file(code.co_filename) and not code.co_filename.startswith("<"):
-            line = frame.f_lineno
-            return Source(
-                file=code.co_filename, line=line, code=code_line(code.co_filename, line), function=code.co_name
-            )
+            return place(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return None
 
 
-def code_line(file: str, line: int) -> str | None:
-    return linecache.getline(file, line).strip() or None
+@functools.lru_cache(maxsize=4096)
+def place(file: str, line: int | None, function: str) -> Source:
+    """The source of a line, with its text."""
+    code = linecache.getline(file, line).strip() if line else None
+    return Source(file=file, line=line, code=code or None, function=function)
 
 
 def is_user_file(file: str) -> bool:
