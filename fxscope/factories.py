@@ -2,7 +2,6 @@
 
 import ast
 import contextlib
-import difflib
 import functools
 import importlib
 import importlib.util
@@ -51,21 +50,13 @@ def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict
         takes = ", ".join(f"{name}=…" for name in given)
         raise CaptureError(f"{program}: write FILE.py:FACTORY, where FACTORY({takes}) returns (module, inputs).")
     factory = _load(match["module"], match["name"])
-    if given:
-        _accepts(factory, given, program)
+    if given and callable(factory):
+        signature = inspect.signature(factory)
+        try:
+            signature.bind_partial(**given)
+        except TypeError as error:
+            raise CaptureError(f"{program} {error}. It is {match['name']}{signature}.") from None
     return call_factory(functools.partial(factory, **given) if given else factory, program)
-
-
-def _accepts(factory: Any, given: dict[str, Any], label: str) -> None:
-    try:
-        parameters = dict(inspect.signature(factory).parameters)
-    except (TypeError, ValueError):
-        return
-    for name in given:
-        if name not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-            near = difflib.get_close_matches(name, parameters, n=3)
-            hint = f"Did you mean {', '.join(near)}?" if near else f"It has {', '.join(parameters) or 'none'}."
-            raise CaptureError(f"{label} has no parameter {name!r} to vary. {hint}")
 
 
 def _load(module_name: str, name: str) -> Any:

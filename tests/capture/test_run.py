@@ -12,7 +12,7 @@ import torch
 from fxscope import cli, load
 from fxscope.analysis.report import report
 from fxscope.errors import CaptureError
-from fxscope.factories import parse_setting
+from fxscope.factories import load_factory, parse_setting
 
 SCRIPT = """
 import argparse, sys
@@ -225,6 +225,13 @@ def test_existing_files_are_not_overwritten_and_nothing_runs_before_that_is_know
 def test_what_comes_after_a_script_is_its_own(folder, capfd, dashes) -> None:
     assert run("script.py", *dashes, "--target", "h200", "-o", "x.docx") == 2
     assert "script.py: error: unrecognized arguments: --target h200 -o x.docx" in capfd.readouterr().err
+
+
+def test_a_parameter_that_a_factory_lacks_is_named(folder) -> None:
+    with pytest.raises(
+        CaptureError, match=r"model_factories.py:good got an unexpected keyword argument 'dim'. It is good\(\)"
+    ):
+        load_factory("model_factories.py:good", dim=3)
 
 
 def test_settings_are_typed() -> None:
