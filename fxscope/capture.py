@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from fxscope import store
 from fxscope._torch import profiler, restore, running
 from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import EventTree, facts_of
@@ -33,7 +32,7 @@ from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
-from fxscope._torch.steps import StepWatch, summary
+from fxscope._torch.steps import StepWatch, mark, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError
 from fxscope.index import index_of
 from fxscope.model import Problem, Recording, Unobserved, replace
@@ -153,7 +152,7 @@ class _Job(NamedTuple):
                 running.fresh_dynamic_state(capture.hooks)
             self.run()
             num_compiles = capture.num_compiles
-            recording = self.profiled()
+            recording = self.profiled(capture)
         facts, name = capture.facts(), _title(self.model)
         recording = _with_facts(recording, facts)
         if compiles and not facts.graphs:
@@ -183,7 +182,7 @@ class _Job(NamedTuple):
         rows, problems = found or (None, capture.hooks.problems[-1:])
         return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
 
-    def profiled(self) -> Recording:
+    def profiled(self, capture: InductorCapture) -> Recording:
         """Warm up, then profile; where the user's own session is running, leave the times out."""
         for _ in range(self.warmup):
             self.run()
@@ -198,12 +197,29 @@ class _Job(NamedTuple):
         times = running.times_of_calls(self.run)
         memory = running.peak_memory_of(self.run)
         names = running.names_of(self.model, self.inputs, self.kwargs)
-        with store.OwnFolder() as folder:
-            path = Path(folder, "trace.json")
-            tree = profiler.run_steps(self.run, steps=1 + self.steps, path=path)
-            recording, _ = _of_trace(path, tree, names, mark=STEP_ENDS, warmup=1, keep=self.steps, compiles=())
+        session = _session(capture)
+        session.start()
+        try:
+            for _ in range(1 + self.steps):
+                self.run()
+                running.synchronize()  # a step's device work ends in the step: else the last one would look longer
+                mark(STEP_ENDS)
+        finally:
+            traced = session.stop()
+        plan = {"mark": STEP_ENDS, "warmup": 1, "keep": self.steps, "compiles": ()}
+        recording = _of_trace(*traced, names, **plan)[0] if traced is not None else Recording()
+        session.cleanup()
         cut = tuple(item for item in recording.unobserved if item.what == "ops")
-        return replace(recording, environment=environment(), memory=memory, step_times=times, unobserved=cut)
+        problems = (*recording.problems, *session.hooks.problems)
+        known = {"environment": environment(), "memory": memory, "step_times": times}
+        return replace(recording, unobserved=cut, problems=problems, **known)
+
+
+def _session(capture: InductorCapture) -> profiler.Session:
+    """A profiler session that the compiler's own work is not in."""
+    session = profiler.Session()
+    capture.unstacked, capture.is_our_session = session.unstacked, session.is_on
+    return session
 
 
 class Recorder:
@@ -243,7 +259,7 @@ class Recorder:
         self._only.__enter__()
         try:
             capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches)
-            session = self._session = profiler.Session()
+            session = self._session = _session(capture)
         except BaseException as failure:
             self._only.__exit__(None, None, None)
             if not isinstance(failure, Exception):
@@ -261,13 +277,11 @@ class Recorder:
             capture.__enter__()
             watch.is_compiling = lambda: capture.num_compiling > 0
             watch.num_compiles = lambda: capture.num_compiles
-            capture.unstacked = session.unstacked
             session.on_call = watch.called
             hooks = session.hooks
             hooks.guard("names of modules", self._names.start, hooks)
             hooks.install(self)
             session.start()
-            capture.is_our_session = session.is_on
             hooks.guard("optimizer steps", watch.start, hooks)
             atexit.register(self._left_open)
         except Exception as failure:

@@ -20,9 +20,8 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, hook_around, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file, mark
+from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
-from fxscope.readers.own_trace import STEP_ENDS
 from fxscope.store import OwnFolder
 
 _TRACER = "TraceContext"  # of torch's profile function
@@ -42,26 +41,6 @@ def activities() -> list[Any]:
 def is_profiling() -> bool:
     """Return whether a profiler session is running in this thread."""
     return bool(torch._C._autograd._profiler_enabled())
-
-
-def run_steps(function: Callable[[], Any], *, steps: int, path: Path) -> EventTree:
-    """Call a function under the profiler, with a mark after each call; write the trace."""
-    let_children_end()
-    profile = _observing(activities())
-    start(profile)
-    try:
-        for _ in range(steps):
-            function()
-            if torch.cuda.is_available():
-                # A step's device work ends in the step: otherwise the last step would look longer than the others.
-                torch.cuda.synchronize()
-            mark(STEP_ENDS)
-    finally:
-        with quiet():
-            profile.stop()
-    profile.export_chrome_trace(str(path))
-    check_written(path)
-    return EventTree(profile.profiler.kineto_results)
 
 
 def _observing(kinds: list[Any]) -> Any:

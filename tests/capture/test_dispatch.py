@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import torch
 
 from fxscope._torch import event_tree, profiler, running
@@ -14,10 +11,12 @@ from tests.capture.programs import Block, GeGLU, Tied, moves
 
 
 def observe(function, *inputs) -> list[SeenOp]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trace.json")
-        tree = profiler.run_steps(lambda: function(*inputs), steps=1, path=path)
-        trace = OwnTrace(path, tree.times)
+    session = profiler.Session()
+    session.start()
+    function(*inputs)
+    path, tree = session.stop()
+    trace = OwnTrace(path, tree.times)
+    session.cleanup()
     assert trace.problems == []
     return list(event_tree.facts_of(tree, trace.concrete, running.names_of(function, inputs, {})).values())
 
