@@ -206,7 +206,9 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
 def test_a_mistake_is_one_line(folder, capfd, words, message) -> None:
     assert run(*words) == 2
     error = capfd.readouterr().err
-    line = error.strip().splitlines()[-1]
+    line = [line for line in error.splitlines() if not line.startswith("usage: ")][
+        -1
+    ]  # of the verb, where it was called wrongly
     assert message in line and line.startswith("fxscope run: ")
     assert "Traceback" not in error
 
