@@ -42,7 +42,7 @@ MOST_HEAP = 512 << 20  # bytes by which the heap may grow
 _MOST_KEPT = 1_000_000  # durations
 _SAMPLES = 64
 _LOOK_S = 0.05
-_LOOKS_SHARE = 50  # the heap is looked at for a fiftieth of the time at most
+_LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
 _PREPARES = (
     ("<frozen importlib._bootstrap>", ""),

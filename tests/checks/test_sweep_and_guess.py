@@ -92,7 +92,7 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("factory", "vary", "word"),
     [
-        ("factory", "row=2", "Did you mean rows?"),
+        ("factory", "row=2", "unexpected keyword argument 'row'"),
         ("factory", "rows", "NAME=V1"),
         ("factory", "rows=2,2", "twice"),
         ("factry", "rows=2", "has no factry"),
