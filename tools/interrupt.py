@@ -35,7 +35,7 @@ VERBS = {
     "trace": f"view {PLAN / 'trace.json.gz'} --debug-dir {PLAN / 'inductor'} -o out.fxscope -o out.html -o out.svg",
     "view": "view in.fxscope -o out.json -o out.html -o out.svg -o out.md",
     "fleet": f"fleet {DATA / 'fleet' / 'ddp_even'} --jobs 2 -o out.html -o out.json",
-    "run": "run --sigterm program.py -o out.fxscope",
+    "run": "run --sigterm -o out.fxscope program.py",
 }
 ENDS = {
     signal.SIGINT: {0, 130, -signal.SIGINT},
