@@ -168,7 +168,7 @@ def shorten(text: str, width: int) -> str:
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
 
-def last(text: str, width: int) -> str:
+def shorten_front(text: str, width: int) -> str:
     """Cut in front."""
     return text if len(text) <= width else f"…{text[len(text) - width + 1 :]}"
 

@@ -1,4 +1,4 @@
-"""Which stretches of a program are its steps: between the ends of optimizer steps, or by rounds of equal calls."""
+"""Steps of a program, as stretches of its time: between the ends of optimizer steps, or by rounds of equal calls."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from fxscope.text import UNKNOWN, aligned, last, shorten
+from fxscope.text import UNKNOWN, aligned, shorten, shorten_front
 
 LEAST = 12  # columns of a cell that is cut
 
@@ -27,7 +27,7 @@ def table(
         cut: the columns whose cells are cut, each to its part of what the others leave.
         modules: those of them that hold paths of modules: their ends stay, which say the most.
     """
-    cutters = {place: last if place in modules else shorten for place in cut}
+    cutters = {place: shorten_front if place in modules else shorten for place in cut}
     kept = [place for place in range(len(rows[0])) if any(row[place] not in ("", UNKNOWN) for row in rows[1:])]
     widths = {place: max(len(row[place]) for row in rows) for place in kept}
     room = width - sum(widths[place] + 2 for place in kept if place not in cut)

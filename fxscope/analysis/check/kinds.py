@@ -1,4 +1,4 @@
-"""What can be expected, from `data/check_kinds.json`: one row for each kind. `fxscope check --kinds` prints them."""
+"""Kinds of expectations, from `data/check_kinds.json`: one row for each. `fxscope check --kinds` prints them."""
 
 from collections.abc import Iterable
 from importlib import import_module
