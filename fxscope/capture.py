@@ -225,7 +225,8 @@ def _session(capture: InductorCapture) -> profiler.Session:
 class Recorder:
     """Records what runs while it is open: `with fxscope.record() as recorder: …`.
 
-    The program runs once, as it is, under torch's profiler, until enough was observed or the program profiles itself.
+    The program runs once, as it is, under torch's profiler, until enough was observed. Where the program profiles itself,
+    its own trace is the recording's.
 
     It ends in the process that began it: a forked child that leaves the block leaves only its copy. Nothing of fxscope's
     own is raised into the program: a recording that fails has the reason among its problems, and a warning says so.
@@ -364,8 +365,10 @@ class Recorder:
         facts, problems = self._capture.facts(), [*self._session.hooks.problems]
         recording, num_calls = Recording(), None
         if traced is not None:
-            plan = {"mark": self._watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
-            plan |= {"skip_start": self._skip_start, "is_cut": self._watch.ended_at is not None}
+            plan: dict[str, Any] = {}
+            if traced is not self._session.theirs:  # whose steps are those that it says
+                plan = {"mark": self._watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
+                plan |= {"skip_start": self._skip_start, "is_cut": self._watch.ended_at is not None}
             recording, num_calls = _of_trace(*traced, self._names, **plan)
         times = self._watch.times(num_calls)
         on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)

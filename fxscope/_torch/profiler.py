@@ -1,4 +1,4 @@
-"""Profiled runs. Kineto runs one session at a time: fxscope's ends when the program starts one of its own."""
+"""Profiled runs. Kineto runs one session at a time: fxscope's ends when the program starts one of its own, which is read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import ctypes
 import errno
 import functools
 import os
+import shutil
 import sys
 import threading
 import weakref
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 
 from fxscope._torch.event_tree import EventTree
-from fxscope._torch.hooks import Hooks, hook_around, resolve
+from fxscope._torch.hooks import Hooks, hook_after, hook_around, resolve
 from fxscope._torch.quiet import quiet
 from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
@@ -230,6 +231,9 @@ class Session:
         self._observing.problems = self.hooks.problems
         self._own: Any = None
         self.own: Traced | None = None  # our own session, once it has ended
+        self.theirs: Traced | None = None  # the program's first session that ended with a trace
+        self._num_theirs = 0
+        self._aside = ""  # what the program did that ended our session
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
         self._thread = 0
         self._ours: int | None = None  # the thread whose calls are our own session's
@@ -271,10 +275,16 @@ class Session:
             return original(graph, *args, **kwargs)
 
     def stop(self) -> Traced | None:
-        """Stop profiling; return the session, None where it has no trace."""
+        """Stop profiling; return the program's own session, else ours, None where neither has a trace."""
         self.pause()
         self.hooks.close()
-        return self.own
+        if self._num_theirs > 1:
+            message = f"the program made {self._num_theirs} traces: the first is recorded"
+            self.hooks.problem("profiler", message, "export each, and read it: `fxscope view FILE`")
+        elif self._aside and self.theirs is None:
+            message = f"the program {self._aside}; what ran from there on is not recorded"
+            self.hooks.problem("profiler", message, "export its trace, and read it: `fxscope view FILE`")
+        return self.theirs or self.own
 
     def is_on(self) -> bool:
         """Return whether this session is profiling, and none of the program's."""
@@ -358,13 +368,33 @@ class Session:
             return original(*args, **kwargs)
         ends = self.is_on() and original is torch._C._autograd._disable_profiler
         if self.is_on():
-            did = "ended the profiler's session" if ends else "began a profiler session of its own"
-            self.hooks.problem(
-                "profiler",
-                f"the program {did}; what ran from there on is not recorded",
-                "export the program's own trace, and read it: `fxscope view FILE`",
-            )
+            self._aside = "ended the profiler's session" if ends else "began a profiler session of its own"
         self.hooks.guard("profiler", self.pause)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
+
+    @hook_after("torch.autograd.profiler:profile.__exit__", "reading the program's own trace")
+    def _theirs_ended(self, _: Any, profile: Any, *__: Any) -> None:
+        if self._is_ours() or not has_trace(profile):
+            return
+        self._num_theirs += 1
+        if self.theirs is not None:
+            return
+        kept = OwnFolder()  # as long as the program may write it
+        path, copy = self._folder / "theirs.json", Path(kept.name, "theirs.json")
+        original = profile.export_chrome_trace
+        original(str(path))
+        check_written(path)
+        shutil.copyfile(path, copy)
+
+        def export(to: Any, *args: Any, use_python_export: bool = False, **kwargs: Any) -> Any:
+            if use_python_export:
+                return original(to, *args, use_python_export=True, **kwargs)
+            if kept.cleanup.alive:
+                shutil.copyfile(copy, to)
+                return kept.cleanup()  # Kineto writes a trace once; the next time it refuses, as ever
+            return original(to, *args, **kwargs)
+
+        profile.export_chrome_trace = export
+        self.theirs = Traced(path, EventTree(profile.kineto_results))

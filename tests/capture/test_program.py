@@ -150,18 +150,45 @@ def test_dynamo_is_not_asked_for_frames_of_fxscope(monkeypatch) -> None:
     assert not [file for file in files if Path(fxscope.__file__).parent in Path(file).parents]
 
 
-def test_the_programs_own_session_ends_the_recordings(tmp_path) -> None:
+@pytest.mark.parametrize("how", ["inside", "later", "twice"])
+def test_the_programs_own_trace_is_the_recordings(how, tmp_path) -> None:
     path, model, x = tmp_path / "theirs.json.gz", torch.nn.Linear(8, 8), torch.randn(2, 8)
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=2 if how == "twice" else 1)
     with fxscope.record() as recorder, torch.no_grad():
         model(x).sin()
-        with torch.profiler.profile() as profile:
-            model(x).cos()
+        with torch.profiler.profile(schedule=schedule) as profile:
+            for _ in range(10):
+                model(x).cos()
+                profile.step()
+        if how != "later":
+            profile.export_chrome_trace(str(path))
+    if how == "later":
         profile.export_chrome_trace(str(path))
+    recording = recorder.recording
+    assert [step.name for step in recording.steps] == [f"ProfilerStep#{number}" for number in (2, 3, 4)]
+    nodes = {node.target: node for node in recording.graph("eager").nodes}
+    assert "aten::cos" in nodes and "aten::sin" not in nodes
+    assert nodes["aten::addmm"].aliases is None  # a session without shapes says nothing of tensors
+    problems = [item.message for item in recording.problems]
+    assert problems == (["the program made 2 traces: the first is recorded"] if how == "twice" else [])
+    names = [event.get("name") for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]]
+    assert names.count("aten::cos") == 3 and len(profile.key_averages()) > 0
+    with pytest.raises(RuntimeError, match="already saved"):  # as ever
+        profile.export_chrome_trace(str(path))
+
+
+def test_a_session_of_the_programs_without_a_trace_ends_the_recording() -> None:
+    with fxscope.record() as recorder:
+        torch.ones(2).sin()
+        with torch.autograd.profiler.emit_itt(enabled=torch.profiler.itt.is_available()):
+            torch.ones(2).cos()
+        left_on = torch.profiler.profile()
+        left_on.start()
+        torch.ones(2).cos()
+    left_on.stop()
     targets = {node.target for node in recorder.recording.graph("eager").nodes}
     assert "aten::sin" in targets and "aten::cos" not in targets
     assert "a profiler session of its own" in next(item.message for item in recorder.recording.problems)
-    names = [event.get("name") for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]]
-    assert "aten::cos" in names and "aten::sin" not in names
 
 
 def test_record_inside_a_running_session_says_what_is_missing() -> None:
