@@ -1,9 +1,10 @@
-"""A sweep of a real program, its table and crossovers; a guess through a pipe."""
+"""A sweep of a real program, its table; a guess through a pipe."""
 
 from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.cli import main
 from fxscope.errors import RenderError
 from fxscope.render import strip
-from fxscope.render.sweeps import sentences
+from fxscope.render.sweeps import text
 
 DATA = Path(__file__).parent.parent / "data"
 FACTORY = """
@@ -42,23 +43,23 @@ def made(times: dict[str, list[float]]) -> Sweep:
 @pytest.mark.parametrize(
     ("eager", "compiled", "said"),
     [
-        ([10, 20, 40], [15, 19.9, 30], "slower than eager up to n 1, faster from 4 on: the crossover lies between"),
-        ([10, 20, 40], [5, 10, 20], "faster than eager everywhere"),
-        ([10, 20, 40], [20, 40, 80], "slower than eager everywhere"),
-        ([10, 20, 40], [20, 20, 40], "slower than eager at n 1, and not shown to be faster elsewhere"),
-        ([10, 20, 40], [10.1, 20.1, 40.1], "no difference between compiled and eager is shown at any n"),
-        ([10, 20, 40], [15, 10, 60], "changes more than once"),
+        ([10, 20, 40], [15, 20, 30], ["1.50× slower", "", "1.33× faster"]),
+        ([10, 20, 40], [5, 10, 20], ["2.0× faster"] * 3),
+        ([10, 20, 40], [10.1, 20.1, 40.1], [""] * 3),
+        ([0, 20, 40], [15, 40, 10], ["", "2.0× slower", "4.0× faster"]),  # not measured at the first value
     ],
 )
-def test_where_the_crossover_lies(eager: list[float], compiled: list[float], said: str) -> None:
-    sentence, what = sentences(made({"eager": eager, "compiled": compiled}))
-    assert "repeats of one process" in what
-    assert said in sentence
+def test_each_time_is_compared_with_the_first_setup(eager: list[float], compiled: list[float], said: list[str]) -> None:
+    table = text(made({"eager": eager, "compiled": compiled}))
+    rows = [line for line in table.splitlines() if " compiled " in line]
+    assert [found[0] if (found := re.findall(r"[\d.]+× \w+", row)) else "" for row in rows] == said
+    assert not re.search("eager .*×", table) and "Compared with eager at the same n" in table
 
 
-def test_the_measured_sweep_has_its_crossover() -> None:
-    said = sentences(msgspec.json.decode((DATA / "sweep" / "sweep.json").read_bytes(), type=Sweep))
-    assert any("compiled is slower than eager up to batch 16, faster from 32 on" in line for line in said)
+def test_the_measured_sweep_shows_from_where_on_compiling_is_faster() -> None:
+    table = text(msgspec.json.decode((DATA / "sweep" / "sweep.json").read_bytes(), type=Sweep))
+    rows = {line.split()[0]: line for line in table.splitlines() if " compiled " in line}
+    assert "1.40× slower" in rows["16"] and "1.07× faster" in rows["32"]
 
 
 def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
