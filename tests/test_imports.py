@@ -73,7 +73,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.fleet": ({"numpy", "msgspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
-    "fxscope.render": ({"rich", "msgspec", "resvg_py"}, RENDER),
+    "fxscope.render": ({"rich", "graphviz", "msgspec", "resvg_py"}, RENDER),
     "fxscope.assertions": (set(), RENDER),
     "fxscope.pytest_plugin": ({"pytest"}, ALL),
     "fxscope.notebook": (set(), ALL),

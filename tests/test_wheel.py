@@ -145,7 +145,7 @@ def test_nothing_that_it_requires_brings_or_moves_torch(wheel: Path) -> None:
     requires = [line[15:] for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
     assert "Project-URL" not in metadata  # the release workflow says where the repository is
     always = {re.split(r"[^\w-]", line)[0] for line in requires if "extra ==" not in line}
-    assert always == {"msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
+    assert always == {"graphviz", "msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
     assert 'torch; extra == "torch"' in requires  # no bound: an installed one satisfies it
 
 

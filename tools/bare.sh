@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bare.sh COMMAND…: run a command as on a bare machine, one with Python, pip, make and git and none of what developers
-# have besides: no browser, no C compiler, no node; an empty HOME and TMPDIR, so no caches either.
+# have besides: no Graphviz, no browser, no C compiler, no node; an empty HOME and TMPDIR, so no caches either.
 #
 # Where this user may (root, mostly), the command gets a mount namespace in which those programs do not exist; elsewhere
 # it gets a PATH of links without them, and a program that is called by its full path is still found. What hides them is
@@ -8,6 +8,7 @@
 set -euo pipefail
 
 HIDDEN=(
+  dot neato fdp sfdp twopi circo osage patchwork dot_builtins gvpr
   'chromium*' chrome 'google-chrome*' 'chrome-headless*' headless_shell 'firefox*' 'microsoft-edge*' msedge brave-browser
   cc c++ c89 'c89-*' c99 'c99-*' cpp 'cpp-*' 'gcc*' 'g++*' 'clang*' tcc icx icpx nvcc
   '*-linux-gnu-gcc*' '*-linux-gnu-g++*' '*-linux-gnu-cpp*'
@@ -64,13 +65,13 @@ unset TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR HF_HOME PLAYWRIGHT_BROWSERS_PATH
 export HOME=$place/home TMPDIR=$place/tmp
 
 if unshare --mount "$self" --inside "$place/layers" 2>/dev/null; then
-  echo "bare: browsers, C compilers and node do not exist in this mount namespace" >&2
+  echo "bare: Graphviz, browsers, C compilers and node do not exist in this mount namespace" >&2
   status=0
   unshare --mount "$self" --inside "$place/layers" "$@" || status=$?
   exit "$status"
 fi
 
-echo "bare: browsers, C compilers and node are not on PATH (a mount namespace is not permitted here)" >&2
+echo "bare: Graphviz, browsers, C compilers and node are not on PATH (a mount namespace is not permitted here)" >&2
 path=""
 for folder in $(folders); do
   if [ -n "$(hidden_in "$folder")" ]; then

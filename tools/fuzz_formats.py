@@ -285,7 +285,8 @@ TEXT = (by_bytes, by_lines, by_words)
 OF_RECORDINGS = """view PATH
 view PATH --format md
 view PATH --format html
-view PATH --format svg
+view PATH --format dot
+view PATH --format slide
 view PATH --json
 view PATH
 view PATH --all

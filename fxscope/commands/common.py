@@ -348,16 +348,12 @@ def add_output_options(parser: argparse.ArgumentParser, output: str = "", format
     """
     group = parser.add_argument_group("output")
     if formats is None:
-        output = "write FILE; its suffix is the format: .fxscope .json .svg .png .md .html .txt; repeatable"
+        output = "write FILE; its suffix is the format: .fxscope .json .svg .dot .md .html .txt; repeatable"
         group.add_argument("-o", "--output", metavar="FILE", action="append", help=output)
         group.add_argument(
             "--format", metavar="NAME", help="use this format, whatever the suffix; to stdout without -o"
         )
-        group.add_argument(
-            "--stage",
-            metavar="STAGE",
-            help="which graph to show, in the terminal or a page: eager, pre_grad, post_grad…",
-        )
+        group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
     else:
         group.add_argument("-o", "--output", metavar="FILE", help=output or "write to FILE: .txt, .md or .json")
         group.add_argument("--format", choices=formats, help="format, whatever the suffix")
@@ -466,9 +462,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         format_of(None, arguments.format or "terminal")
     }
     if stage and formats <= WITHOUT_STAGE:
-        raise RenderError(
-            f"--stage means nothing here: {' and '.join(sorted(formats))} show no single graph: write .html or .txt."
-        )
+        raise RenderError(f"--stage means nothing here: {' and '.join(sorted(formats))} draw no single graph.")
 
 
 def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = False, **options: Any) -> None:

@@ -194,7 +194,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     # Those below are conveniences for people; they look upwards in the layering, so they import when called.
 
     def save(self, path: str | Path, *, format: str | None = None, force: bool = False) -> Path:
-        """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .png, .md, .html.
+        """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .dot, .md, .html.
 
         Raises:
             RenderError: the format is unknown, or the file exists and `force` is false.

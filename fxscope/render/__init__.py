@@ -16,7 +16,9 @@ from fxscope.model import Recording
 RENDERERS: dict[str, str] = {
     "terminal": "fxscope.render.terminal:render",
     "report": "fxscope.render.report:to_json",
+    "dot": "fxscope.render.dot:render",
     "svg": "fxscope.render.strip:render",
+    "graph": "fxscope.render.dot:svg",
     "png": "fxscope.render.strip:png",
     "html": "fxscope.render.page.html:render",
     "md": "fxscope.render.markdown:render",
@@ -25,6 +27,8 @@ RENDERERS: dict[str, str] = {
 }
 SUFFIXES = {
     ".txt": "terminal",
+    ".dot": "dot",
+    ".gv": "dot",
     ".svg": "svg",
     ".png": "png",
     ".html": "html",
@@ -33,8 +37,8 @@ SUFFIXES = {
     ".json": "json",
     ".fxscope": "fxscope",
 }
-WITHOUT_STAGE = frozenset(RENDERERS) - {"terminal", "html"}  # they hold every graph, or none
-ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
+WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none
+ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> str:
@@ -63,6 +67,8 @@ def render(recording: Recording, format: str, **options: Any) -> str | bytes:
     from fxscope.render.legible import legible
 
     name = format_of(None, format)
+    if name == "svg" and "stage" in options:
+        name = "graph"
     module, function = RENDERERS[name].split(":")
     made = getattr(importlib.import_module(module), function)(recording, **options)
     # In JSON, too: there `\\u202e` in a string is what it was. A page has its own way.
@@ -75,6 +81,10 @@ def save(
     check_target(path, format=format, force=force)
     name = format_of(path, format)
     data = render(recording, name, **options)
+    if name == "svg" and Path(path).suffix.lower() == ".png":
+        from fxscope.render import strip
+
+        data = strip.rasterised(str(data))
     return store.write(path, data, force=force)
 
 

@@ -1,7 +1,7 @@
 """A graph as it is drawn: the words of each node, the kernel call it ran in, and nested groups.
 
 Groups are nn.Modules, kernel calls (each inside the innermost module that holds all of its ops) and, in an eager graph,
-ops that call others. The page folds a scene and places its boxes (`fold.js`, `layout.js`).
+ops that call others. `dot.py` prints a scene as DOT; the page folds it and places its boxes (`fold.js`, `layout.js`).
 """
 
 import itertools

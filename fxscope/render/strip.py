@@ -66,7 +66,7 @@ def render(
         raise RenderError(f"a picture holds {MAX_STRIPS} recordings, these are {len(shown)}: use -o report.html.")
     strips = [Strip(item) for item in shown]
     if not any(strip.total for strip in strips):
-        raise RenderError("no kernel is recorded: write .html, which shows the graphs.")
+        raise RenderError("no kernel is recorded: write .html, or the graph as .dot.")
     title = " · ".join(strip.report.title for strip in strips)
     height: float = HEIGHT
     if len(strips) > 1:

@@ -1,7 +1,7 @@
 """Colour, glyph and label of everything that has a kind, from `data/theme.json`: here and nowhere else.
 
 The fills and strokes are told apart by people with any of the common colour-vision deficiencies (they differ in
-lightness and every kind has its own glyph and border as well).
+lightness and every kind has its own glyph and border as well). Colours have six digits: Graphviz reads "#eef" as black.
 """
 
 import json
@@ -15,7 +15,7 @@ class Style(NamedTuple):
     label: str
     glyph: str
     meaning: str
-    border: str  # "solid", "dashed" or "dotted"
+    border: str  # Graphviz and CSS know "solid", "dashed" and "dotted"
     fill: str
     stroke: str
     dark_fill: str

@@ -70,7 +70,7 @@ def unpacked(path: Path) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["fxscope", "json", "html", "md", "txt", "svg"])
+@pytest.mark.parametrize("suffix", ["fxscope", "json", "html", "md", "txt", "dot"])
 def test_nothing_of_a_programs_text_and_names_is_left(suffix: str, recorded: Path, tmp_path: Path) -> None:
     before = unpacked(recorded).decode()
     assert {word for word in SECRETS if word not in before} == {"xxexceptionxx"}

@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 WITH_A_FILE = [
-    "view a.fxscope", "view a.fxscope --format md", "view a.fxscope --json", "view a.fxscope --format svg",
+    "view a.fxscope", "view a.fxscope --format md", "view a.fxscope --json", "view a.fxscope --format dot",
     "view a.fxscope --format svg", "why a.fxscope", "why a.fxscope --json", "why a.fxscope gelu mul", "code a.fxscope",
     "code a.fxscope --json", "why a.fxscope", "why a.fxscope triton", "why a.fxscope --json",
     "diff a.fxscope b.fxscope", "diff a.fxscope b.fxscope --json", "check a.fxscope e.toml", "fleet job", "fleet job --json",

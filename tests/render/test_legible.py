@@ -57,11 +57,11 @@ def test_a_verb_prints_no_name_that_a_terminal_obeys(arguments: list[str], hosti
 
 def test_files_of_text_hold_none_either(hostile: Path) -> None:
     recording = store.load(hostile)
-    made = [render(recording, form) for form in ("terminal", "md", "json", "svg")]
+    made = [render(recording, form) for form in ("terminal", "md", "dot", "json", "svg")]
     for text in (*made, terminal.render(recording, everything=True), markdown.render(recording)):
         assert isinstance(text, str) and not OBEYED.search(text)
     ElementTree.fromstring(render(recording, "svg"))
-    assert msgspec.json.decode(made[2], type=type(recording)) == recording
+    assert msgspec.json.decode(made[3], type=type(recording)) == recording
 
 
 def test_plain_text_is_left_alone_and_a_colour_is_none() -> None:

@@ -13,7 +13,7 @@ from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.model import Graph, Recording, Source, replace
 from fxscope.readers import join
-from fxscope.render import code, labels, scene, terminal
+from fxscope.render import code, dot, labels, scene, terminal
 from fxscope.render import why as why_text
 from fxscope.render.page import overview, payload
 from tests import build, captures
@@ -33,6 +33,9 @@ def test_a_node_has_its_own_name_and_the_op_where_that_says_another(recording):
     fused = next(call for call in recording.calls if len(call.nodes) > 1)
     listed = why_text.call_story(recording, fused).splitlines()[: len(fused.nodes)]
     assert [line.strip() for line in listed] == [titles[name] for name in fused.nodes]
+    drawn = dot.render(recording)
+    for name in fused.nodes:
+        assert re.search(rf'\[label="?{re.escape(titles[name])}["\\ ]', drawn)
     page = payload.page((recording,), None)["recordings"][0]
     shown = next(g for g, r in zip(page["graphs"], recording.graphs, strict=True) if r.id == graph.id)
     boxes = dict(zip(titles, shown["title"], strict=True))

@@ -15,7 +15,7 @@ from fxscope.index import index_of
 from fxscope.model import Recording, Timing, replace
 from fxscope.passes.attribute import timing
 from fxscope.passes.cost import cost
-from fxscope.render import labels, markdown, tables, terminal, why
+from fxscope.render import dot, labels, markdown, tables, terminal, why
 from fxscope.text import FASTER, microseconds, span
 from tests import build, captures
 
@@ -85,6 +85,7 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
     above = [call for call in slow.calls if call.roof and call.roof.share and call.roof.share > 1.005]
     assert above
     texts = {
+        "dot": dot.render(slow),
         "markdown": markdown.render(slow),
         "page": labels.cost_line(above[0]),
         "terminal": terminal.render(slow, width=120),
@@ -92,7 +93,7 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
         "check": str(check({"it": slow}, {"share_of_roof": "> 0"})),
     }
     assert "> 100 %" in texts["terminal"] and "> 100 %" in texts["markdown"]  # a narrow column
-    for view in ("page", "why", "check"):
+    for view in ("dot", "page", "why", "check"):
         text = texts[view]
         mentions = re.findall(r"(?<!\d)(?:1[1-9]|[2-9]\d)\d %(?=(.{0,80}))", text, re.DOTALL)
         assert mentions, view

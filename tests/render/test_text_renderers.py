@@ -1,8 +1,10 @@
-"""Terminal and Markdown against golden files; `pytest --accept` rewrites them, read the diff then."""
+"""Terminal, Markdown and DOT against golden files; `pytest --accept` rewrites them, read the diff then."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from fxscope import store
 from fxscope.errors import RenderError
 from fxscope.model import Assumption, Graph, Node, Op, Recording, replace
-from fxscope.render import check_target, format_of, markdown, render, save, terminal, theme
+from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from tests import build
 
 HERE = Path(__file__).parent
@@ -21,6 +23,8 @@ CASES = {
     "eager.txt": lambda: terminal.render(build.linear_eager()),
     "compiled.md": lambda: markdown.render(build.mlp_compiled()),
     "eager.md": lambda: markdown.render(build.linear_eager()),
+    "compiled.dot": lambda: dot.render(build.mlp_compiled()),
+    "eager.dot": lambda: dot.render(build.linear_eager()),
 }
 
 
@@ -55,6 +59,17 @@ def test_a_long_chain_is_cut_and_says_so() -> None:
     text = terminal.render(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)), everything=True)
     assert "the chain goes on" in text
     assert text.count("aten::relu") == 150
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\nb", "a\\", "<b>&", "a|{b}", "ünï©ode", "new\nline", "]->x[label=1"])
+def test_dot_survives_hostile_names(name: str) -> None:
+    graph = Graph(id="eager", stage="eager", nodes=(Node(name=name, op="dispatch", target=name, kind="kernel"),))
+    recording = Recording(title=name, graphs=(graph,))
+    source = dot.render(recording)
+    assert source.count("->") <= 1 + name.count("->") * 4  # nothing but what is inside a quoted label
+    if shutil.which("dot"):
+        drawn = subprocess.run(["dot", "-Tsvg"], input=source, capture_output=True, text=True, check=True).stdout
+        assert drawn.count("<svg ") == 1 and "<b>" not in drawn
 
 
 def test_markdown_escapes_what_github_would_read_as_markup() -> None:
@@ -110,7 +125,9 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
 
 def test_an_unknown_stage_names_those_there_are() -> None:
     with pytest.raises(RenderError, match=r"no stage 'joint'\. It has post_grad"):
-        terminal.render(build.mlp_compiled(), stage="joint")
+        dot.render(build.mlp_compiled(), stage="joint")
+    with pytest.raises(RenderError, match="no graph to draw"):
+        dot.render(Recording())
 
 
 def test_assumptions_of_one_reason_are_one_line() -> None:
