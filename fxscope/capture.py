@@ -58,7 +58,6 @@ def record(
     warmup: int = WARMUP,
     title: str | None = None,
     kwargs: Mapping[str, Any] | None = None,
-    bypass_caches: bool = True,
     numerics: bool = False,
 ) -> Any:
     """Record a model or a function; without one, return a context manager that records what runs in it.
@@ -73,7 +72,6 @@ def record(
         warmup: calls before them.
         title: what to call the recording.
         kwargs: keyword arguments of the model.
-        bypass_caches: lower every graph again although it is in Inductor's cache.
         numerics: run the compiled program once more and compare each kernel with its ops in eager, fp64 as judge.
 
     Returns:
@@ -88,7 +86,7 @@ def record(
             raise CaptureError(
                 "record() without a model is a context manager: it takes no inputs, compile or backward."
             )
-        return Recorder(title=title, bypass_caches=bypass_caches)
+        return Recorder(title=title)
     if not callable(model):
         raise CaptureError(f"record() needs a module or a function first, not {type(model).__name__}.")
     if steps < 1 or warmup < 0:
@@ -112,7 +110,7 @@ def record(
     with _alone(title), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup)
-        recording = job.recorded(compiles=options is not None, bypass_caches=bypass_caches, numerics=numerics)
+        recording = job.recorded(compiles=options is not None, numerics=numerics)
     recording = replace(recording, title=title, problems=(*recording.problems, *problems))
     return _finish(recording)
 
@@ -140,9 +138,9 @@ class _Job(NamedTuple):
     steps: int
     warmup: int
 
-    def recorded(self, *, compiles: bool, bypass_caches: bool, numerics: bool) -> Recording:
+    def recorded(self, *, compiles: bool, numerics: bool) -> Recording:
         """Record: the first call compiles, those after it are for the times, and one more to compare values."""
-        capture = InductorCapture(bypass_caches=bypass_caches)
+        capture = InductorCapture()
         if not capture.has_dynamo:
             problem = capture.hooks.problems[0]
             raise CaptureError(f"{problem.where} {problem.message.partition('): ')[0]}).")
@@ -240,7 +238,6 @@ class Recorder:
         self,
         *,
         title: str | None = None,
-        bypass_caches: bool = True,
         warn: bool = True,
         steps: int | None = None,
         warmup: int | None = None,
@@ -251,7 +248,7 @@ class Recorder:
         self.failure: Exception | None = None
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
         self._title = title or "recording"
-        self._bypass_caches, self._warn = bypass_caches, warn
+        self._warn = warn
 
     def __enter__(self) -> Recorder:
         self._process = getpid()
@@ -259,7 +256,7 @@ class Recorder:
         self._only = _alone(self._title)
         self._only.__enter__()
         try:
-            capture = self._capture = InductorCapture(bypass_caches=self._bypass_caches)
+            capture = self._capture = InductorCapture()
             session = self._session = _session(capture)
         except BaseException as failure:
             self._only.__exit__(None, None, None)

@@ -48,5 +48,5 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     from fxscope.cli import VERBS
 
     assert not [name for name in VERBS if f'<h2 id="{name}">' not in verbs]
-    assert "bypass_caches" in (tmp_path / "reference/python/index.html").read_text()
+    assert "numerics" in (tmp_path / "reference/python/index.html").read_text()
     assert "Content-Security-Policy" in (tmp_path / "live.html").read_text()

@@ -58,49 +58,11 @@ def _pairwise(
     scheduler: Any, groups: list[Any], pairs: list[tuple[int, int]], schedule: Schedule
 ) -> Iterator[FusionTrial]:
     switches = _switches(schedule)
-    position = {group: number for number, group in enumerate(groups)}
-    for together in _combined(scheduler):
-        yield from (
-            FusionTrial(a=one, b=other, config="combo_kernels", accepted=True)
-            for one, other in combinations(sorted(position[group] for group in together), 2)
-        )
     for one, other in pairs:
         for config in _candidates(groups[one], groups[other], switches.get((one, other), set())):
             accepted = _accepts(scheduler, groups[one], groups[other], config)
             if accepted is not None:
                 yield FusionTrial(a=one, b=other, config=config, accepted=accepted)
-
-
-def _combined(scheduler: Any) -> list[list[Any]]:
-    """The groups that each combo kernel would run, as torch partitions them before it writes such kernels."""
-    import torch._inductor.config as inductor
-    from torch._inductor.codegen.triton_combo_kernel import ComboKernel
-    from torch._inductor.scheduler import ForeachKernelSchedulerNode
-
-    found: list[list[Any]] = []
-    partition = ComboKernel.horizontal_partition
-
-    def heard(*args: Any, **kwargs: Any) -> None:
-        found.extend(partition(*args, **kwargs))
-        raise _PartitionedError
-
-    order = {node: number for number, node in enumerate(scheduler.nodes)}
-    windows = getattr(scheduler, "_distance_windows", lambda members, *_: [members])
-    with inductor.patch(combo_kernels=True), mock.patch.object(ComboKernel, "horizontal_partition", heard):
-        for nodes in ForeachKernelSchedulerNode.group_nodes_for_combo_kernels(scheduler):
-            members = ForeachKernelSchedulerNode.combinable_nodes(nodes)
-            for window in windows(members, order, getattr(inductor, "combo_kernel_max_distance", -1)):
-                if len(window) < 2:  # as torch does
-                    continue
-                with contextlib.suppress(_PartitionedError):
-                    backend = scheduler.get_backend(window[0].get_device())
-                    triton = getattr(backend, "_triton_scheduling", backend)
-                    triton.generate_combo_kernel_code(window, True, False, mixed_sizes=False)
-    return found
-
-
-class _PartitionedError(Exception):
-    """Ends torch's writing of combo kernels once it has partitioned them."""
 
 
 def _switches(schedule: Schedule) -> dict[tuple[int, int], set[str]]:
@@ -112,7 +74,7 @@ def _switches(schedule: Schedule) -> dict[tuple[int, int], set[str]]:
             continue
         reason = translate(attempt.raw_reason, attempt.cause, schedule.limits)
         key = tuple(sorted((group_of.get(attempt.a[0], -1), group_of.get(attempt.b[0], -1))))
-        if reason.hint and reason.config not in (None, "combo_kernels", "benchmark_fusion"):
+        if reason.hint and reason.config not in (None, "benchmark_fusion"):
             found.setdefault((key[0], key[1]), set()).add(reason.config or "")
     return found
 

@@ -46,29 +46,24 @@ METRICS = "torch._dynamo.utils:get_compilation_metrics"
 _MAX_GUARDS = 2000
 
 
-def config_patches(*, bypass_caches: bool = True) -> dict[str, dict[str, Any]]:
-    """The switches that a capture needs, for each config module.
-
-    Level 1 of provenance tracking writes a debug handle beside each call. C++ kernels appear in a trace only with
-    `enable_kernel_profile`. Both are part of the generated code, so they are on for the compile, not for the run.
-    """
-    ours: dict[str, Any] = {"trace.provenance_tracking_level": 1, "cpp.enable_kernel_profile": True}
-    if not bypass_caches:
-        return {"torch._inductor.config": ours}
-    return {
-        "torch._inductor.config": ours | {"fx_graph_remote_cache": False, "fx_graph_cache": False},
-        "torch._functorch.config": {"enable_autograd_cache": False, "enable_remote_autograd_cache": False},
-    }
+# The switches that a capture needs, for each config module. Level 1 of provenance tracking writes a debug handle beside
+# each call. C++ kernels appear in a trace only with `enable_kernel_profile`. Both are part of the generated code, so they
+# are on for the compile, not for the run. A graph out of a cache would not be lowered, and leave no evidence.
+SWITCHES: dict[str, dict[str, Any]] = {
+    "torch._inductor.config": {
+        "trace.provenance_tracking_level": 1,
+        "cpp.enable_kernel_profile": True,
+        "fx_graph_remote_cache": False,
+        "fx_graph_cache": False,
+    },
+    "torch._functorch.config": {"enable_autograd_cache": False, "enable_remote_autograd_cache": False},
+}
 
 
 class InductorCapture:
-    """Collect every compile of this process while the context is open.
+    """Collect every compile of this process while the context is open."""
 
-    A hit in Inductor's cache skips lowering and leaves no evidence: with `bypass_caches` there is none, else it is a problem.
-    """
-
-    def __init__(self, *, bypass_caches: bool = True) -> None:
-        self.bypass_caches = bypass_caches
+    def __init__(self) -> None:
         self.hooks = Hooks()
         self.has_dynamo = self._imports_dynamo()
         self._graphs: dict[str, Graph] = {}
@@ -87,7 +82,6 @@ class InductorCapture:
         self._depth = threading.local()
         self._installed = False
         self._watch: Any = None
-        self._autograd_hits = 0
         self._num_lowered = 0
         self.num_compiles = 0  # graphs so far
         self.num_compiling = 0  # compiles that go on, in any thread: a backward is compiled as it first runs
@@ -115,7 +109,6 @@ class InductorCapture:
         try:
             hooks.install(self, "torch._dynamo.")
             self._metrics_before = {id(metrics) for metrics in self._metrics()}
-            self._autograd_hits = _autograd_cache_hits()
             if "torch._inductor.compile_fx" in sys.modules:
                 self._install_inductor()
         except BaseException:
@@ -148,13 +141,6 @@ class InductorCapture:
 
     def facts(self) -> Recording:
         with self._lock:
-            hits = _autograd_cache_hits() - self._autograd_hits
-            if hits > 0:
-                self.hooks.problem(
-                    "AOTAutograd's cache",
-                    f"{hits} graphs came out of the cache: nothing was lowered, so there is no evidence for them",
-                    "record with bypass_caches=True (the default)",
-                )
             return Recording(
                 graphs=tuple(sorted(self._graphs.values(), key=_graph_order)),
                 calls=tuple(call for calls in self._calls.values() for call in calls),
@@ -290,8 +276,7 @@ class InductorCapture:
         # and a CUDA backward is compiled on autograd's own thread.
         with contextlib.ExitStack() as stack:  # what fails on the way takes back what was entered
             # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
-            patches = {} if packaged else config_patches(bypass_caches=self.bypass_caches)
-            for module, values in patches.items():
+            for module, values in ({} if packaged else SWITCHES).items():
                 stack.enter_context(importlib.import_module(module).patch(values))
             stack.enter_context(self._compiling())
             return stack.pop_all()
@@ -326,7 +311,6 @@ class InductorCapture:
             tracer.record_stack_traces = False
 
     def _compiled(self, graph_id: str, cudagraphs: bool | None, result: Any, lowered: bool) -> None:
-        code = getattr(result, "source_code", None)
         failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
         skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or None
         with self._lock:
@@ -335,19 +319,12 @@ class InductorCapture:
                 cudagraphs=cudagraphs,
                 cudagraph_skip=skip if cudagraphs else None,
                 config=_changed_config(),
-                cache=("bypassed" if self.bypass_caches else "miss") if lowered else ("hit" if code else None),
+                cache="bypassed" if lowered else None,
             )
             if hasattr(result, "_fx_graph_cache_key") and graph_id in self._graphs:
                 # Runs in a trace carry the cache key, which is None where caches are off.
                 result._fx_graph_cache_key = result._fx_graph_cache_key or graph_id.removesuffix(":post_grad")
                 self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
-            if not lowered and code and graph_id not in self._graphs:
-                self.hooks.problem(
-                    graph_id,
-                    "came out of Inductor's cache: its code is known, but nothing was lowered, so there are no nodes",
-                    "record with bypass_caches=True (the default)",
-                )
-                self._add_code(graph_id, str(code), {}, ())
 
     @hook_around("torch._inductor.graph:GraphLowering.codegen", "post-grad graphs, output code, kernel calls")
     def _codegen(self, original: Callable[..., Any], lowering: Any, *args: Any, **kwargs: Any) -> Any:
@@ -556,11 +533,6 @@ def with_lines(
         yield replace(call, lines=tuple(fitting))
 
 
-def _autograd_cache_hits() -> int:
-    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
-    return int(counters["aot_autograd"]["autograd_cache_hit"]) if "aot_autograd" in counters else 0
-
-
 def _is_packaged() -> bool:
     """Return whether the compile that is going on is AOTInductor's, whose code goes into a file."""
     from torch._inductor.virtualized import V
@@ -574,7 +546,7 @@ def _changed_config() -> dict[str, Any]:
 
     def is_changed(name: str) -> bool:
         # Inductor itself sets some switches during a compile, mostly to what they are anyway.
-        is_set = name not in config_patches()["torch._inductor.config"] and not config._is_default(name)
+        is_set = name not in SWITCHES["torch._inductor.config"] and not config._is_default(name)
         return is_set and getattr(config, name) != getattr(config._config[name], "default", None)
 
     return {name: value for name, value in inductor_switches().items() if is_changed(name)}

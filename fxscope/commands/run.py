@@ -80,11 +80,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="also record a script that SIGTERM ends; the signal then waits until the running C function returns",
     )
     both.add_argument(
-        "--keep-caches",
-        action="store_true",
-        help="let Inductor use its caches; a graph from a cache has no fusion decisions",
-    )
-    both.add_argument(
         "--whole-sources", action="store_true", help="record the program's whole files, not only the lines of its ops"
     )
     add_output_options(parser)
@@ -113,7 +108,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 def _run_factory(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for scripts", "sigterm")
     if arguments.target:
-        refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches", "numerics")
+        refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "numerics")
     title = arguments.title or arguments.program.rpartition(":")[2]
     with tidy_on_termination(), script.stdout_for_the_result(arguments):
         if arguments.target:
@@ -149,7 +144,6 @@ def _record(arguments: argparse.Namespace, title: str) -> Recording:
             steps=3 if arguments.steps is None else arguments.steps,
             **({} if arguments.warmup is None else {"warmup": arguments.warmup}),
             title=title,
-            bypass_caches=not arguments.keep_caches,
             numerics=arguments.numerics,
         )
 

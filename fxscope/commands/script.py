@@ -121,7 +121,6 @@ class _Run:
         arguments = self.arguments
         return Recorder(
             title=arguments.title or self.label,
-            bypass_caches=not arguments.keep_caches,
             warn=False,
             skip_start=True,
             steps=arguments.steps,

@@ -106,7 +106,6 @@ ON_H200 = {
         {"loop_reindexing_after_fusion": False},
         {"loop_reindexing_after_fusion": True},
     ),
-    "combo_kernels": (lambda x: (x[:100] * 3, x[100:] * 2), (wide,), {}, {"combo_kernels": True}),
     "triton.nested_reduction": (
         lambda x: (F.rms_norm(x, (512,)), F.rms_norm(x, (512,)).view(1024, 8, 64).abs().amax(-1)),
         (wide,),

@@ -180,12 +180,12 @@ BOTH = {**ON, "loop_reindexing_after_fusion": False}
         (
             "numel/rnumel mismatch (non-reduce) (64, 4096), (1, 1)",
             None,
-            {"combo_kernels": True},
+            {},
             "spaces_differ",
             None,
             "different iteration spaces: 64 and 4096 elements",
         ),
-        ("no shared data", "{'b': 'different offset: 0 v.s. 512'}", {}, "offsets_differ", "enable", "0 and from"),
+        ("no shared data", "{'b': 'different offset: 0 v.s. 512'}", {}, "offsets_differ", None, "0 and from"),
         (
             "no shared data",
             "{'b': \"Mismatch loop orders: M('b') v.s. x\"}",
@@ -194,9 +194,9 @@ BOTH = {**ON, "loop_reindexing_after_fusion": False}
             "enable",
             "order",
         ),
-        ("no shared data", "{'b': 'broadcast'}", {}, "broadcast", "enable", "reads b broadcast"),
-        ("no shared data", "{'b': 'different numel: 8 v.s. 64'}", {}, "loops_differ_in_number", "enable", ": 8 and 64"),
-        ("no shared data", "{'b': \"not MemoryDep: <class 'A'>\"}", {}, "whole_buffer", "enable", "b as a whole"),
+        ("no shared data", "{'b': 'broadcast'}", {}, "broadcast", None, "reads b broadcast"),
+        ("no shared data", "{'b': 'different numel: 8 v.s. 64'}", {}, "loops_differ_in_number", None, ": 8 and 64"),
+        ("no shared data", "{'b': \"not MemoryDep: <class 'A'>\"}", {}, "whole_buffer", None, "b as a whole"),
     ],
 )
 def test_inductors_words_become_a_code_and_a_hint(raw, cause, limits, code, hint, words):

@@ -210,12 +210,10 @@ class PairVerdict:
             return reason, None
         answers = [trial for groups in pair.groups for trial in self.trials.get(groups, ()) if trial.accepted]
         accepted = {trial.config for trial in answers}
-        for config in (reason.config, *OTHERWISE.get(reason.config or "", ()), "combo_kernels"):
+        for config in (reason.config, *OTHERWISE.get(reason.config or "", ())):
             if config in accepted:
                 return reason._replace(config=config, hint=reason.hint if config == reason.config else "enable"), True
-        possible = self.schedule.trials is None and can_help(
-            reason.config or "", pair.a, pair.b, pair.buffers, depends=pair.flows or pair.mutates
-        )
+        possible = self.schedule.trials is None and can_help(reason.config or "", pair.a, pair.b, pair.buffers)
         return (reason if possible else reason.without_hint()), None
 
     def waits_for_another(self, pair: Pair) -> bool:

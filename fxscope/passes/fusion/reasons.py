@@ -105,8 +105,8 @@ def no_shared_data(cause: str | None, limits: dict[str, Any]) -> Reason:
         for rule in CAUSES:
             found = re.search(rule.pattern, words)
             if found:
-                hint, config = rule.hint or "enable", rule.config or "combo_kernels"
-                return with_value(Reason(rule.code, {**found.groupdict(), "buffer": buffer}, hint, config), limits)
+                arguments = {**found.groupdict(), "buffer": buffer}
+                return with_value(Reason(rule.code, arguments, rule.hint, rule.config), limits)
     return with_value(Reason("no_shared_data", {}, "enable", "aggressive_fusion"), limits)
 
 
@@ -115,8 +115,6 @@ def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
     config = reason.config
     if config is None:
         return reason
-    if config == "combo_kernels" and limits.get(config) is True:
-        return reason.without_hint()
     if limits and config not in limits:
         return reason.without_hint()  # the recorded torch has no such switch, or its value was not recorded
     value = limits.get(config)
@@ -196,12 +194,11 @@ class PairSide(NamedTuple):
         return any(kind in _REDUCES for kind in self.types) or any(reductions(node.target) for node in self.nodes)
 
 
-def can_help(config: str, a: PairSide, b: PairSide, shared: Iterable[str], *, depends: bool) -> bool:
+def can_help(config: str, a: PairSide, b: PairSide, shared: Iterable[str]) -> bool:
     """Return whether a switch may join two calls that torch cannot be asked about, as they come from files.
 
     Args:
         shared: buffers that both use.
-        depends: the second reads or overwrites what the first writes.
     """
     if (a.call.device or "").startswith("cpu"):
         return False
@@ -209,8 +206,6 @@ def can_help(config: str, a: PairSide, b: PairSide, shared: Iterable[str], *, de
         return a.opaque and a.call.type != "user_triton" and can_be_epilogue(a, b, shared)
     if config == "epilogue_fusion_user_defined_triton_kernel":
         return False  # what the kernel's epilogue may read torch alone knows
-    if config == "combo_kernels" and (depends or a.reduces != b.reduces):
-        return False
     return not a.opaque and not b.opaque and not (config == "aggressive_fusion" and (a.reduces or b.reduces))
 
 
