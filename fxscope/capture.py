@@ -140,6 +140,9 @@ class _Job(NamedTuple):
 
     def recorded(self, *, compiles: bool, numerics: bool) -> Recording:
         """Record: the first call compiles, those after it are for the times, and one more to compare values."""
+        if profiler.is_profiling():
+            message = "a profiler session of the program's is running, and there can be one at a time"
+            raise CaptureError(f"{message}: call fxscope.record outside it.")
         capture = InductorCapture()
         if not capture.has_dynamo:
             problem = capture.hooks.problems[0]
@@ -156,7 +159,7 @@ class _Job(NamedTuple):
         if compiles and not facts.graphs:
             why = f"torch.compile captured no graph of {name}: {capture.why_no_graph}"
             raise NothingCapturedError(f"{why}. TORCH_LOGS=dynamo says what Dynamo met.")
-        if not facts.graphs and not recording.ops and not profiler.is_profiling():
+        if not facts.graphs and not recording.ops:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
         message = remedy = ""
         if capture.num_compiles > num_compiles:
@@ -181,17 +184,9 @@ class _Job(NamedTuple):
         return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
 
     def profiled(self, capture: InductorCapture) -> Recording:
-        """Warm up, then profile; where the user's own session is running, leave the times out."""
+        """Warm up, then profile."""
         for _ in range(self.warmup):
             self.run()
-        if profiler.is_profiling():
-            self.run()
-            problem = Problem(
-                where="profiler",
-                message="a profiler session of the program's was running, so fxscope measured no times",
-                remedy="call fxscope.record outside it",
-            )
-            return Recording(environment=environment(), problems=(problem,))
         times = running.times_of_calls(self.run)
         memory = running.peak_memory_of(self.run)
         names = running.names_of(self.model, self.inputs, self.kwargs)
@@ -253,17 +248,25 @@ class Recorder:
     def __enter__(self) -> Recorder:
         self._process = getpid()
         self.recording = self.failure = None
-        self._only = _alone(self._title)
-        self._only.__enter__()
+        self._last = contextlib.ExitStack()  # whatever fails on the way: nothing of ours stays in torch
+        self._last.enter_context(_alone(self._title))
         try:
-            capture = self._capture = InductorCapture()
-            session = self._session = _session(capture)
-        except BaseException as failure:
-            self._only.__exit__(None, None, None)
-            if not isinstance(failure, Exception):
-                raise
+            self._begin()
+        except Exception as failure:
             self._fail(failure, quiet=False)
-            return self
+            self._last.close()
+        except BaseException:
+            self._last.close()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        capture = self._capture = InductorCapture()
+        session = self._session = _session(capture)
+        hooks = session.hooks
+        self._last.callback(hooks.close)
+        self._last.callback(hooks.guard, "profiler", session.pause)
+        self._last.callback(capture.__exit__)
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self._ended_at = ""  # the bound that ended the observation
         self._names = ModuleNames()
@@ -271,24 +274,15 @@ class Recorder:
         self._num_processes = 0  # of multiprocessing, likewise
         wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
         watch = self._watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
-        try:
-            capture.__enter__()
-            watch.is_compiling = lambda: capture.num_compiling > 0
-            watch.num_compiles = lambda: capture.num_compiles
-            session.on_call = watch.called
-            hooks = session.hooks
-            hooks.guard("names of modules", self._names.start, hooks)
-            hooks.install(self)
-            session.start()
-            hooks.guard("optimizer steps", watch.start, hooks)
-            atexit.register(self._left_open)
-        except Exception as failure:
-            self._fail(failure, quiet=False)
-            self._close()
-        except BaseException:
-            self._close()
-            raise
-        return self
+        capture.__enter__()
+        watch.is_compiling = lambda: capture.num_compiling > 0
+        watch.num_compiles = lambda: capture.num_compiles
+        session.on_call = watch.called
+        hooks.guard("names of modules", self._names.start, hooks)
+        hooks.install(self)
+        session.start()
+        hooks.guard("optimizer steps", watch.start, hooks)
+        atexit.register(self._left_open)
 
     @hook_before("threading:Thread.start")
     def _starts_thread(self, thread: Any) -> None:
@@ -307,14 +301,6 @@ class Recorder:
         own = self._session.own
         hooks.guard("times of calls", self._watch.end_observation, own.tree.roots if own is not None else ())
 
-    def _close(self) -> None:
-        # Whatever fails on the way, here or before: nothing of ours stays in torch.
-        with contextlib.ExitStack() as last:
-            last.push(self._only)
-            last.callback(self._session.hooks.close)
-            last.callback(self._session.hooks.guard, "profiler", self._session.pause)
-            last.callback(self._capture.__exit__)
-
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
             return
@@ -328,7 +314,7 @@ class Recorder:
             try:
                 traced = self._session.stop()
             finally:
-                self._close()
+                self._last.close()
             self.recording = self._build(traced)
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
@@ -340,7 +326,7 @@ class Recorder:
         if getpid() != self._process or not self._running:
             return
         self._running.clear()
-        self._close()
+        self._last.close()
         if self._warn:
             what = f"a recording ({self._title}) was still running as the program ended, and is lost"
             print(f"fxscope: {what}: leave its `with` block.", file=sys.stderr)

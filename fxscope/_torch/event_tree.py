@@ -229,13 +229,16 @@ def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
 
 @functools.lru_cache(maxsize=4096)
 def _has_own_kernel(name: str, overload: str, device: str) -> bool:
-    """Return whether the dispatcher runs a kernel for an op, and not only code that calls other ops."""
+    """Return whether the dispatcher runs a kernel for an op, and not only code that calls other ops.
+
+    A session of the program's may say no overloads: then one of them must have a kernel.
+    """
     full = f"{name}.{overload}" if overload else name
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     try:
         return not has(full, COMPOSITE) or (device != "META" and has(full, device))
-    except RuntimeError:  # no op of this torch
-        return False
+    except RuntimeError:  # no op of this torch, or none without an overload
+        return not overload and any(_has_own_kernel(name, item, device) for item in live.overloads(name))
 
 
 # ---------------------------------------------------------------------- which tensor is whose

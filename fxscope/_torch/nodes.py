@@ -84,6 +84,13 @@ def overload(name: str, variant: str) -> Any:
         return None
 
 
+def overloads(name: str) -> list[str]:
+    """The overloads of an op with names: "Tensor" and others of "aten::add"."""
+    namespace, _, base = name.partition("::")
+    packet = getattr(getattr(torch.ops, namespace), base, None)
+    return [item for item in packet.overloads() if item != "default"] if packet is not None else []
+
+
 def _arguments(node: Any) -> str:
     parts = [_argument(value) for value in node.args]
     parts += [f"{name}={_argument(value)}" for name, value in node.kwargs.items()]

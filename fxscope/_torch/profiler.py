@@ -27,6 +27,7 @@ from fxscope.store import OwnFolder
 
 _TRACER = "TraceContext"  # of torch's profile function
 _ASIDE = "ending before the program's own profiler session"
+_THEIRS = "reading the program's own trace"
 _WAIT_S = 2.0  # for the main thread to end its session
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
@@ -231,7 +232,9 @@ class Session:
         self._observing.problems = self.hooks.problems
         self._own: Any = None
         self.own: Traced | None = None  # our own session, once it has ended
-        self.theirs: Traced | None = None  # the program's first session that ended with a trace
+        self.theirs: Traced | None = None  # the program's first session that saw an op, once ours has stopped
+        self._their_tree: EventTree | None = None
+        self._their_profile: Callable[[], Any] = lambda: None
         self._num_theirs = 0
         self._aside = ""  # what the program did that ended our session
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
@@ -278,6 +281,7 @@ class Session:
         """Stop profiling; return the program's own session, else ours, None where neither has a trace."""
         self.pause()
         self.hooks.close()
+        self.theirs = self.hooks.guard("the program's own trace", self._read_theirs)
         if self._num_theirs > 1:
             message = f"the program made {self._num_theirs} traces: the first is recorded"
             self.hooks.problem("profiler", message, "export each, and read it: `fxscope view FILE`")
@@ -299,8 +303,8 @@ class Session:
         return Path(self._own_folder.name)
 
     def cleanup(self) -> None:
-        if "_own_folder" in vars(self):
-            self._own_folder.cleanup()
+        vars(self).pop("_own_folder", None)  # removed with the last who holds it
+        self.own = self.theirs = self._their_tree = None
 
     def _as_ours(self, function: Callable[[], Any]) -> None:
         self._ours = threading.get_ident()
@@ -374,27 +378,47 @@ class Session:
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
 
-    @hook_after("torch.autograd.profiler:profile.__exit__", "reading the program's own trace")
+    @hook_after("torch.autograd.profiler:profile.__exit__", _THEIRS)
     def _theirs_ended(self, _: Any, profile: Any, *__: Any) -> None:
         if self._is_ours() or not has_trace(profile):
             return
+        if self._their_tree is None:
+            tree = EventTree(profile.kineto_results)
+            if not tree.times.outer:  # it saw no op
+                return
+            self._their_tree, self._their_profile = tree, weakref.ref(profile)
         self._num_theirs += 1
-        if self.theirs is not None:
+
+    @hook_after("torch.autograd.profiler:profile.export_chrome_trace", _THEIRS)
+    def _theirs_written(self, _: Any, profile: Any, path: str, *__: Any, use_python_export: bool = False) -> None:
+        """Copy what Kineto wrote for the program: it writes a trace once."""
+        if profile is not self._their_profile() or use_python_export:
             return
-        kept = OwnFolder()  # as long as the program may write it
-        path, copy = self._folder / "theirs.json", Path(kept.name, "theirs.json")
-        original = profile.export_chrome_trace
-        original(str(path))
-        check_written(path)
-        shutil.copyfile(path, copy)
+        if Path(path).is_file():
+            shutil.copyfile(path, self._folder / "theirs.json")
+        else:  # Kineto could not write it, and says so on stderr
+            self._their_tree = None
 
-        def export(to: Any, *args: Any, use_python_export: bool = False, **kwargs: Any) -> Any:
-            if use_python_export:
-                return original(to, *args, use_python_export=True, **kwargs)
-            if kept.cleanup.alive:
-                shutil.copyfile(copy, to)
-                return kept.cleanup()  # Kineto writes a trace once; the next time it refuses, as ever
-            return original(to, *args, **kwargs)
+    def _read_theirs(self) -> Traced | None:
+        """Return the program's own session; what the program did not write by now is written here, and kept for it."""
+        if self._their_tree is None:
+            return None
+        path, profile = self._folder / "theirs.json", self._their_profile()
+        if not path.exists():
+            self._their_tree.results.save(str(path))
+            check_written(path)
+            if profile is not None:
+                profile.export_chrome_trace = functools.partial(_write, self._own_folder, path, weakref.ref(profile))
+        return Traced(path, self._their_tree)
 
-        profile.export_chrome_trace = export
-        self.theirs = Traced(path, EventTree(profile.kineto_results))
+
+def _write(
+    _: OwnFolder, path: Path, profile: Any, to: str, *args: Any, use_python_export: bool = False, **kwargs: Any
+) -> None:
+    """Write a trace as its `profile.export_chrome_trace` does: once, and nothing where it cannot."""
+    if use_python_export:
+        return type(profile()).export_chrome_trace(profile(), to, *args, use_python_export=True, **kwargs)
+    del profile().export_chrome_trace
+    with contextlib.suppress(OSError):
+        shutil.copyfile(path, to)
+    return None

@@ -9,7 +9,9 @@ to the random state, and the exception it ended in. `tests/capture/test_any_prog
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
+import inspect
 import json
 import os
 import random
@@ -1032,6 +1034,135 @@ def profiler_export_twice():
         except RuntimeError as error:
             return sorted(item.name for item in Path(folder).iterdir()), str(error)
         return sorted(item.name for item in Path(folder).iterdir())
+
+
+def _in_trace(path):
+    """What a program sees of a trace that it wrote."""
+    data = Path(path).read_bytes()
+    trace = json.loads(gzip.decompress(data) if str(path).endswith(".gz") else data)
+    names = sorted(event.get("name", "") for event in trace["traceEvents"] if event.get("cat") == "cpu_op")
+    return names, sorted(trace), trace.get("key"), trace.get("traceName") == str(path)
+
+
+def _profiled(write, **options):
+    with tempfile.TemporaryDirectory() as folder:
+        with torch.profiler.profile(**options) as profile:
+            profile.add_metadata("key", "value")
+            torch.ones(3).sin()
+        results = write(profile, Path(folder))
+        return results, [_in_trace(path) for path in sorted(Path(folder).rglob("*.json*"))]
+
+
+@program
+def profiler_writes_an_archive():
+    return _profiled(lambda profile, folder: profile.export_chrome_trace(str(folder / "a.json.gz")))
+
+
+@program
+def profiler_writes_for_tensorboard():
+    with tempfile.TemporaryDirectory() as folder:
+        handlers = [torch.profiler.tensorboard_trace_handler(folder, "me", use_gzip=use) for use in (False, True)]
+        schedule = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=2)
+        with torch.profiler.profile(schedule=schedule, on_trace_ready=lambda p: handlers.pop()(p)) as profile:
+            for _ in range(9):
+                torch.ones(3).sin()
+                profile.step()
+        return [_in_trace(path)[0] for path in sorted(Path(folder).iterdir(), key=lambda path: path.suffix)]
+
+
+@program
+def profiler_writes_what_python_exports():
+    def write(profile, folder):
+        if "use_python_export" in inspect.signature(profile.export_chrome_trace).parameters:
+            profile.export_chrome_trace(str(folder / "python.json"), use_python_export=True)
+        profile.export_chrome_trace(str(folder / "kineto.json"))
+
+    return _profiled(write)
+
+
+@program
+def profiler_writes_where_it_cannot():
+    results = []
+    for path in ("/nowhere/at/all.json", "/nowhere/at/all.json.gz", tempfile.gettempdir()):
+        with torch.profiler.profile() as profile:
+            torch.ones(3).sin()
+        try:
+            profile.export_chrome_trace(path)
+        except Exception as error:
+            results.append((type(error).__name__, str(error)))
+    return results
+
+
+@program
+def profiler_writes_stacks_and_memory():
+    everything = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
+    with tempfile.TemporaryDirectory() as folder:
+        with torch.profiler.profile(**everything) as profile:
+            mlp()(torch.ones(2, 8)).sum().backward()
+        profile.export_stacks(str(Path(folder, "stacks.txt")))
+        profile.export_memory_timeline(str(Path(folder, "all.raw.json.gz")), device="cpu")
+        return sorted((path.name, path.stat().st_size > 0) for path in Path(folder).iterdir())
+
+
+@program
+def profiler_is_freed():
+    import weakref
+
+    with torch.autograd.profiler.profile() as profile:
+        torch.ones(3).sin()
+    gone = weakref.ref(profile)
+    del profile
+    return gone() is None
+
+
+@program
+def profiler_of_nothing_comes_first():
+    with torch.profiler.profile():
+        pass
+    torch.ones(3).cos()
+    return profiler_of_its_own()
+
+
+@program
+def profiler_in_a_program_that_fails():
+    profile = torch.profiler.profile()
+    try:
+        with profile:
+            torch.ones(3).sin()
+            raise KeyError("theirs")
+    except KeyError as error:
+        return str(error), len(profile.key_averages()) > 0
+
+
+@program
+def profiler_only_traces():
+    try:
+        config = torch._C._profiler._ExperimentalConfig(trace_only=True)
+    except TypeError:  # not in this torch
+        return None
+    return _profiled(
+        lambda profile, folder: profile.export_chrome_trace(str(folder / "a.json")), experimental_config=config
+    )
+
+
+@program
+def profiler_accumulates():
+    with torch.profiler.profile(
+        acc_events=True, schedule=torch.profiler.schedule(wait=0, warmup=1, active=1)
+    ) as profile:
+        for _ in range(4):
+            torch.ones(3).sin()
+            profile.step()
+    return sum(event.count for event in profile.key_averages() if event.key == "aten::sin")
+
+
+@program
+def autograd_profiler_writes():
+    with tempfile.TemporaryDirectory() as folder:
+        with torch.autograd.profiler.profile(record_shapes=True) as profile:
+            torch.ones(3).sin()
+        profile.export_chrome_trace(str(Path(folder, "a.json")))
+        return _in_trace(Path(folder, "a.json"))
 
 
 @program

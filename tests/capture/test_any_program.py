@@ -32,8 +32,8 @@ NOTHING_LEFT = {
     "profiler_of_itt",
 }
 HANGS_S = 240  # with or without fxscope: gloo has been seen to, in the plain program
-# "W1121 14:06:31.682000 18085 ", the time and the process with which torch begins a line of a log.
-LOG_TIME = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
+# "W1121 14:06:31.682000 18085 ", the time and the process with which torch, or Kineto, begins a line of a log.
+LOG_TIME = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ |^ERROR:\S+ \S+ \d+:\d+ ", re.MULTILINE)
 # Kineto's remark on the first session of a process, if that begins in another thread than the main one.
 FIRST_SESSION = re.compile(r"^ERROR: External init callback must run in same thread.*\n", re.MULTILINE)
 # torch's own remark where its first way to load a package fails; seen in the plain program alone, on a busy machine.

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from fxscope._torch import event_tree, hooks, steps
+from fxscope._torch import event_tree, hooks, profiler, steps
 from fxscope.capture import MOST_CALLS, Recorder
 
 
@@ -162,9 +162,8 @@ def test_an_import_says_the_same_while_it_is_observed(tmp_path) -> None:
 @pytest.mark.cpp
 def test_neither_imports_of_libraries_nor_the_compiler_are_in_the_observation(tmp_path) -> None:
     """Their Python calls are millions; the end of a session takes as long as there are events in it."""
-    program = (
-        "import torch, fxscope\nwith fxscope.record() as recorder:\n    import mailbox\n    m = torch.nn.Linear(3, 3)\n"
-    )
+    program = "import torch, fxscope\nfrom fxscope._torch.profiler import Session\nSession.cleanup = lambda _: None\n"
+    program += "with fxscope.record() as recorder:\n    import mailbox\n    m = torch.nn.Linear(3, 3)\n"
     program += "    torch.compile(m)(torch.ones(2, 3)).sum().backward()\n"
     program += "tree = recorder._session.own.tree\n"
     program += "print(len([1 for e in tree.results.events() if e.is_python_function()]), len(tree.raws))"
@@ -201,6 +200,7 @@ def test_a_module_without_a_spec_is_imported_as_without_fxscope(tmp_path) -> Non
 @pytest.mark.cpp
 def test_ops_of_the_compiler_do_not_count(monkeypatch) -> None:
     monkeypatch.setattr(event_tree, "MOST_OPS", 100)
+    monkeypatch.setattr(profiler.Session, "cleanup", lambda _: None)
     torch._dynamo.reset()
     compiled = torch.compile(nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8)))
     with Recorder(max_seconds=60) as recorder, torch.no_grad():

@@ -158,7 +158,7 @@ def test_the_programs_own_trace_is_the_recordings(how, tmp_path) -> None:
         model(x).sin()
         with torch.profiler.profile(schedule=schedule) as profile:
             for _ in range(10):
-                model(x).cos()
+                model(x).cos() + x
                 profile.step()
         if how != "later":
             profile.export_chrome_trace(str(path))
@@ -167,7 +167,7 @@ def test_the_programs_own_trace_is_the_recordings(how, tmp_path) -> None:
     recording = recorder.recording
     assert [step.name for step in recording.steps] == [f"ProfilerStep#{number}" for number in (2, 3, 4)]
     nodes = {node.target: node for node in recording.graph("eager").nodes}
-    assert "aten::cos" in nodes and "aten::sin" not in nodes
+    assert {"aten::cos", "aten::add"} <= nodes.keys() and "aten::sin" not in nodes
     assert nodes["aten::addmm"].aliases is None  # a session without shapes says nothing of tensors
     problems = [item.message for item in recording.problems]
     assert problems == (["the program made 2 traces: the first is recorded"] if how == "twice" else [])
@@ -189,14 +189,6 @@ def test_a_session_of_the_programs_without_a_trace_ends_the_recording() -> None:
     targets = {node.target for node in recorder.recording.graph("eager").nodes}
     assert "aten::sin" in targets and "aten::cos" not in targets
     assert "a profiler session of its own" in next(item.message for item in recorder.recording.problems)
-
-
-def test_record_inside_a_running_session_says_what_is_missing() -> None:
-    with torch.profiler.profile() as profile:
-        recording = fxscope.record(torch.sin, torch.ones(4), steps=1)
-    assert any("profiler session" in problem.message for problem in recording.problems)
-    assert recording.launches == () and recording.graphs == ()
-    assert any(event.key == "aten::sin" for event in profile.key_averages())
 
 
 @pytest.mark.parametrize("whose", ["fxscope's", "the program's"])

@@ -210,7 +210,17 @@ def test_nothing_captured_is_an_error_of_its_own(compile) -> None:
     assert caught.value.exit_code == 3
 
 
-def test_one_recording_at_a_time() -> None:
-    with fxscope.record(title="outer"), pytest.raises(CaptureError, match=r"\(outer\) is already running"):
+@pytest.mark.parametrize(
+    ("running", "words"),
+    [
+        (lambda: fxscope.record(title="outer"), r"\(outer\) is already running"),
+        (
+            lambda: torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]),
+            "call fxscope.record outside",
+        ),
+    ],
+)
+def test_one_recording_at_a_time(running, words) -> None:
+    with running(), pytest.raises(CaptureError, match=words):
         torch.ones(2) + 1
         fxscope.record(torch.sin, torch.ones(2))

@@ -97,7 +97,7 @@ def test_scripts_run_the_same_operators_and_give_the_same_bits(name: str, tmp_pa
     programs = (
         RUN.format(imports="", around=bare, code=code, results="session.profiler.kineto_results"),
         RUN.format(
-            imports="from fxscope.capture import Recorder",
+            imports="from fxscope.capture import Recorder, profiler\nprofiler.Session.cleanup = lambda _: None",
             around="Recorder(steps=100)",
             code=code,
             results="session._session.own.tree.results",

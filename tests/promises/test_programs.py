@@ -447,7 +447,7 @@ def test_names_that_no_file_can_have_and_devices_are_known_before_the_work(tmp_p
 # What the program calls directly, and stands guard over the rest: broken itself, it is no longer what is tested.
 GUARDS = {
     "_user_compiler", "__torch_dispatch__", "stop", "_leave", "record", "__init__", "__enter__", "__exit__",
-    "_fail", "_close", "__call__", "_around_compile", "_calls_compiled", "pause",
+    "_fail", "__call__", "_around_compile", "_calls_compiled", "pause",
     "_around_frame", "unstacked", "_steps_aside", "_alone",
 }  # fmt: skip
 
