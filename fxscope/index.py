@@ -94,19 +94,16 @@ class Index:
     @cached_property
     def dispatched(self) -> dict[int, int]:
         """Step → how many ops were dispatched in it."""
-        found = Counter(rows_of(self._ops, "step", "category", "name"))
-        steps: Counter[int] = Counter()
-        for (step, kind, name), number in found.items():
-            if kind == "cpu_op" and is_dispatched(name):
-                steps[step] += number
-        return dict(steps)
+        names = set(filter(is_dispatched, distinct(self._ops, "name")))
+        rows = rows_of(self._ops, "step", "category", "name")
+        return Counter(step for step, kind, name in rows if name in names and kind == "cpu_op")
 
     @cached_property
-    def _op_rows(self) -> dict[int, int]:
+    def op_rows(self) -> dict[int, int]:
         return {op_id: row for row, op_id in enumerate(column(self._ops, "id"))}
 
     def op_of(self, launch: Launch) -> Op | None:
-        row = None if launch.op_id is None else self._op_rows.get(launch.op_id)
+        row = None if launch.op_id is None else self.op_rows.get(launch.op_id)
         return None if row is None else self._ops[row]
 
     @cached_property
@@ -215,12 +212,9 @@ class Index:
 
     def counts(self, *categories: str) -> list[int]:
         """Launches of these categories in each step that counts, of any where none is named."""
-        found = dict.fromkeys(self.steps, 0)
-        kinds = rows_of(self._launches, "step", "category")
-        for step, number in Counter(step for step, kind in kinds if not categories or kind in categories).items():
-            if step in found:
-                found[step] = number
-        return list(found.values())
+        kinds = rows_of(self._launches, "step", "category") if categories else ()
+        found = Counter(step for step, kind in kinds if kind in categories) if categories else self.launch_counts
+        return [found.get(step, 0) for step in self.steps]
 
     @cached_property
     def wall_us(self) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fxscope import gpus
 from fxscope.analysis.traced_regions import is_compiled
-from fxscope.columns import rows_of
+from fxscope.columns import distinct, rows_of
 from fxscope.index import index_of
 from fxscope.model import Gap, Item, Recording, replace
 from fxscope.op_names import is_gemm, is_pointwise
@@ -99,8 +99,9 @@ def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     index = index_of(recording)
     walls = dict(zip(index.steps, index.wall_us, strict=False))
     loading: Counter[int] = Counter()
-    for name, step, took_ns in rows_of(recording.ops, "name", "step", "duration_ns"):
-        if name.startswith(LOADER):
+    loaders = {name for name in distinct(recording.ops, "name") if name.startswith(LOADER)}
+    for name, step, took_ns in rows_of(recording.ops, "name", "step", "duration_ns") if loaders else ():
+        if name in loaders:
             loading[step] += took_ns
     shares = sorted(loading[step] / 1e3 / wall for step, wall in walls.items() if wall)
     share = min(1.0, shares[len(shares) // 2]) if shares else 0.0

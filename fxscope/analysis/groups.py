@@ -427,7 +427,7 @@ def _id(facts: PlaceFacts, module: str | None) -> str:
 def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]:
     """The facts of each launch; equal ones are one object. Of equal launches one is looked at: chains and shapes cost most."""
     index, launches = index_of(recording), recording.launches
-    rows_of_ops: dict[int | None, int] = {op_id: row for row, op_id in enumerate(column(recording.ops, "id"))}
+    rows_of_ops: Mapping[int | None, int] = index.op_rows  # type: ignore[assignment]
     keys: list[tuple[Any, ...]] = []
     for call, graph, nodes, op_id, name in zip(
         *(column(launches, field) for field in ("call", "graph", "nodes", "op_id", "name")), strict=True

@@ -18,7 +18,7 @@ from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace
 from fxscope.readers.trace.intervals import Times
 from fxscope.readers.trace.kept import kept_steps, of_names, steps_of_rows
-from fxscope.readers.trace.reader import Args
+from fxscope.readers.trace.reader import Args, made_of
 from fxscope.readers.trace.summary import BLOCKING
 from fxscope.readers.trace.table import whole
 
@@ -271,9 +271,8 @@ class _Reading:
         for place, rows in enumerate(rows_of.values()):
             ops = self.trace.op[rows]
             for row in np.unique(ops[ops >= 0]).tolist():
-                shapes = args.shapes if (args := details.get(row)) else None
-                if isinstance(shapes, list) and any(isinstance(item, list) and item for item in shapes):
-                    key = (self.trace.name_of(row), str(shapes).replace(" ", ""))
+                if shapes := made_of(args.shapes, _shapes_text) if (args := details.get(row)) else "":
+                    key = (self.trace.name_of(row), shapes)
                     counts.setdefault(key, [0] * len(rows_of))[place] += 1
         if len(counts) > MAX_PLAN_OPS:
             self.note(f"{len(counts)} distinct ops and shapes: the first {MAX_PLAN_OPS} by name are in the digest")
@@ -337,6 +336,12 @@ def _natural(value: Any) -> int | None:
 
 def _text(value: Any) -> str | None:
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else None
+
+
+def _shapes_text(shapes: Any) -> str:
+    """The shapes of an op's inputs without spaces; "" where it takes no tensor."""
+    has_tensor = isinstance(shapes, list) and any(isinstance(item, list) and item for item in shapes)
+    return str(shapes).replace(" ", "") if has_tensor else ""
 
 
 def _dims(value: Any) -> str | None:

@@ -196,12 +196,13 @@ def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     known = distinct(ops, "name")
     regions, no_ops = ({name for name in known if name.startswith(begin)} for begin in (COMPILED_REGIONS, NOT_OPS))
     inside: set[int] = set()
-    if regions:
-        for op_id, parent, name in rows_of(ops, "id", "parent", "name"):  # parents first
-            if name in regions or parent in inside:
-                inside.add(op_id)
-    outside = enumerate(rows_of(ops, "id", "name"))
-    return [position for position, (op_id, name) in outside if op_id not in inside and name not in no_ops]
+    outside: list[int] = []
+    for position, (op_id, parent, name) in enumerate(rows_of(ops, "id", "parent", "name")):  # parents first
+        if name in regions or parent in inside:
+            inside.add(op_id)
+        elif name not in no_ops:
+            outside.append(position)
+    return outside
 
 
 def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, int | None]:

@@ -17,6 +17,7 @@ from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, So
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest, read
 from fxscope.readers.trace.kept import Kept, keep, of_names
+from fxscope.readers.trace.reader import made_of
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
 from fxscope.readers.trace.table import device_and_stream, whole
 
@@ -83,10 +84,10 @@ def ops(kept: Kept) -> Items[Op]:
             "external_id": Numbers(trace.external_id[rows], none=-1),
             "correlation": Numbers(trace.correlation[rows], none=-1),
             "source": _sources(trace, rows),
-            "shapes": details.made(lambda args: _shapes(args.shapes)),
-            "strides": details.made(lambda args: _shapes(args.strides)),
-            "dtypes": details.made(lambda args: _torch_names(names) if (names := _strings(args.dtypes)) else names),
-            "concrete_inputs": details.made(lambda args: _strings(args.concrete)),
+            "shapes": details.made(lambda args: made_of(args.shapes, _shapes)),
+            "strides": details.made(lambda args: made_of(args.strides, _shapes)),
+            "dtypes": details.made(lambda args: made_of(args.dtypes, _torch_names)),
+            "concrete_inputs": details.made(lambda args: made_of(args.concrete, _strings)),
             "sequence_number": details.made(lambda args: whole(args.sequence_number)),
             "config": details.made(_config),
             "captured": Chosen(kept.captured.astype(np.int8), (False, True)),
@@ -116,9 +117,9 @@ class _Details:
         return block
 
 
-@lru_cache(maxsize=4096)
-def _torch_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(of_cpp(name) or name for name in names)
+def _torch_names(value: Any) -> tuple[str, ...] | None:
+    names = _strings(value)
+    return names and tuple(of_cpp(name) or name for name in names)
 
 
 _CONFIG = ("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "num_warps", "num_stages", "grid")
@@ -233,6 +234,7 @@ def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
     )
     around = np.where(named, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, named))
     lowest, which = np.unique(np.where(rows >= 0, around[rows], -1), return_inverse=True)
+    above, names = np.where(trace.parent >= 0, around[trace.parent], -1).tolist(), trace.name.tolist()
     table: list[tuple[str, ...]] = [()]
     code_of: dict[int, int] = {-1: 0}  # row → place in the table
     known: dict[tuple[int, int], int] = {}  # chain above and name → place in the table
@@ -240,11 +242,10 @@ def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
         path: list[int] = []
         while row not in code_of:
             path.append(row)
-            above = trace.parent.item(row)
-            row = around.item(above) if above >= 0 else -1
+            row = above[row]
         code = code_of[row]
         for step in reversed(path):
-            key = code, trace.name.item(step)
+            key = code, names[step]
             if key not in known:
                 known[key] = len(table)
                 name = trace.names[key[1]]

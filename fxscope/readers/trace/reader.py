@@ -12,9 +12,10 @@ import os
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
@@ -34,11 +35,13 @@ if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 3:
 if TYPE_CHECKING:
     from fxscope.readers.trace.table import Table
 
+T = TypeVar("T")
 CHUNK_BYTES = 2 << 20
 EVENT_BYTES = 4 << 20  # what is larger is no event
 HEADER_BYTES = 16 << 20  # of what stands before the list of events, and of what follows it
 MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is not a trace but a bomb
 MAX_PACKED_BYTES, MAX_RATIO = 128 << 20, 50
+LONG_TEXT = 4096  # characters of arguments that are not kept
 MAX_BROKEN = 10_000  # objects that are not JSON: a file may have so many, and more the larger it is
 
 
@@ -46,18 +49,25 @@ def _named(name: str) -> Any:
     return msgspec.field(default=None, name=name)
 
 
+def _as_text(name: str) -> Any:
+    return msgspec.field(default=msgspec.Raw(b"null"), name=name)
+
+
 class Args(msgspec.Struct):
-    """The arguments of an event that fxscope reads; everything is optional and nothing is trusted to have its type."""
+    """The arguments of an event that fxscope reads; everything is optional and nothing is trusted to have its type.
+
+    What many events repeat is text: `made_of` decodes it.
+    """
 
     external_id: Any = _named("External id")
     old_external_id: Any = _named("external id")
     correlation: Any = None
     stream: Any = None
     device: Any = None
-    shapes: Any = _named("Input Dims")
-    strides: Any = _named("Input Strides")
-    dtypes: Any = _named("Input type")
-    concrete: Any = _named("Concrete Inputs")
+    shapes: msgspec.Raw = _as_text("Input Dims")
+    strides: msgspec.Raw = _as_text("Input Strides")
+    dtypes: msgspec.Raw = _as_text("Input type")
+    concrete: msgspec.Raw = _as_text("Concrete Inputs")
     sequence_number: Any = _named("Sequence number")
     registers: Any = _named("registers per thread")
     shared_bytes: Any = _named("shared memory")
@@ -140,12 +150,30 @@ def decode_args(text: bytes) -> Args | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             value = decode_json(text)
-            return msgspec.convert(value, Args) if isinstance(value, dict) else None
         except (ValueError, RecursionError):
             return None
+        fields = {field.encode_name: field.name for field in msgspec.structs.fields(Args)}
+        return Args(**{fields[key]: value[key] for key in value if key in fields}) if isinstance(value, dict) else None
 
 
 _ARGS = msgspec.json.Decoder(Args)
+
+
+def made_of(part: Any, make: Callable[[Any], T]) -> T:
+    """What a function makes of a value of arguments; of equal text it is made once."""
+    if type(part) is not msgspec.Raw:
+        return make(part)
+    text = bytes(part)
+    return (_made_of if len(text) < LONG_TEXT else _made_of.__wrapped__)(text, make)
+
+
+@lru_cache(maxsize=4096)
+def _made_of(text: bytes, make: Callable[[Any], Any]) -> Any:
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:  # what is skipped over may hold half a surrogate
+        value = decode_json(text)
+    return make(value)
 
 
 def event_of(value: dict[str, Any], **fields: Any) -> Event:
