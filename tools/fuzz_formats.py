@@ -304,7 +304,6 @@ READS = "view PATH --json"
 EXPECTATIONS = """kernels = 2
 graphs = 1
 launches_none = ["aten::view"]
-max_bytes = "200 MB"
 kernel_counts = { "triton*" = 1 }
 [[expect]]
 claim = "gelu and mul run in one kernel"

@@ -9,7 +9,6 @@ from statistics import median
 import pytest
 
 from fxscope import load
-from fxscope.analysis.check import check
 from fxscope.analysis.report import others, report
 from fxscope.index import index_of
 from fxscope.model import Recording, Timing, replace
@@ -90,10 +89,9 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
         "page": labels.cost_line(above[0]),
         "terminal": terminal.render(slow, width=120),
         "why": why.roof(above[0]),
-        "check": str(check({"it": slow}, {"share_of_roof": "> 0"})),
     }
     assert "> 100 %" in texts["terminal"] and "> 100 %" in texts["markdown"]  # a narrow column
-    for view in ("dot", "page", "why", "check"):
+    for view in ("dot", "page", "why"):
         text = texts[view]
         mentions = re.findall(r"(?<!\d)(?:1[1-9]|[2-9]\d)\d %(?=(.{0,80}))", text, re.DOTALL)
         assert mentions, view

@@ -1,17 +1,14 @@
-"""Expectations about fusion: which ops ran in one kernel, which did not, what was decided, and why."""
+"""Expectations about fusion: which ops ran in one kernel, which did not, and why."""
 
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from itertools import combinations
-from typing import Any, get_args
 
 from fxscope.analysis import select
-from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, keys_of
+from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list
 from fxscope.analysis.why import why
 from fxscope.columns import column
-from fxscope.errors import PassError
 from fxscope.index import index_of
-from fxscope.model import Decision, How, Recording, Verdict
+from fxscope.model import Decision, Recording
 
 
 def fused(context: Context, value: object) -> Iterator[Row]:
@@ -91,30 +88,3 @@ def why_not(recording: Recording, wanted: list[str]) -> str | None:
     if not recording.compiles and not recording.calls:
         return "nothing was compiled: each op of an eager program launches its own kernels"
     return None
-
-
-def between(context: Context, value: object) -> Iterator[Row]:
-    """Hold the verdict on two ops, how they were fused, and the reason, of some decision about them."""
-    table = a_table(value, "between", '{ pair = ["mm", "gelu"], verdict = "never_considered" }')
-    keys_of(table, "between", ["pair"], ["verdict", "how", "reason"])
-    pair = a_list(table["pair"], "pair", least=2)
-    if len(pair) != 2:
-        raise PassError("between: pair takes two names.")
-    select.require(context.recording, *pair)
-    wanted = {key: item for key, item in table.items() if key != "pair"}
-    for key, choices in (("verdict", get_args(Verdict)), ("how", get_args(How))):
-        if key in wanted and wanted[key] not in choices:
-            raise PassError(f"between: {key} {wanted[key]!r} is not known. {select.nearest(str(wanted[key]), choices)}")
-    found = decisions_between(context.recording, *pair)
-    if not found:
-        raise NotRecorded(f"the recording has no decision between {pair[0]} and {pair[1]}")
-    as_wanted = [item for item in found if holds(item, wanted)]
-    shown = (as_wanted or found)[0]
-    expected = ", ".join(f"{key} {item}" for key, item in wanted.items()) or "decided on"
-    yield Row(bool(as_wanted), expected, ", ".join(filter(None, (shown.verdict, shown.how))), shown.reason)
-
-
-def holds(decision: Decision, wanted: dict[str, Any]) -> bool:
-    texts = (decision.reason_code, decision.reason, decision.raw_reason or "")
-    said = any(fnmatchcase(text, f"*{wanted.get('reason', '')}*") for text in texts)
-    return said and all(getattr(decision, key) == wanted[key] for key in ("verdict", "how") if key in wanted)

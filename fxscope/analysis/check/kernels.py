@@ -1,4 +1,4 @@
-"""Facts of single kernels and ops: launch parameters, names, shapes, storage, time, bytes; what two places have in common."""
+"""Facts of single kernels and ops: launch parameters, names, shapes, storage, time; what two places have in common."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -8,14 +8,13 @@ from typing import Any, cast
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, keys_of, listed
-from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.compare.uses import use
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import Op
 from fxscope.op_names import is_called
 from fxscope.passes.flops import of_op
-from fxscope.text import counted, flop, microseconds, num_bytes, percent, roof_share
+from fxscope.text import counted, flop, microseconds, num_bytes
 
 
 def fact(context: Context, place: str, *, field: str, noun: str) -> Iterator[tuple[Any, str]]:
@@ -28,7 +27,7 @@ def fact(context: Context, place: str, *, field: str, noun: str) -> Iterator[tup
         if isinstance(value, str):
             yield value, f"{place}: {value}"
         else:
-            yield value, f"{kernel}: {percent(value) if field == 'occupancy' else f'{value:,}'} {noun}"
+            yield value, f"{kernel}: {value:,} {noun}"
 
 
 def runtime(context: Context, place: str) -> Iterator[tuple[list[str], str]]:
@@ -117,24 +116,6 @@ def device_us(context: Context, place: str) -> Iterator[tuple[float, str]]:
     under = [unit for unit in select.units(recording) if any(is_called(name, place) for name in unit.chain)]
     total = sum(sum(unit.samples_us) for unit in under) / index_of(recording).num_steps
     yield total, f"{place} {microseconds(total)}"
-
-
-def share_of_roof(context: Context, place: str) -> Iterator[tuple[float, str]]:
-    """Read the share of the nearer roof of kernel calls; "*": of all that have one."""
-    calls = context.recordings[context.place(place)[0]].calls
-    wanted = {call.id for call in calls} if place == "*" else {unit.call for unit in context.units(place)}
-    roofs = [(call.kernel, call.roof.share) for call in calls if call.roof and call.id in wanted]
-    if not any(share is not None for _, share in roofs):
-        raise NotRecorded("no share of a roof is known: it needs times, bytes and the device's limits")
-    yield from ((share, f"{kernel} {roof_share(share)}") for kernel, share in roofs if share is not None)
-
-
-def max_bytes(context: Context, value: object) -> Iterator[Row]:
-    limit = quantity.parse(value)._replace(text=f"<= {value}", low=float("-inf"))
-    found = traffic(context.recording)
-    if found is None:
-        raise NotRecorded("the bytes of some kernel call are not known")
-    yield Row(limit.holds(found), limit.text, num_bytes(found))
 
 
 def peak_memory(context: Context, _: str) -> Iterator[tuple[int, str]]:
