@@ -53,6 +53,16 @@ def device_of() -> tuple[str | None, dict[str, Any] | None]:
     return cpu_name(), {"num_threads": torch.get_num_threads(), "capability": torch.backends.cpu.get_cpu_capability()}
 
 
+def available_bytes() -> int:
+    """Memory that can be had, within the limit of a container; 16 GiB where the system does not say."""
+    found = 16 << 30
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+        found = min(found, int(Path("/sys/fs/cgroup/memory.max").read_text()))  # "max": no limit
+    return found
+
+
 def cpu_name() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():

@@ -8,7 +8,6 @@ host's memory, where they do not count in the peak of a device's.
 import collections
 import contextlib
 import functools
-import os
 import random
 import sys
 import types
@@ -19,6 +18,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from fxscope._torch.environment import available_bytes
 from fxscope.errors import one_line
 from fxscope.model import Problem
 
@@ -71,7 +71,7 @@ class _State:
         self._seen: dict[int, Any] = {}  # by id, which stays its own as long as the object is kept
         self._storages: set[int] = set()
         self._undo: list[tuple[str, Callable[[], Any]]] = []  # a text that one gives is why it could not
-        self._spare = _spare_bytes()
+        self._spare = available_bytes() // 2
         self._uncopied = 0  # bytes
 
     def restore(self) -> list[Problem]:
@@ -211,13 +211,6 @@ class _State:
         if self._spare < 0:
             self._uncopied += num_bytes
         return self._spare >= 0
-
-
-def _spare_bytes() -> int:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, ValueError, OSError):
-        return 8 << 30
 
 
 def _is_foreign(module: str) -> bool:

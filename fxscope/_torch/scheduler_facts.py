@@ -25,6 +25,7 @@ from fxscope.model import (
 )
 from fxscope.op_names import expected_nature
 from fxscope.passes.footprint import footprint, number
+from fxscope.passes.fusion.reasons import LIMITS
 
 # Scheduler node → the nodes that run in it, those of which it computes a part, whether it computes anything
 Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any], bool]]"
@@ -34,21 +35,6 @@ Lines: TypeAlias = "dict[tuple[str, ...], dict[int, tuple[str, str]]]"
 
 _WHOLE = ("template", "user_triton", "extern", "fallback", "view")  # types of nodes that are one op each
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
-
-# Inductor's switches that bear on fusion. Those that this torch lacks are left out.
-LIMITS = """
-    max_fusion_size max_fusion_buffer_group_pairwise_attempts max_fusion_unique_io_buffers
-    score_fusion_memory_threshold aggressive_fusion epilogue_fusion prologue_fusion
-    epilogue_fusion_user_defined_triton_kernel
-    benchmark_fusion benchmark_epilogue_fusion benchmark_template_fusion
-    max_autotune max_autotune_gemm max_autotune_gemm_backends
-    loop_ordering_after_fusion loop_reindexing_after_fusion loop_index_inversion_in_fusion
-    expand_dimension_for_pointwise_nodes combo_kernels split_reductions
-    realize_opcount_threshold realize_reads_threshold conv_1x1_as_mm force_disable_caches
-    triton.tiling_prevents_pointwise_fusion triton.tiling_prevents_reduction_fusion
-    triton.mix_order_reduction triton.nested_reduction triton.cudagraphs
-    cpp.max_horizontal_fusion_size cpp.fallback_scatter_reduce_sum
-""".split()
 
 
 class ObservedGraph:
@@ -515,6 +501,6 @@ def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) 
 
 
 def limits() -> dict[str, Any]:
-    """Inductor's switches that bear on fusion, as they are now."""
+    """Inductor's switches that bear on fusion, as they are now, without those that this torch lacks."""
     switches = inductor_switches()
     return {name: switches[name] for name in LIMITS if name in switches}

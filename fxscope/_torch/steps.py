@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 
+from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope.errors import one_line
 from fxscope.model import StepTimes
@@ -38,7 +39,8 @@ COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
 CAPTURING = "the capture of a CUDA graph"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
-MOST_HEAP = 512 << 20  # bytes by which the heap may grow
+MOST_HEAP = 512 << 20  # bytes by which the heap may grow, or this share of what is available if that is less: at a
+HEAP_SHARE = 1 / 46  # session's end its events need up to 23 times as much, and half is for the program
 _MOST_KEPT = 1_000_000  # durations
 _SAMPLES = 64
 _LOOK_S = 0.05
@@ -74,8 +76,9 @@ class Durations:
         self._last = 0
 
     def tick(self) -> None:
-        now = time.perf_counter_ns()
-        if self._last and len(self.kept) < _MOST_KEPT:
+        # None begins, or ends, while a profiler session of the program's is on.
+        now = 0 if torch._C._autograd._profiler_enabled() else time.perf_counter_ns()
+        if now and self._last and len(self.kept) < _MOST_KEPT:
             self.kept.append(now - self._last)
         self._last = now
 
@@ -104,22 +107,23 @@ class _MallocInfo(ctypes.Structure):
 
 
 class _Heap:
-    """Growth of the heap, where the profiler keeps its events: their memory is up to 23 times that when a session ends."""
+    """Growth of the heap, where the profiler keeps its events."""
 
     def __init__(self) -> None:
+        self.most = min(MOST_HEAP, int(HEAP_SHARE * available_bytes()))
         self._used, self._explained, self._look_at = self._used_bytes(), 0, 0.0
 
     def is_full(self) -> bool:
-        """Return whether it grew by more than `MOST_HEAP` that no parameter, with its gradient and state, explains."""
+        """Return whether it grew by more bytes than `most` that no parameter, with its gradient and state, explains."""
         began = time.monotonic()
         if began < self._look_at:
             return False
         grown = self._used_bytes() - self._used
-        if grown > MOST_HEAP + self._explained:
+        if grown > self.most + self._explained:
             parameters = (item for item in gc.get_objects() if issubclass(type(item), torch.nn.Parameter))
             self._explained = 4 * sum(i.untyped_storage().nbytes() for i in parameters if i.device.type == "cpu")
         self._look_at = began + _LOOKS_SHARE * (time.monotonic() - began)
-        return grown > MOST_HEAP + self._explained
+        return grown > self.most + self._explained
 
     def _used_bytes(self) -> int:
         """Bytes of blocks in use; larger ones, from 32 MB on at the latest, are mapped and do not count."""
@@ -249,7 +253,7 @@ class StepWatch:
         left, before, bound = self._most[2], self._clock(), f"{self._most[2]:g} s"
         while left > 0 or (self._num_wanted() > 0 and left > -self._most[2] * self._extensions()):
             if heap.is_full():
-                bound = f"{MOST_HEAP >> 20} MB of memory for events"
+                bound = f"{heap.most >> 20} MB of memory for events"
                 break
             if self._is_over.wait(_LOOK_S):
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 import torch
 from torch import nn
 
-from fxscope._torch import event_tree, hooks, profiler, steps
+from fxscope._torch import environment, event_tree, hooks, profiler, steps
 from fxscope.capture import MOST_CALLS, Recorder
 
 
@@ -230,3 +231,18 @@ print(after.detail, any(op.name == "aten::cos" for op in recorder.recording.ops)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "bound of 32 MB of memory for events" in done.stdout and done.stdout.endswith("False\n"), done.stderr
+
+
+@pytest.mark.parametrize(("available_mb", "most_mb"), [(46_000, 512), (4_600, 100)])
+def test_the_bound_of_memory_is_a_share_of_what_is_available(available_mb, most_mb, monkeypatch) -> None:
+    monkeypatch.setattr(steps, "available_bytes", lambda: available_mb << 20)
+    assert steps._Heap().most >> 20 == most_mb
+    assert 0 < environment.available_bytes() < 1 << 50
+
+
+def test_steps_within_a_session_of_the_programs_are_not_timed() -> None:
+    durations = steps.Durations()
+    for is_profiled in (False, False, True, True, False, False):
+        with torch.profiler.profile() if is_profiled else contextlib.nullcontext():
+            durations.tick()
+    assert len(durations.kept) == 2

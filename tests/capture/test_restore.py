@@ -340,7 +340,7 @@ def test_what_cannot_be_restored_is_reported(make: Any, change: Any, message: st
 
 
 def test_what_is_too_large_to_copy_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restore, "_spare_bytes", lambda: 100)
+    monkeypatch.setattr(restore, "available_bytes", lambda: 200)
     with restore.restored(torch.sin, (torch.ones(1000),), {}) as problems:
         pass
     assert "4e-06 GB of tensors were not copied" in problems[0].message

@@ -59,15 +59,12 @@ class Rule(NamedTuple):
     config: str | None = None
 
 
-def _rules(kind: str) -> tuple[Rule, ...]:
-    text = (resources.files("fxscope") / "data" / "fusion_reasons.json").read_text(encoding="utf-8")
-    return tuple(Rule(*row) for row in json.loads(text)[kind])
-
-
-RAW_REASONS = _rules("raw")
+_DATA = json.loads((resources.files("fxscope") / "data" / "fusion_reasons.json").read_text(encoding="utf-8"))
+LIMITS: tuple[str, ...] = tuple(_DATA["limits"])  # switches that bear on fusion
+RAW_REASONS = tuple(Rule(*row) for row in _DATA["raw"])
 # What `decide_fusion_fail_reason` says of a common buffer without common data. `expand_dimension_for_pointwise_nodes` is not
 # a hint for a broadcast: it needs equally many loops on both sides.
-CAUSES = _rules("causes")
+CAUSES = tuple(Rule(*row) for row in _DATA["causes"])
 WANTED = {"enable": True, "disable": False}  # hint → the value that it wants
 
 
