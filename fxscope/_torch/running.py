@@ -13,7 +13,7 @@ from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.nodes import leaves
 from fxscope._torch.steps import summary
 from fxscope.errors import CaptureError
-from fxscope.model import Memory, StepTimes, replace
+from fxscope.model import Memory, StepTimes
 
 DYNAMIC_STATE = "torch._dynamo.pgo:_CODE_STATE"
 BLOCK_S = 0.02  # one sample is the mean over calls that take about this long together
@@ -175,11 +175,9 @@ def peak_memory_of(run: Callable[[], Any]) -> Memory | None:
         return None
     synchronize()
     torch.cuda.reset_peak_memory_stats()
-    start = torch.cuda.memory_allocated()
     run()
     synchronize()
-    memory = peak_memory()
-    return replace(memory, start_bytes=start) if memory else None
+    return peak_memory()
 
 
 def peak_memory() -> Memory | None:

@@ -222,7 +222,6 @@ class _Live:
             parts=self._names(parts),
             reads=reads,
             writes=writes,
-            ranges=self.ask("ranges", lambda: str(node.group[1]) if getattr(node, "group", None) else None),
             device=str(device) if device is not None else None,
             stream=getattr(self.scheduler, "node_to_stream", {}).get(node),
             computes=computes,

@@ -30,7 +30,6 @@ class SchedulerNode(Item, frozen=True, kw_only=True):
     parts: tuple[str, ...] = ()  # nodes of a library's kernel of which it computes a part (a bias)
     reads: tuple[BufferAccess, ...] = ()
     writes: tuple[BufferAccess, ...] = ()
-    ranges: str | None = None  # iteration space, as printed
     device: str | None = None
     stream: int | None = None
     computes: bool | None = None  # False: its loops only load and store

@@ -104,7 +104,6 @@ class Memory(Item, frozen=True, kw_only=True):
     """Device memory of the recorded run, in bytes."""
 
     peak_bytes: int | None = None
-    start_bytes: int | None = None
     device: str | None = None
 
 

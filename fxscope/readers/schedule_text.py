@@ -87,7 +87,6 @@ def node_of(block: Block, group: int) -> SchedulerNode:
         group=group,
         reads=merge([met, unmet], {}),
         writes=merge([writes], {}),
-        ranges=iteration,
     )
 
 
