@@ -33,7 +33,7 @@ from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
 from fxscope._torch.steps import StepWatch, mark, summary
-from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError
+from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
 from fxscope.index import index_of
 from fxscope.model import Problem, Recording, Unobserved, replace
 from fxscope.passes.program_steps import DEFAULT_STEPS
@@ -144,9 +144,8 @@ class _Job(NamedTuple):
             message = "a profiler session of the program's is running, and there can be one at a time"
             raise CaptureError(f"{message}: call fxscope.record outside it.")
         capture = InductorCapture()
-        if not capture.has_dynamo:
-            problem = capture.hooks.problems[0]
-            raise CaptureError(f"{problem.where} {problem.message.partition('): ')[0]}).")
+        if (error := capture.no_dynamo) is not None:
+            raise CaptureError(f"torch._dynamo cannot be imported here ({one_line(error)}).") from error
         with capture:
             capture.numerics = Run() if numerics else None
             if compiles:

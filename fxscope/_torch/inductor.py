@@ -65,7 +65,7 @@ class InductorCapture:
 
     def __init__(self) -> None:
         self.hooks = Hooks()
-        self.has_dynamo = self._imports_dynamo()
+        self.no_dynamo = self._failure_of_dynamo()  # why it cannot be imported; None where it can
         self._graphs: dict[str, Graph] = {}
         self._calls: dict[str, tuple[KernelCall, ...]] = {}
         self._links: dict[tuple[Key, Key], Link] = {}
@@ -91,19 +91,19 @@ class InductorCapture:
 
     # ------------------------------------------------------------------ life
 
-    def _imports_dynamo(self) -> bool:
-        """Return whether Dynamo can be imported: its modules read variables and folders of the environment."""
+    def _failure_of_dynamo(self) -> Exception | None:
+        """Import Dynamo; return what that raises: its modules read variables and folders of the environment."""
         try:
             importlib.import_module("torch._dynamo")
         except Exception as error:
-            message, remedy = f"cannot be imported here ({one_line(error)})", "see `python -c 'import torch._dynamo'`"
-            self.hooks.problem("torch._dynamo", f"{message}: ops are known from the profiler alone", remedy)
-            return False
-        return True
+            message = f"cannot be imported here ({one_line(error)}): ops are known from the profiler alone"
+            self.hooks.problem("torch._dynamo", message, "see `python -c 'import torch._dynamo'`")
+            return error
+        return None
 
     def __enter__(self) -> InductorCapture:
         hooks = self.hooks
-        if not self.has_dynamo:
+        if self.no_dynamo is not None:
             return self
         _open.add(self)
         try:
@@ -437,7 +437,7 @@ class InductorCapture:
             self._compiles[compile_id] = replace(known, **fields)
 
     def _metrics(self) -> list[Any]:
-        found = self.hooks.value(METRICS, "compile times") if self.has_dynamo else None
+        found = self.hooks.value(METRICS, "compile times") if self.no_dynamo is None else None
         return list(found()) if found else []
 
     def _read_metrics(self) -> None:
