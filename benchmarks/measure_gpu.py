@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -34,7 +35,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=20)
     arguments = parser.parse_args()
     try:
-        description = battery.described()
+        description = {**msgspec.to_builtins(battery.described()), "bandwidths": [], "matrix": {}}
     except RuntimeError as error:
         print(f"measure_gpu: {error}", file=sys.stderr)
         return 2

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
 from fxscope.gpus.calibration import Calibration, CpuFit, FamilyFit, Prediction, StepFit  # noqa: E402
-from fxscope.gpus.prediction import is_outside, predict, spread_at, times_of  # noqa: E402
+from fxscope.gpus.prediction import FEW, is_outside, predict, spread_at, times_of  # noqa: E402
 from fxscope.index import grouped  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
@@ -72,6 +72,7 @@ class LeftOut(NamedTuple):
     us: float
     outside: bool
     count: int = 1  # how often its program ran it
+    num_fitted: int = FEW  # calls of its family that the fit saw; without any the time is a roofline
 
 
 def set_aside(name: str) -> bool:
@@ -128,16 +129,15 @@ def fit(names: list[str]) -> None:
     groups = fitting.groups_of([*points, *added])
     parameters = fitting.fit_all(groups, first.multiprocessors, start={})
     held = left_out(groups, first.multiprocessors, parameters)
-    inside = grouped((call for call in held if not call.outside), lambda call: fitting.family_of(call.item.work))
-    pairs = {family: [(call.item.us, call.us, call.item.kind) for call in calls] for family, calls in inside.items()}
-    fits = fitting.described(groups, parameters, first.multiprocessors, held=pairs)
+    print_left_out(groups, parameters, held, first.multiprocessors)
+    fits = fits_of(groups, parameters, held, first.multiprocessors)
     for gpu in measured:
         mine = Calibration(
             families={family: of_card(found, *cards[gpu.name]) for family, found in fits.items()},
             step=step_fit(held),
             outside=outside_factor(held, fits),
             cpu=fit_cpu(zoos[gpu.name]),
-            replay_us=fitting.replay_of(content["launch"]),
+            replay_us=replay_us(content["launch"]),
             source="calibration",
         )
         path = ROOT / "fxscope" / "gpus" / f"{gpu.name}.json"
@@ -150,6 +150,26 @@ def fit(names: list[str]) -> None:
         path.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n")
 
 
+def fits_of(
+    groups: Mapping[str, fitting.FamilyCalls],
+    parameters: Mapping[str, Mapping[str, float]],
+    held: Sequence[LeftOut],
+    multiprocessors: int,
+) -> dict[str, FamilyFit]:
+    """The fits with the intervals of calls that no fit saw."""
+    inside = grouped((call for call in held if not call.outside), lambda call: fitting.family_of(call.item.work))
+    pairs = {family: [(call.item.us, call.us, call.item.kind) for call in calls] for family, calls in inside.items()}
+    # Functions of which a fit saw nothing, each of which counts the same.
+    unseen = [(call, fitting.family_of(call.item.work)) for call in held if not call.num_fitted]
+    pairs["anything"] = [(call.item.us, call.us, family) for call, family in unseen]
+    return fitting.described(groups, parameters, multiprocessors, held=pairs)
+
+
+def replay_us(launch: Mapping[str, float]) -> float:
+    """The time between two kernels of a CUDA graph's replay beyond their own 0.9 µs."""
+    return round(max(0.0, (launch["replay_400_us"] - launch["replay_50_us"]) / 350 - 0.9), 3)
+
+
 def left_out(
     groups: Mapping[str, fitting.FamilyCalls], multiprocessors: int, begin: Mapping[str, Mapping[str, float]]
 ) -> list[LeftOut]:
@@ -158,30 +178,79 @@ def left_out(
     The battery is never left out.
     """
     found: list[LeftOut] = []
-    for kind in sorted({*groups["anything"].kinds} - {"battery"}):
-        others = {name: group.rows(group.kinds != kind) for name, group in groups.items() if set(group.kinds) != {kind}}
+    for kind in sorted({kind for group in groups.values() for kind in group.kinds} - {"battery"}):
+        needed = {family for family, group in groups.items() if kind in group.kinds} | {"pointwise", "anything"}
+        others = {
+            name: groups[name].rows(groups[name].kinds != kind) for name in needed if {*groups[name].kinds} != {kind}
+        }
         parameters = fitting.fit_all(others, multiprocessors, start={}, begin=begin)
         for family, group in groups.items():
             mine = group.rows(group.kinds == kind)
             if family == "anything" or not len(mine.us):
                 continue
             used = family if family in parameters else "anything"
-            measured = fitting.measured_of(others[family].items) if family in others else None
+            num_fitted = len(others[family].us) if family in others else 0
+            measured = fitting.measured_of(others[family].items) if num_fitted else None
             times = times_of(used, parameters[used], mine.works, multiprocessors)
             found += [
-                LeftOut(item, float(us), used != family or is_outside(measured, item.work), int(count))
+                LeftOut(item, float(us), not num_fitted or is_outside(measured, item.work), int(count), num_fitted)
                 for item, us, count in zip(mine.items, times, mine.counts, strict=True)
             ]
     return found
 
 
+def print_left_out(
+    groups: Mapping[str, fitting.FamilyCalls],
+    parameters: Mapping[str, Mapping[str, float]],
+    held: Sequence[LeftOut],
+    multiprocessors: int,
+) -> None:
+    """Print how well a kind is predicted by all others: times by a fit, and ranges by errors, that saw nothing of it."""
+    steps: dict[bool, list[tuple[float, bool]]] = {True: [], False: []}
+    calls: dict[bool, list[bool]] = {True: [], False: []}
+    unseen: list[bool] = []
+    for kind, mine in grouped(held, lambda call: call.item.kind).items():
+        others = [call for call in held if call.item.kind != kind]
+        rest = {name: group.rows(group.kinds != kind) for name, group in groups.items() if {*group.kinds} != {kind}}
+        fits = fits_of(rest, {name: parameters[name] for name in rest}, others, multiprocessors)
+        step, outside = step_fit(others), outside_factor(others, fits)
+        assert step is not None
+        for program in grouped(mine, lambda call: call.item.program).values():
+            real = low = high = total = 0.0
+            for call in program:
+                least, most = interval_of(call, fits, outside)
+                calls[kind in KINDS].append(least <= call.item.us <= most)
+                unseen += [calls[kind in KINDS][-1]] * (not call.num_fitted)
+                us = call.us * step.middle
+                real, total = real + call.count * call.item.us, total + call.count * us
+                low += call.count * (least if call.outside else us / step.factor)
+                high += call.count * (most if call.outside else us * step.factor)
+            steps[kind in KINDS].append((total / real, low <= real <= high))
+    print("| kinds left out | programs | within 15 % | within 25 % | in the range | calls | in the interval |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for of_zoo, text in ((False, "further kinds"), (True, "kinds of the zoo")):
+        found = steps[of_zoo]
+        within = " | ".join(share(abs(ratio - 1) <= most for ratio, _ in found) for most in (0.15, 0.25))
+        ranged = f"{share(inside for _, inside in found)} | {len(calls[of_zoo])} | {share(calls[of_zoo])}"
+        print(f"| {text} | {len(found)} | {within} | {ranged} |")
+    print(f"calls of functions that the fit did not see: {share(unseen)} of {len(unseen)} in the interval")
+
+
+def interval_of(call: LeftOut, fits: Mapping[str, FamilyFit], outside: float) -> tuple[float, float]:
+    """The interval of a call as `predict` makes it."""
+    family = fitting.family_of(call.item.work) if call.num_fitted >= (FEW if call.outside else 1) else "anything"
+    spread = spread_at(fits[family], call.us)
+    factor = outside if call.outside and call.num_fitted else 1.0
+    return call.us * spread.low / factor, call.us * spread.high * factor
+
+
 def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -> float:
     """The factor on the interval's ends that puts 80 of 100 of the calls inside that are unlike what was measured."""
     needed: list[float] = []
-    for item, us, outside, _ in held:
-        if outside:
-            spread = spread_at(families[fitting.family_of(item.work)], us)
-            needed.append(max(us * spread.low / item.us, item.us / (us * spread.high), 1.0))
+    for call in held:
+        if call.outside and call.num_fitted:
+            low, high = interval_of(call, families, 1.0)
+            needed.append(max(low / call.item.us, call.item.us / high, 1.0))
     return round(rank_80(needed), 3) if len(needed) >= 10 else 1.5
 
 
@@ -213,7 +282,7 @@ def of_card(found: FamilyFit, memory: float, later_us: float) -> FamilyFit:
 def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
     """Return how far sums over whole programs are off, without the calls that are unlike what was measured."""
     rows: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for item, us, outside, count in held:
+    for item, us, outside, count, _ in held:
         if not outside:
             row = rows[item.program, item.kind]
             row[:] = row[0] + count * item.us, row[1] + count * us

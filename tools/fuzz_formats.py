@@ -12,7 +12,6 @@ import functools
 import gzip
 import io
 import json
-import lzma
 import random
 import re
 import shutil
@@ -232,12 +231,10 @@ def by_members(data: bytes, chance: random.Random) -> bytes:
 @functools.cache
 def _made() -> dict[str, Path]:
     """Return files that are made for this run: small recordings, columns, expectations."""
-    import msgspec
 
     from fxscope import store
     from fxscope.commands import common
     from tests import build
-    from tools.measured import battery_calls
 
     folder = Path(tempfile.mkdtemp(prefix="fxscope-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -256,13 +253,6 @@ def _made() -> dict[str, Path]:
     shutil.copyfile(ROOT / "fxscope" / "gpus" / "h200.json", folder / "mine.json")
     paths["mine.json"] = folder / "mine.json"
     paths["answers"] = store.write(folder / "answers", "4\naten::t, aten::view\n<= 5\n3..4\ngelu, mul\n0\n")
-    battery = json.loads(lzma.decompress((DATA / "battery" / "h200.json.xz").read_bytes()))
-    found = list(battery_calls({"programs": dict(list(battery.pop("programs").items())[::7])}))
-    battery["calls"] = {
-        name: [(msgspec.to_builtins(work), us) for program, work, us in found if program == name]
-        for name in {program for program, *_ in found}
-    }
-    paths["measured"] = store.write(folder / "measured.json", json.dumps(battery))
     return paths
 
 
@@ -346,9 +336,6 @@ FORMATS: dict[str, Format] = {
     ),
     "gpus": Format(_seeds("mine.json"), "*", (by_values, by_values, by_bytes), ("plan PATH",)),
     "guesses": Format(_seeds("answers"), "*", TEXT, ("guess PATH",)),
-    "measurements": Format(
-        _seeds("measured"), "*", (by_values, by_values, by_bytes), ("calibrate --from PATH -o OUT.json",)
-    ),
 }
 
 

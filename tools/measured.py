@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -42,9 +43,13 @@ def measured_calls(program: Mapping[str, Any]) -> Iterator[MeasuredCall]:
             continue
         left.remove(found)
         calls = output_code.kernel_calls(codes[found], graph_id=f"{prefix}:post_grad", prefix=prefix)
+        # A program's inputs have no dtype in the code: that of most others.
+        works = [call.workload for call in calls if call.workload is not None and call.workload.m]
+        (common, _), *_ = [*Counter(work.dtype for work in works if work.dtype).most_common(1), ("bfloat16", 0)]
         for number, item in sorted(numbered.items()):
-            call, dtype = calls[number - 1], program.get("dtypes", {}).get(item[0])
+            call = calls[number - 1]
             work = call.workload
+            dtype = program.get("dtypes", {}).get(item[0]) or (common if work is not None and not work.dtype else None)
             if work is not None and work.m and dtype and work.dtype != dtype:  # of inputs, which the code does not say
                 at_two_bytes = work.num_bytes * 2 // ITEM_BYTES.get(work.dtype or "", 2)
                 call = replace(call, workload=of_dtype(replace(work, num_bytes=at_two_bytes), dtype))

@@ -7,18 +7,15 @@ function whose defaults are its inputs, over every combination of some sizes:
 
     {"calls": ["lambda a=T(n, 1024): a * 1.5"], "over": {"dtype n": [["bfloat16", 16], ["float32", 8]]}}
 
-What was measured is written as it comes: a program that fails is named, with its error, and costs nothing but itself.
+A program that fails is named, with its error, and costs nothing but itself.
 """
 
 import contextlib
 import itertools
-import json
-import os
-import re
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from importlib import resources
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -28,13 +25,15 @@ from torch.nn import functional
 from torch.utils.benchmark import Timer
 
 from fxscope.errors import one_line
+from fxscope.gpus import Fact, Gpu
 from fxscope.index import index_of
-from fxscope.model import Recording
+from fxscope.model import Recording, Workload
 from fxscope.passes.cost import work_of
 
 BF16, F16, F32 = torch.bfloat16, torch.float16, torch.float32
 STEPS = 6
 SECONDS = 240  # no further program is started after so long
+KERNEL_US = 0.9  # of a replay's small kernel
 
 
 class BatteryCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,11 +130,15 @@ def matmul_precision(precision: str) -> Generator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def calls_of(recording: Recording) -> list[list[Any]]:
+def calls_of(part: Part) -> list[tuple[Workload, float]]:
+    return timed_calls(measure_program(part, "cuda", steps=STEPS, warmup=4))
+
+
+def timed_calls(recording: Recording) -> list[tuple[Workload, float]]:
     """(workload, device time in µs) of each call that ran and whose work is known."""
     graphs = index_of(recording).nodes
     works = ((work_of(call, graphs.get(call.graph, {}), recording), call.timing) for call in recording.calls)
-    return [[msgspec.to_builtins(work), timing.typical_us] for work, timing in works if work and timing]
+    return [(work, timing.typical_us) for work, timing in works if work and timing]
 
 
 def timed(run: Callable[[], Any]) -> float:
@@ -143,17 +146,16 @@ def timed(run: Callable[[], Any]) -> float:
     return Timer("run()", globals={"run": run}).blocked_autorange(min_run_time=0.1).median * 1e6
 
 
-def launch_costs() -> dict[str, Any]:
-    """Measure what replays of CUDA graphs of 50 and of 400 small kernels take."""
-    found: dict[str, Any] = {}
-    x = torch.randn(256, device="cuda")
+def replay_us() -> float:
+    """Measure the time between two kernels of a CUDA graph's replay beyond their own, by replays of 50 and 400 of them."""
+    x, replays = torch.randn(256, device="cuda"), []
     for count in (50, 400):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             for _ in range(count):
                 x.add_(1.0)
-        found[f"replay_{count}_us"] = timed(graph.replay)
-    return found
+        replays.append(timed(graph.replay))
+    return round(max(0.0, (replays[1] - replays[0]) / 350 - KERNEL_US), 3)
 
 
 def rates() -> dict[str, float]:
@@ -171,64 +173,39 @@ def rates() -> dict[str, float]:
     return found
 
 
-def described() -> dict[str, Any]:
-    """GPU 0 in the form of `gpus/NAME.json`, without rates. Raises RuntimeError."""
+def described() -> Gpu:
+    """GPU 0 by its driver, without rates. Raises RuntimeError."""
     if not torch.cuda.is_available():
         raise RuntimeError("there is no GPU here (torch sees none): run this where there is one.")
     found: Any = torch.cuda.get_device_properties(0)
-    properties: dict[str, list[Any]] = {}
-    for name in dir(found):  # identifiers of the single card are left out
-        if type(value := getattr(found, name)) is int and not name.startswith(("_", "pci_", "is_")):
-            properties[name] = [value, "card"]
-    name = re.sub(r"^(nvidia|amd)[ -]*(geforce|instinct)?[ -]*", "", found.name.lower())
-    return {
-        "name": re.sub(r"[^a-z0-9]+", "", name),
-        "device_name": found.name,
-        "also": [],
-        "vendor": "amd" if torch.version.hip else "nvidia",
-        "target": torch.version.hip is None and found.major >= 8,
-        "properties": properties,
-        "bandwidths": [],
-        "matrix": {},
-        "sources": {"card": f"torch.cuda.get_device_properties on an {found.name}, torch {torch.__version__}"},
-        "notes": [],
-    }
+    kept = [name for name in dir(found) if not name.startswith(("_", "pci_", "is_"))]  # others are of the single card
+    return Gpu(
+        name=found.name,
+        device_name=found.name,
+        vendor="amd" if torch.version.hip else "nvidia",
+        target=torch.version.hip is None and found.major >= 8,
+        properties={name: Fact(value, "card") for name in kept if type(value := getattr(found, name)) is int},
+        bandwidths=(),
+        matrix={},
+        sources={"card": f"torch.cuda.get_device_properties on an {found.name}, torch {torch.__version__}"},
+    )
 
 
-def measure(out: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """Measure everything on GPU 0, writing what there is to `out` as JSON after each part. Raises RuntimeError."""
+def measure(say: Callable[[str], None]) -> dict[str, Any]:
+    """Measure everything on GPU 0: `calls` by program, `rates`, `replay_us`, and errors in `failed`. Raises RuntimeError."""
     started = time.monotonic()
-    result: dict[str, Any] = {"gpu": described(), "torch": torch.__version__, "cpus": os.cpu_count()}
-    result |= {"calls": {}, "failed": {}, "seconds": {}, "launch": {}, "rates": {}}
-
-    def part(name: str, run: Callable[[], Any]) -> Any:
-        begin = time.monotonic()
-        if begin - started > SECONDS:
+    result: dict[str, Any] = {"gpu": described(), "torch": torch.__version__, "failed": {}, "calls": {}, "rates": {}}
+    parts: dict[str, Callable[[], Any]] = {"rates": rates, "replay_us": replay_us}
+    for name, run in {**parts, **{name: partial(calls_of, item) for name, item in programs().items()}}.items():
+        if time.monotonic() - started > SECONDS:
             result["failed"][name] = "not started: the time was over"
-            return None
+            continue
         say(f"measuring {name}")
         try:
-            return run()
-        except Exception as error:  # another family may still do; what failed is in the file
+            (result if name in parts else result["calls"])[name] = run()
+        except Exception as error:  # another family may still do
             result["failed"][name] = one_line(error)[:500]
             say(f"{name} failed: {result['failed'][name]}")
-            return None
         finally:
-            result["seconds"][name] = round(time.monotonic() - begin, 1)
             torch.cuda.empty_cache()
-
-    def save() -> None:
-        temporary = out.with_name(out.name + ".part")
-        temporary.write_text(json.dumps(result))
-        temporary.replace(out)
-
-    result["rates"] = part("rates", rates) or {}
-    save()
-    for name, item in programs().items():
-        found = part(name, lambda item=item: calls_of(measure_program(item, "cuda", steps=STEPS, warmup=4)))
-        if found is not None:
-            result["calls"][name] = found
-        save()
-    result["launch"] = part("launch", launch_costs) or {}
-    save()
     return result

@@ -9,7 +9,6 @@ the GPU of a machine.
 """
 
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,7 +16,7 @@ from msgspec import Meta
 
 from fxscope.errors import FxscopeError
 from fxscope.gpus.calibration import Calibration, Positive
-from fxscope.store import NOT_JSON, unmarked
+from fxscope.store import NOT_JSON, contents
 
 __all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names"]
 
@@ -94,7 +93,6 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
 
 
-MAX_BYTES = 16 << 20  # of a GPU's file
 _opened: dict[str, Gpu] = {}  # the user's own GPUs, by the names in their files
 
 
@@ -123,11 +121,7 @@ _NEEDED = ("major", "minor", "multi_processor_count", "warp_size")
 
 def _load_file(name: str) -> Gpu:
     try:
-        with Path(name.strip()).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise FxscopeError(f"{name} has more than {MAX_BYTES >> 20} MiB: it describes no GPU.")
-        gpu = msgspec.json.decode(unmarked(data, name), type=Gpu)
+        gpu = msgspec.json.decode(contents(name.strip(), limit=16 << 20, what="a GPU's file"), type=Gpu)
     except OSError as error:
         raise FxscopeError(f"{name} cannot be read: {error.strerror or error}.") from None
     except NOT_JSON as error:

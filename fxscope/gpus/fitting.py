@@ -26,7 +26,6 @@ Array = np.ndarray[Any, Any]
 _HUBER = 0.25  # an error of a quarter; beyond it weights fall
 _PULL = 0.02  # of a parameter towards where it starts, against one call's squared error
 _STRONG_PULL = 2.0  # … where that is a fit to a like GPU
-_KERNEL_US = 0.9  # of a replay's small kernel
 _CLASSES = (2.0, 4.0, 10.0, 40.0)  # µs: where size classes of the intervals begin
 _FEWEST = 25  # calls that an interval of a size class needs
 _HANDFUL, _FEW_ARE_OFF = 10, 1.5  # so few calls say little: their interval is no narrower than this factor either way
@@ -63,7 +62,9 @@ def groups_of(observations: Iterable[Observation]) -> dict[str, FamilyCalls]:
     found: dict[str, list[tuple[Observation, int]]] = defaultdict(list)
     for (_, work), items in times.items():
         found[family_of(work)].append((items[0]._replace(us=median(item.us for item in items)), len(items)))
-    found["anything"] = [point for points in found.values() for point in points]
+    # A roofline is for functions that were not measured.
+    functions = [point for family, points in found.items() if family.startswith("function ") for point in points]
+    found["anything"] = functions or [point for points in found.values() for point in points]
     result = {}
     for family, points in found.items():
         items = np.empty(len(points), dtype=object)
@@ -209,9 +210,3 @@ def described(
             measured=measured_of(group.items),
         )
     return families
-
-
-def replay_of(launch: Mapping[str, float]) -> float | None:
-    """The time between two kernels of a CUDA graph's replay beyond their own, by replays of 50 and 400 of them."""
-    few, many = launch.get("replay_50_us"), launch.get("replay_400_us")
-    return None if few is None or many is None else round(max(0.0, (many - few) / 350 - _KERNEL_US), 3)

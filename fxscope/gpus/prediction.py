@@ -35,24 +35,15 @@ class Works:
     """Workloads as columns: each field of `Workload` is an array of numbers or of words.
 
     Attributes:
-        distances, shares: a row of `reuse` for each, padded with shares of zero.
         memory: the rate of the GPU's memory, relative to that which the parameters state.
     """
 
     def __init__(self, works: Sequence[Workload], memory: Sequence[float] | None = None) -> None:
         for name in Workload.__struct_fields__:
-            if name != "reuse":
-                values = [getattr(work, name) for work in works]
-                numbers = not isinstance(values[0], str | None)
-                setattr(
-                    self, name, np.array(values, dtype=float) if numbers else np.array([item or "" for item in values])
-                )
-        self.own_mb = self.num_bytes / 1e6
+            values = [getattr(work, name) for work in works]
+            words = isinstance(values[0], str | None)
+            setattr(self, name, np.array([item or "" for item in values]) if words else np.array(values, dtype=float))
         self.memory = np.array(memory or [1.0] * len(works))
-        reuse = [work.reuse or ((mb, 1.0),) for work, mb in zip(works, self.own_mb, strict=True)]
-        longest = max(map(len, reuse))
-        padded = np.array([(*item, *[(1.0, 0.0)] * (longest - len(item))) for item in reuse])
-        self.distances, self.shares = padded[..., 0], padded[..., 1]
 
     def __getattr__(self, name: str) -> Any:  # for a checker of types: all are set
         raise AttributeError(name)
@@ -70,10 +61,9 @@ class Works:
 
 
 def traffic(p: Mapping[str, float], work: Works) -> Array:
-    """Time of traffic: at the cache's rate what was touched less than about its size ago, else at the memory's."""
-    outside = (work.shares * missed(p, work.distances)).sum(axis=1)
-    outside += np.maximum(0.0, 1 - work.shares.sum(axis=1)) * missed(p, work.own_mb)  # what is written
-    return work.own_mb * (outside / (p["dram"] * work.memory) + (1 - outside) / p["l2"])
+    """Time of traffic: the more a call moves, the less of it is still in the L2 cache from the calls before."""
+    outside = missed(p, work.num_bytes / 1e6)
+    return work.num_bytes / 1e6 * (outside / (p["dram"] * work.memory) + (1 - outside) / p["l2"])
 
 
 def missed(p: Mapping[str, float], distance: Any) -> Any:
@@ -87,7 +77,6 @@ def slower_of(*times: Any, sharpness: float = 4) -> Any:
 def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]:
     """Times of a generated kernel: of traffic, of arithmetic, and what is added to them."""
     moved = traffic(p, work) * (1 + p["strided"] * work.strided)
-    moved += work.refetched_bytes * p["refetch"] / p["l2"] * 1e-6
     each = work.statements * p["alu_ps"] + work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"]
     extra = p["floor"] + p["load"] * np.minimum(work.loads, 20) + p["latency"] * np.minimum(work.slowest_ops, 8)
     extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["retry"] * work.retried
@@ -157,16 +146,21 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
         tiles = tiled(p, (work.batch, work.m, work.n, channels * work.taps), multiprocessors)
     # cuDNN brings tensors with other layouts into its own order first.
     extra = first * np.where(window, p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6, p["reorder_1x1"])
-    extra += p["groups"] * ((work.variant == "grouped") & first) + p["window"] * window
-    extra += odd * (p["odd"] + work.taps * p["odd_tap"])
+    extra += p["window"] * window + odd * (p["odd"] + work.taps * p["odd_tap"])
     busy = slower_of(tiles * (1 + p["odd_tiles"] * odd), traffic(p, work), sharpness=3)
     by_channel = slower_of(traffic(p, work), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
     depthwise = work.variant == "depthwise"
     time = p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra + busy)
     if "second" in p:
         time = (time - busy * ~depthwise) * (1 + p["second"] * (work.passes - 1)) + busy * ~depthwise
-    # Of few channels cuDNN launches once for each.
+    # For few channels cuDNN launches once for each.
     return np.where(depthwise & (work.batch <= 8), p["each_channel"] * work.batch * work.passes, time)
+
+
+def groups(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
+    """A convolution in groups with channels first: a kernel for each group, which waits for each of its taps."""
+    each = (p["group"] + p["tap"] * work.taps) * work.passes
+    return p["floor"] + slower_of(work.batch * each, traffic(p, work), work.flops / (p["sm"] * multiprocessors * 1e6))
 
 
 _CHANNELS = 32
@@ -205,7 +199,7 @@ def anything(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array
 
 
 def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
-    known = (pointwise, reduction, gemm, convolution, attention, function, anything)
+    known = (pointwise, reduction, gemm, convolution, groups, attention, function, anything)
     by_name: dict[str, Formula] = {formula.__name__: formula for formula in known}
     data = resources.files("fxscope").joinpath("data/time_model.json").read_bytes()
     found: dict[str, dict[str, Any]] = msgspec.json.decode(data)
@@ -225,6 +219,8 @@ def family_of(work: Workload) -> str:
     if work.family == "other":
         op = op_names.parse(work.variant)
         return f"function {op.name if op.namespace in (None, 'aten') else work.variant}"
+    if work.variant == "grouped" and work.layout == "first":
+        return f"{work.family} in groups"
     if work.m and work.dtype not in _DTYPES_OF_GEMM:
         return f"{work.family} in {work.dtype}"
     own = f"{work.family}_{work.dtype}"
@@ -254,8 +250,7 @@ def traits_of(work: Workload) -> str:
     if work.m:
         aligned = not (work.k // max(work.taps, 1) % 8 or work.n % 8)
         return f"{work.variant} {work.layout} {'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
-    refetches = work.refetched_bytes > work.num_bytes
-    return f"{work.strided} {work.atomics > 0} {refetches} {work.loops > 0} {work.dtype == 'float64'}"
+    return f"{work.strided} {work.atomics > 0} {work.loops > 0} {work.dtype == 'float64'}"
 
 
 def is_outside(measured: Measured | None, work: Workload) -> bool:

@@ -1,6 +1,6 @@
 """Kernel calls of generated code, and their launches."""
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -47,23 +47,11 @@ class Roof(Item, frozen=True, kw_only=True):
 class Workload(Item, frozen=True, kw_only=True):
     """The work of a call, as the generated code states it: the input of a prediction."""
 
-    family: Literal[
-        "pointwise",
-        "reduction",
-        "gemm",
-        "convolution",
-        "convolution_backward",
-        "attention",
-        "attention_backward",
-        "template",
-        "other",
-    ]
-    variant: str = ""  # of a template its tile, "64x128x32 w4 s3"; "flash", "depthwise", the function of a fallback, …
+    # "pointwise", "reduction", "gemm", "convolution", "attention" (the last two also "…_backward"), or "other"
+    family: str
+    variant: str = ""  # "flash", "depthwise", the function of a fallback, …
     dtype: str | None = None
     num_bytes: int = 0  # each argument moved once, only as far as it is reached
-    reuse: tuple[
-        tuple[float, float], ...
-    ] = ()  # (MB that calls moved since it was touched, share of `num_bytes` so read)
     elements: int = 0  # computed, or of the result
     flops: int = 0
     m: int = 0  # of a GEMM; a convolution is one of pixels × channels × (channels × kernel); attention: queries
@@ -82,7 +70,6 @@ class Workload(Item, frozen=True, kw_only=True):
     slow_ops: int = 0  # exp, tanh, log, …
     slowest_ops: int = 0  # erf, pow, random numbers
     reduced: int = 0  # reductions across threads
-    refetched_bytes: int = 0  # in whole sectors of 32 bytes beyond `num_bytes`: short runs, rows that are looked up
     strided: bool = False
     atomics: int = 0  # additions in memory
     retried: float = 0.0  # … of numbers of two bytes, for each of their places

@@ -23,7 +23,7 @@ from fxscope.op_names import expected_nature, op_name, split_joined, table
 from fxscope.passes.flops import total
 from fxscope.passes.footprint import footprint, strided
 from fxscope.readers.triton_accesses import touched
-from fxscope.readers.workload import workloads
+from fxscope.readers.workload import workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,10 +150,9 @@ def subgraph_id(graph_id: str, name: str) -> str:
 def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
     """The calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
     found: list[KernelCall] = []
-    works = workloads(code.calls, code.kernels, code.memory)
     taken: set[str] = set()
     given = {call.handle for call in code.calls}
-    for number, (call, done) in enumerate(zip(code.calls, works, strict=True), 1):
+    for number, call in enumerate(code.calls, 1):
         kernel = code.kernels.get(call.kernel)
         handle = call.handle or f"{call.kernel}:{number}"
         if handle in taken or (call.handle is None and handle in given):
@@ -175,7 +174,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
                 writes=writes,
                 bytes_read=total(reads),
                 bytes_written=total(writes),
-                workload=done,
+                workload=workload(call, kernel),
                 device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
                 profiled_as=kernel.profiled_as if kernel else None,

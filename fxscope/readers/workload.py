@@ -7,27 +7,22 @@ device shows. Sizes that the code leaves open (dynamic shapes) give no workload.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import log2, prod
 from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
-from fxscope.model import BufferAccess, Workload, replace
+from fxscope.model import BufferAccess, Workload
 from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
 from fxscope.passes.footprint import footprint
-from fxscope.passes.predicted import of_dtype
-from fxscope.readers.triton_accesses import TritonAccess, TritonBody, numel
+from fxscope.readers.triton_accesses import TritonBody, numel
 
 if TYPE_CHECKING:
     from fxscope.readers.output_code import Call, Kernel
 
-# Of Inductor's templates of GEMMs and of flex attention (2.11 to 2.15), each on a line of its own.
-_OF_GEMM = ("M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
+# Of Inductor's template of flex attention (2.11 to 2.15), each on a line of its own.
 _OF_FLEX = ("ZQ", "HQ", "Q_LEN", "KV_LEN", "QK_HEAD_DIM", "V_HEAD_DIM")
-_CONSTANT = re.compile(
-    rf"^[ ]*({'|'.join((*_OF_GEMM, *_OF_FLEX))})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE
-)
+_CONSTANT = re.compile(rf"^[ ]*({'|'.join(_OF_FLEX)})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE)
 # What is counted in a Triton kernel's code, by field of `Workload`; of a value for each row, only where it is `_SLOW`.
 _STATEMENT = re.compile(r"^[ \t]+(tmp\d+(?:, tmp\d+)*),? = (.*)$", re.MULTILINE)
 _TEMPORARY = re.compile(r"\btmp\d+\b")
@@ -37,75 +32,31 @@ _FREE = re.compile(
 _SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(")
 _SLOWEST = re.compile(r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(")
 _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
-_SECTOR = 32  # bytes that a GPU fetches at once
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm")}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
 _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_padding", "groups", "output_mask")
 
 
-def workloads(calls: Sequence[Call], kernels: Mapping[str, Kernel], memory: Mapping[str, str]) -> list[Workload | None]:
-    """Return what each call of a wrapper does, in the order of execution, `None` where the code does not say."""
-    each = [workload(call, kernels.get(call.kernel)) for call in calls]
-    # A program's inputs have no dtype in the wrapper: that of most others, where it is a library's call of them alone.
-    common = Counter(done.dtype for done, _ in each if done and done.dtype and done.m).most_common(1)
-    last: dict[str, int] = {}
-    clock = 0
-    found: list[Workload | None] = []
-    for turn in range(2):  # what a step does not write was touched last in the step before
-        for (done, reads), call in zip(each, calls, strict=True):
-            if done is not None and done.m and done.dtype is None and common:
-                done = of_dtype(done, common[0][0])
-            total = done.num_bytes if done is not None else sum(reads.values())
-            shares: dict[float, float] = defaultdict(float)
-            for name, size in reads.items():
-                # Each part of it: from when it was touched to when this call comes to it.
-                since = clock - last.get(memory.get(name, name), clock) + (size + total) / 2
-                # MB as a power of the root of 2, so that like calls have one workload.
-                distance = float(f"{2 ** (round(2 * log2(max(since / 1e6, 0.5))) / 2):.2g}")
-                shares[distance] += size / max(1, total, sum(reads.values()))
-            clock += total
-            last.update((memory.get(access.buffer, access.buffer), clock) for access in (*call.reads, *call.writes))
-            if turn:
-                reuse = tuple((far, round(share, 2)) for far, share in sorted(shares.items()))
-                found.append(replace(done, reuse=reuse) if done is not None else None)
-    return found
-
-
-def workload(call: Call, kernel: Kernel | None) -> tuple[Workload | None, dict[str, int]]:
-    """Return what one call does, `None` where the code does not say, and the bytes of each buffer that it reads."""
+def workload(call: Call, kernel: Kernel | None) -> Workload | None:
+    """What one call does, `None` where the code does not say."""
     if call.type == "cpp" or (call.device or "").startswith("cpu"):
-        return None, {}
-    if call.type in ("user_triton", "triton_foreach"):
-        return _other(call), {}
-    if kernel is not None and call.type != "triton_template":
-        return _triton(call, kernel)
-    read = {access.buffer for access in call.reads}
-    reads = {
-        access.buffer: size * ITEM_BYTES.get(access.dtype or "", 2)
-        for access in call.tensors
-        if access is not None and access.buffer in read and (size := numel(access)) is not None
-    }
-    return _template(call, kernel) if kernel is not None else _library(call), reads
-
-
-def _template(call: Call, kernel: Kernel) -> Workload | None:
-    """The product of a GEMM template, or flex attention; `None` of other templates, and where sizes are symbolic."""
-    found = {name: int(size) for name, size in _CONSTANT.findall(kernel.source)}
-    if found.keys() >= {*_OF_FLEX}:
-        batch, heads, queries, keys, width, value_width = (found[name] for name in _OF_FLEX)
-        shapes = [(batch, heads, *size) for size in ((queries, width), (keys, width), (keys, value_width))]
-        dtype = kernel.signature.get("arg_V")
-        return _attention(shapes, dtype, "flex", backward="arg_DO" in kernel.arguments)
-    if not found.keys() >= {*_OF_GEMM}:
         return None
-    m, n, k, rows, columns, depth, warps, stages = (found[name] for name in _OF_GEMM)
-    grid = call.arguments[len(kernel.arguments) :]
-    batch = int(grid[1]) if len(grid) > 1 and grid[1].isdigit() else 1
-    dtype = kernel.signature.get("arg_A")
-    work = product((batch, m, k, n), dtype, variant=f"{rows}x{columns}x{depth} w{warps} s{stages}")
-    extra = sum(numel(access) or 0 for access in call.tensors) * ITEM_BYTES.get(dtype or "", 2)  # of an epilogue too
-    return replace(work, family="template", num_bytes=max(work.num_bytes, extra))
+    if call.type in ("user_triton", "triton_foreach"):
+        return _other(call)
+    if kernel is not None:
+        return _flex(kernel) if call.type == "triton_template" else _triton(call, kernel)
+    return _library(call)
+
+
+def _flex(kernel: Kernel) -> Workload | None:
+    """The work of a flex attention template; `None` of other templates, and where sizes are symbolic."""
+    found = {name: int(size) for name, size in _CONSTANT.findall(kernel.source)}
+    if not found.keys() >= {*_OF_FLEX}:
+        return None
+    batch, heads, queries, keys, width, value_width = (found[name] for name in _OF_FLEX)
+    shapes = [(batch, heads, *size) for size in ((queries, width), (keys, width), (keys, value_width))]
+    return _attention(shapes, kernel.signature.get("arg_V"), "flex", backward="arg_DO" in kernel.arguments)
 
 
 def _library(call: Call) -> Workload | None:
@@ -127,42 +78,36 @@ def _library(call: Call) -> Workload | None:
 # ---------------------------------------------------------------------- Triton
 
 
-def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]]:
+def _triton(call: Call, kernel: Kernel) -> Workload | None:
     body = TritonBody(call, kernel)
     sizes = body.sizes
     wanted = {name for name in kernel.arguments if name.endswith("numel")}
     if not wanted or wanted - set(sizes):
-        return None, {}
+        return None
     outer = prod(value for name, value in sizes.items() if name in wanted and name[0] in "xyz")
     inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
     strided = "ynumel" in sizes or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
-    reads: dict[str, int] = defaultdict(int)
-    num_bytes = refetched = atomics = 0
+    num_bytes = atomics = 0
     retried = 0.0
-    for (pointer, loaded), each in body.accesses.items():
+    for (pointer, _), each in body.accesses.items():
         size, item = numel(body.tensors.get(pointer)), ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
         known = [access.dep for access in each if access.dep is not None]
         reach = outer * inner if len(known) < len(each) else footprint(known)
         moved = item * (min(reach, size) if size else reach)
         num_bytes += moved
         for access in each:
-            along_row = inner > 1 and not any(name[0] == "r" for name in access.digits)
-            count = footprint([access.dep]) if access.dep is not None else outer * (1 if along_row else inner)
-            fetched = count * item * (1 if strided else sectors(access, item, "r" if inner > 1 else "x"))
-            refetched += round(max(0, fetched - (count * item if access.dep is not None else moved)))
             if access.what.startswith("atomic"):
+                along_row = inner > 1 and not any(name[0] == "r" for name in access.digits)
+                count = footprint([access.dep]) if access.dep is not None else outer * (1 if along_row else inner)
                 atomics += count
                 retried += count / size if size and item == 2 else 0
-        if loaded and (access := body.tensors.get(pointer)) is not None:
-            reads[access.buffer] += moved
-    work = Workload(
+    return Workload(
         family="reduction" if kernel.type != "triton_pointwise" else "pointwise",
         dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
         num_bytes=num_bytes,
         outer=outer,
         inner=inner,
         elements=outer * inner,
-        refetched_bytes=refetched,
         strided=strided,
         atomics=atomics,
         retried=round(retried, 1),
@@ -170,7 +115,6 @@ def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]
         loops=len(re.findall(r"for r\d_offset in ", body.text)),
         **operations(body.text, inner),
     )
-    return work, reads
 
 
 def operations(body: str, inner: int) -> dict[str, int]:
@@ -190,23 +134,6 @@ def operations(body: str, inner: int) -> dict[str, int]:
         steps = round(log2(max(2, inner)))
         found["reduced"] += steps * (steps + 1) // 2 if "sort_with_index(" in expression else is_reduced
     return found
-
-
-def sectors(access: TritonAccess, item: int, fast: str) -> float:
-    """How many bytes in whole sectors an access of neighbouring threads moves, for each that it asks for."""
-    mine = sorted(
-        ((name, digit) for name, digit in access.digits.items() if digit.of[0] == fast),
-        key=lambda pair: pair[1].divisor,
-    )
-    run = 1
-    for name, digit in mine:
-        factor = re.search(rf"(?:(\d+)\*)?\b{name}\b(?! *[%/])", access.index)
-        if factor is None or int(factor[1] or 1) != run or digit.divisor != run:
-            break
-        run *= digit.size
-    if run == 1 and "tmp" not in access.index and (not mine or mine[0][1].divisor > 1):  # neighbours ask for one place
-        return 1.0
-    return max(1.0, _SECTOR / (run * item))
 
 
 # ---------------------------------------------------------------------- library kernels

@@ -324,7 +324,7 @@ def test_eager_ops_have_bytes_and_a_roof():
     assert (node.bytes_read, node.bytes_written) == (MEGABYTES_50, MEGABYTES_50)
     assert node.roof.share == pytest.approx(node.roof.floor_us / 30)
     assert node.roof.floor_us == pytest.approx(
-        2 * MEGABYTES_50 / 4.29e12 * 1e6, rel=0.1
+        2 * MEGABYTES_50 / 4.29e12 * 1e6, rel=0.12
     )  # twice the cache: from memory
 
 

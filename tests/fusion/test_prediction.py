@@ -8,19 +8,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from fxscope import cli, gpus
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import step_row
+from fxscope.commands.calibrate import calibrated
 from fxscope.gpus import fitting
 from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, predict, times_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
-from fxscope.readers.triton_accesses import accesses, accesses_of
-from fxscope.readers.workload import operations, sectors, workload
+from fxscope.readers.triton_accesses import accesses
+from fxscope.readers.workload import operations, workload
 from tests import captures
 
 ROOT = Path(__file__).parents[2]
@@ -221,53 +221,63 @@ def test_a_floor_is_no_prediction_in_a_comparison(bert):
     )
 
 
-def measurements(tmp_path) -> Path:
-    """Two recorded programs, as the battery writes what it measured."""
-    gpu = msgspec.to_builtins(gpus.load("h200"))
-    path = tmp_path / "measured.json"
-    about = {key: gpu[key] for key in ("also", "vendor", "target", "properties", "sources", "notes")}
-    about |= {"name": "h200", "device_name": "NVIDIA H999", "bandwidths": [], "matrix": {}}
-    calls = {
-        name: [(msgspec.to_builtins(item.call.workload), item.us) for item in measured_calls(zoo(name))]
-        for name in ("bert", "gpt2")
-    }
-    content = {"gpu": about, "torch": "2.11.0", "calls": calls, "failed": {}, "launch": {}}
-    path.write_text(json.dumps({**content, "rates": {"copy_bytes_per_s": 4e12, "bfloat16": 7e14}}))
-    return path
+def measured() -> dict[str, Any]:
+    """Two recorded programs on a card that nobody knows, in the form of `battery.measure`."""
+    gpu = replace(gpus.load("h200"), device_name="NVIDIA H999", bandwidths=(), matrix={}, calibration=None)
+    calls = {name: [(i.call.workload, i.us) for i in measured_calls(zoo(name))] for name in ("bert", "gpt2")}
+    rates = {"copy_bytes_per_s": 4e12, "bfloat16": 7e14}
+    return {"gpu": gpu, "torch": "2.11.0", "calls": calls, "failed": {}, "replay_us": 0.5, "rates": rates}
 
 
-def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, capsys):
+def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("torch")
+    from fxscope._torch import battery
+
+    monkeypatch.setattr(battery, "measure", lambda say: measured())
     out = tmp_path / "mine.json"
-    assert cli.main(["calibrate", "-o", str(out), "--from", str(measurements(tmp_path))]) == 0
+    assert cli.main(["calibrate", "-o", str(out)]) == 0
     gpu = gpus.load(str(out))
     assert (gpu.name, gpu.device_name, gpu.target) == ("mine", "NVIDIA H999", True)
-    assert gpu.calibration.families["gemm"].count > 3
+    assert gpu.calibration.families["gemm"].count > 3 and gpu.calibration.replay_us == 0.5
+    assert gpu.bandwidth().value == 4e12 and gpu.matrix_rate("bfloat16").kind == "measured"
     assert gpus.load("mine") == gpu, "by its name from here on"
     work = next(i.call.workload for i in measured_calls(zoo("gpt2")) if family_of(i.call.workload) == "gemm")
     assert predict(gpu, work).basis.startswith("gemm model of the mine")
-    assert cli.main(["calibrate", "-o", str(out), "--from", str(measurements(tmp_path))]) == 2
+    assert cli.main(["calibrate", "-o", str(out)]) == 2
     assert "exists" in capsys.readouterr().err
+
+
+def test_a_card_that_is_known_keeps_the_rates_of_its_data_sheet_and_what_was_not_measured() -> None:
+    known = gpus.load("h200")
+    gpu = calibrated({**measured(), "gpu": replace(known, bandwidths=(), matrix={}, calibration=None)}, "mine")
+    assert (gpu.bandwidths, gpu.matrix) == (known.bandwidths, known.matrix)
+    assert gpu.calibration.families["convolution"] == known.calibration.families["convolution"]
+    assert gpu.calibration.families["gemm"] != known.calibration.families["gemm"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"calls": {}, "failed": {"gemm_large": "RuntimeError: out of memory"}},
+            "gemm_large: RuntimeError: out of mem",
+        ),
+        ({"rates": {}}, "memory's rate could not be measured"),
+    ],
+)
+def test_what_calibrate_could_not_measure_is_named(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(gpus.FxscopeError, match=words):
+        calibrated(measured() | change, "mine")
 
 
 def test_calibrate_takes_the_work_and_the_time_of_each_recorded_call():
     pytest.importorskip("torch")
     from fxscope._torch import battery
 
-    found = [(msgspec.convert(work, Workload), us) for work, us in battery.calls_of(captures.read("mlp_compiled"))]
+    found = battery.timed_calls(captures.read("mlp_compiled"))
     gemm, _, pointwise, _ = found
     assert (gemm[0].family, gemm[0].dtype, gemm[0].m) == ("gemm", "bfloat16", 8192) and 40 < gemm[1] < 70
     assert (pointwise[0].family, pointwise[0].num_bytes) == ("pointwise", 3 * 50331648) and 50 < pointwise[1] < 60
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"gpu": 1}'])
-def test_what_holds_no_measurements_is_one_sentence(text, tmp_path, capsys):
-    path = tmp_path / "x.json"
-    path.write_text(text)
-    assert cli.main(["calibrate", "-o", str(tmp_path / "out.json"), "--from", str(path)]) == 2
-    error = capsys.readouterr().err
-    assert "holds no measurements" in error
-    assert len(error.strip().splitlines()) == 1
-    assert not (tmp_path / "out.json").exists()
 
 
 def test_without_a_gpu_calibrate_is_one_sentence(tmp_path, capsys):
@@ -350,6 +360,41 @@ def test_what_was_never_measured_has_a_roofline_with_a_wide_interval(work: Workl
     assert predict(gpus.load("h200"), bigger).us > found.us
 
 
+@pytest.mark.parametrize(("name", "gpu"), [("wav2vec2", "h200"), ("hubert", "h100")])
+def test_groups_of_a_convolution_are_kernels_of_their_own_where_channels_are_not_last(name: str, gpu: str) -> None:
+    folder = ROOT / "tests" / "data" / ("kinds" if name == "hubert" else "zoo") / gpu
+    program = json.loads(lzma.decompress((folder / f"{name}.json.xz").read_bytes()))
+    calls = [item for item in measured_calls(program) if item.call.workload.variant == "grouped"]
+    for item in calls:
+        work = item.call.workload
+        found, ungrouped = (predict(gpus.load(gpu), replace(work, variant=variant)) for variant in ("grouped", ""))
+        assert family_of(work) == "convolution in groups" and "convolution in groups model" in found.basis
+        assert found.low <= item.us <= found.high and abs(item.us / found.us - 1) < 0.3 and item.us > 2 * ungrouped.us
+        last = replace(work, layout="last")
+        assert family_of(last) == "convolution" and predict(gpus.load(gpu), last).us < found.us / 2
+    assert calls
+
+
+def test_a_kind_is_held_against_times_and_errors_of_all_others(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twelve kinds, one three times as slow as the formula, and one with a function that no other has."""
+    works = [Workload(family="pointwise", num_bytes=10**size, elements=10**size, outer=1) for size in (4, 5, 6, 7)]
+    times = times_of("pointwise", FORMULAS["pointwise"][1], works, 132)
+    seen = [
+        fitting.Observation(f"p{kind}", work, us * (3 if kind == 5 else 1 + kind / 200), f"k{kind}")
+        for kind in range(12)
+        for work, us in zip(works, times, strict=True)
+    ]
+    sorts = [Workload(family="other", variant=f"aten.f{at}.default", num_bytes=10**6) for at in range(12)]
+    groups = fitting.groups_of(
+        [*seen, *(fitting.Observation(f"p{at}", work, 9.0, f"k{at}") for at, work in enumerate(sorts))]
+    )
+    parameters = fitting.fit_all(groups, 132, start={})
+    fit_prediction.print_left_out(groups, parameters, fit_prediction.left_out(groups, 132, parameters), 132)
+    *_, kinds, of_zoo, functions = capsys.readouterr().out.splitlines()
+    assert kinds.startswith("| further kinds | 12 | 92%") and of_zoo.startswith("| kinds of the zoo | 0 |")
+    assert " of 12 in the interval" in functions
+
+
 @pytest.mark.parametrize(
     ("change", "outside"),
     [({}, False), ({"m": 2048}, False), ({"m": 65536}, True), ({"k": 1001}, True), ({"layout": "tt"}, True)],
@@ -378,64 +423,6 @@ def test_an_index_is_read_to_its_own_bracket() -> None:
     assert list(accesses("tl.load(p + (" + "(" * 2000)) == []
 
 
-REUSE = """
-def call(args):
-    buf0 = empty_strided_cuda((4096, 2048), (2048, 1), torch.bfloat16)
-    weight = reinterpret_tensor(arg1_1, (2048, 2048), (2048, 1), 0)
-    extern_kernels.mm(reinterpret_tensor(arg0_1, (4096, 2048), (2048, 1), 0), weight, out=buf0)
-    buf1 = empty_strided_cuda((4096, 2048), (2048, 1), torch.bfloat16)
-    extern_kernels.mm(buf0, reinterpret_tensor(arg2_1, (2048, 2048), (2048, 1), 0), out=buf1)
-    buf2 = buf1; del buf1  # reuse
-    extern_kernels.mm(buf2, reinterpret_tensor(arg2_1, (2048, 2048), (2048, 1), 0), out=buf0)
-"""
-
-
-def test_reuse_counts_what_was_moved_since() -> None:
-    """The second and the third call read 16.8 MB that the one before wrote, here under another name."""
-    calls = output_code.kernel_calls(output_code.parse(REUSE), graph_id="g", prefix="p")
-    second, third = (dict(call.workload.reuse) for call in calls[1:])
-    assert (min(second), min(third)) == (
-        32.0,
-        23.0,
-    )  # half of it and half of what the call moves; the weight is smaller
-    assert max(second) == 64.0  # the weight: since the third call of the step before
-    near, far = (replace(calls[1].workload, family="pointwise", reuse=((mb, 0.6),)) for mb in (8.0, 500.0))
-    for gpu in (gpus.load("h200"), gpus.load("h100")):
-        assert predict(gpu, near).us < predict(gpu, far).us
-
-
-TEMPLATE = '''
-triton_tem_fused_mm_0 = async_compile.triton('triton_tem_fused_mm_0', """
-@triton_heuristics.template(
-num_stages=3,
-num_warps=8,
-triton_meta={'signature': {'arg_A': '*bf16', 'arg_B': '*bf16', 'out_ptr0': '*bf16'}},
-)
-@triton.jit
-def triton_tem_fused_mm_0(arg_A, arg_B, out_ptr0):
-    BLOCK_M : tl.constexpr = 128
-    BLOCK_N : tl.constexpr = 64
-    BLOCK_K : tl.constexpr = 32
-    M = 2048
-    N = 512
-    K = 256
-""", device_str='cuda')
-def call(args):
-    buf0 = empty_strided_cuda((2048, 512), (512, 1), torch.bfloat16)
-    triton_tem_fused_mm_0.run(arg0_1, arg1_1, buf0, 128, 1, 1, stream=stream0)
-'''
-
-
-def test_a_template_has_the_time_of_a_roofline() -> None:
-    (call,) = output_code.kernel_calls(output_code.parse(TEMPLATE), graph_id="g", prefix="p")
-    work = call.workload
-    assert (work.family, work.variant, work.m, work.n, work.k) == ("template", "128x64x32 w8 s3", 2048, 512, 256)
-    found = predict(gpus.load("h200"), work)
-    assert found.low < found.us < found.high and "roofline" in found.basis
-    symbolic = output_code.parse(TEMPLATE.replace("M = 2048", "M = ks0"))
-    assert output_code.kernel_calls(symbolic, graph_id="g", prefix="p")[0].workload is None
-
-
 ROWS = """
     tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), xmask, other=0.0)
     tmp1 = tl.load(in_ptr1 + (x0), xmask)
@@ -460,27 +447,6 @@ SORT = "    tmp1, tmp2, = triton_helpers.sort_with_index(tmp0, tmp9, None, 1, st
 )
 def test_arithmetic_counts_values_of_elements_and_the_steps_of_a_sort(body: str, inner: int, counts: tuple) -> None:
     assert tuple(operations(body, inner).values()) == counts
-
-
-@pytest.mark.parametrize(
-    ("index", "variables", "times"),
-    [
-        ("x0", "x0 = xindex", 1),
-        ("x0 + 2*x1", "x0 = (xindex % 2); x1 = xindex // 2", 1),  # one run of all
-        ("x0 + 8*x1", "x0 = (xindex % 2); x1 = xindex // 2", 4),  # two numbers of four bytes of each sector
-        ("64*x0", "x0 = xindex", 8),
-        ("x1", "x0 = (xindex % 2); x1 = xindex // 2", 1),  # neighbours ask for one place
-        ("x0 + 16*tmp1", "x0 = (xindex % 16); x1 = xindex // 16", 1),  # rows that are looked up
-        ("tmp1", "x0 = xindex", 8),
-    ],
-)
-def test_short_runs_move_whole_sectors(index: str, variables: str, times: int) -> None:
-    body = (
-        "\n".join(f"    {line}" for line in variables.split("; "))
-        + f"\n    tmp2 = tl.load(in_ptr0 + ({index}), xmask)\n"
-    )
-    (access,) = accesses_of(body, {"xnumel": 1024})
-    assert sectors(access, 4, "x") == times
 
 
 KERNEL = """
@@ -509,7 +475,7 @@ def call(args):
 def test_additions_of_two_bytes_are_retried_where_they_meet(name: str, dtype: str, retried: float) -> None:
     code = output_code.parse(KERNEL.replace("*TYPE", f"*{name}").replace("DTYPE", dtype))
     (call,) = code.calls
-    work, _ = workload(call, code.kernels[call.kernel])
+    work = workload(call, code.kernels[call.kernel])
     assert (work.atomics, work.retried) == (4096, retried)
     times = [predict(gpus.load("h200"), replace(work, retried=value)).us for value in (0.0, 32.0)]
     assert times[1] > times[0] + 5
@@ -542,5 +508,7 @@ def test_flex_attention_and_the_gradients_of_grouped_products_have_times() -> No
     flex, grouped = (call.workload for call in output_code.kernel_calls(code, graph_id="g", prefix="p"))
     assert (flex.family, flex.variant, flex.batch, flex.m, flex.n, flex.k) == ("attention", "flex", 16, 1024, 512, 64)
     assert (grouped.variant, grouped.batch, grouped.m, grouped.n, grouped.k) == ("grouped", 8, 1024, 512, 256)
+    symbolic = output_code.parse(FLEX.replace("Q_LEN = 1024", "Q_LEN = ks0"))
+    assert output_code.kernel_calls(symbolic, graph_id="g", prefix="p")[0].workload is None
     for work in (flex, grouped):
         assert "model of the h200" in predict(gpus.load("h200"), work).basis

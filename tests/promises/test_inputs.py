@@ -174,7 +174,6 @@ def test_an_op_inside_itself_is_refused(tmp_path: Path) -> None:
     [
         ("a.json", '{"schema":"fxscope/2","title":', "view PATH"),
         ("a.json", '{"gpu":', "run nowhere.py:make --target PATH"),
-        ("a.json", '{"gpu":', "calibrate --from PATH -o o.json"),
         ("a.json", '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1,"args":{"a":', "view PATH"),
     ],
 )
@@ -392,7 +391,7 @@ def test_devices_take_several_outputs(tmp_path: Path) -> None:
     assert cli.main(["view", str(tmp_path / "r.fxscope"), *("-o /dev/null --format md -o /dev/null").split()]) == 0
 
 
-@pytest.mark.parametrize("verb", ["view", "fleet", "calibrate -o g.json --from", "diff a.json"])
+@pytest.mark.parametrize("verb", ["view", "fleet", "diff a.json"])
 def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -405,7 +404,7 @@ def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(
     assert cli.main([*verb.split(), "b.json"]) == 2 and "b.json is not JSON" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["expectations", "recordings", "traces", "folders", "logs", "gpus", "measurements"])
+@pytest.mark.parametrize("name", ["expectations", "recordings", "traces", "folders", "logs", "gpus"])
 def test_a_mark_at_the_head_of_a_text_changes_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -527,14 +526,14 @@ def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> N
         gpus.load(str(path))
 
 
-@pytest.mark.parametrize("verb", ["view", "why", "code", "diff", "redact", "check", "fleet", "calibrate", "open"])
+@pytest.mark.parametrize("verb", ["view", "why", "code", "diff", "redact", "check", "fleet", "open"])
 def test_a_name_that_no_file_can_have_is_one_line(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     name = "x" * 300 + ".json"
     given = {"diff": [name, name], "redact": [name, "-o", "o.json"], "check": [name, "e.toml"]}
-    options = given.get(verb, ["--from", name, "-o", "o.json"] if verb == "calibrate" else [name])
+    options = given.get(verb, [name])
     (tmp_path / "e.toml").write_text("kernels = 4\n")
     assert cli.main([verb, *options]) == 2
     out, said = capsys.readouterr()

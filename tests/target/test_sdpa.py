@@ -18,7 +18,7 @@ import torch
 
 from fxscope._torch.target import sdpa
 
-OLD, MIDDLE, NEW = (sdpa.Rules.of(version) for version in ("2.11.0", "2.13.0", "2.15.0"))
+OLD, MIDDLE, NEW = (sdpa.Rules(*has) for has in ((False, False), (True, False), (True, True)))  # 2.11, 2.12, 2.14
 SQUARE = (2, 8, 256, 64)
 
 
@@ -233,7 +233,7 @@ def test_shared_constraints_against_torchs_own(name: str) -> None:
                 for t in (given.query, given.key, given.value, given.mask)
             ]
             own = torch._fused_sdp_choice(*arguments) != int(torch.nn.attention.SDPBackend.MATH)
-            installed = replace(given, rules=sdpa.Rules.of(torch.__version__))
+            installed = replace(given, rules=sdpa.Rules.installed())
             if installed.rules.recent and installed.query.dim() == 3:
                 batch = {name: getattr(given, name).unsqueeze(0) for name in ("query", "key", "value")}
                 installed = replace(installed, **batch)
@@ -246,7 +246,7 @@ def test_shared_constraints_against_torchs_own(name: str) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_rules_against_the_device() -> None:
     """Every call of the pairs, on the device: each kernel's `can_use_*`, and what the dispatcher chooses."""
-    capability, rules = torch.cuda.get_device_capability(), sdpa.Rules.of(torch.__version__)
+    capability, rules = torch.cuda.get_device_capability(), sdpa.Rules.installed()
     numbers = {name: number for number, name in sdpa._BACKENDS.items()}
     can_use = {
         "cudnn": getattr(torch.backends.cuda, "can_use_cudnn_attention", None),
@@ -280,9 +280,7 @@ def test_the_rules_choose_as_a_real_h200_did(monkeypatch: pytest.MonkeyPatch) ->
     for *places, dropout, causal, gqa, grad_mode, usable, chosen in seen["calls"]:
         query, key, value, mask = (None if place is None else tensors[place] for place in places)
         with torch.set_grad_enabled(grad_mode):
-            made = sdpa.AttentionCall(
-                (9, 0), sdpa.Rules.of(seen["torch"]), query, key, value, mask, dropout, causal, gqa
-            )
+            made = sdpa.AttentionCall((9, 0), OLD, query, key, value, mask, dropout, causal, gqa)
             can = [sdpa.is_usable(backend, made) for backend in ("cudnn", "flash", "efficient")]
             found = sdpa.select(made, ("cudnn", "flash", "efficient", "math"))
         if ("".join(".x"[it] for it in can), found) != (usable, chosen):

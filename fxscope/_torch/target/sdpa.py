@@ -17,6 +17,7 @@ from unittest import mock
 
 import torch
 from torch.backends import cuda
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.torch_version import TorchVersion
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def choice(plan: Plan) -> Generator[None]:
     """Let the target's rules decide wherever the op is decomposed (in AOTAutograd and in Inductor's patterns)."""
     op: Any = torch.ops.aten.scaled_dot_product_attention.default
     dispatch_key = torch._C.DispatchKey.CompositeImplicitAutograd
-    rules = Rules.of(torch.__version__)
+    rules = Rules.installed()
     order = priority_order(plan.gpu.capability)
 
     def attention(
@@ -74,7 +75,7 @@ def choice(plan: Plan) -> Generator[None]:
 
 
 class Rules(NamedTuple):
-    """Differences between releases in compiled code: nothing in a CPU build shows them, so they go by torch's version."""
+    """Differences between releases in compiled code: those that the CPU's chooser shares are asked of it."""
 
     sixteenths: bool  # cuDNN takes a dropout of n/16 only (2.12)
     # 2.14: heads of 256 need cuDNN 9.22.1; inputs of three dimensions are taken; the memory-efficient kernel takes grouped
@@ -82,8 +83,12 @@ class Rules(NamedTuple):
     recent: bool
 
     @classmethod
-    def of(cls, version: str) -> Rules:
-        return cls(*(TorchVersion(version) >= since for since in ("2.12", "2.14")))
+    def installed(cls) -> Rules:
+        query, one_head = (torch.zeros(1, heads, 8, 8, device="cpu") for heads in (2, 1))
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+            recent = torch._fused_sdp_choice(query, one_head, one_head) == SDPBackend.FLASH_ATTENTION.value
+        # Only CUDA's library has cuDNN's rules, and nothing that a CPU build has changed with this one.
+        return cls(sixteenths=TorchVersion(torch.__version__) >= "2.12", recent=recent)
 
 
 @dataclass(frozen=True)
