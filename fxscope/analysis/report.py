@@ -212,7 +212,11 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     optimizers = [label for label in labels if label.replace("(foreach)", "(fused)") not in {*labels} - {label}]
     if optimizers and parts:  # a fused one counts its steps by foreach
         parts.append(f"eager {listed(optimizers, 2)}")
-    return ", ".join(parts) or ("eager" if any(graph.stage == "eager" for graph in recording.graphs) else "")
+    is_replayed = 2 * replays(recording) > len(recording.launches)
+    eager = (
+        "CUDA graphs" if is_replayed else "eager" if any(graph.stage == "eager" for graph in recording.graphs) else ""
+    )
+    return ", ".join(parts) or eager
 
 
 def step_row(recording: Recording) -> StepRow:

@@ -9,6 +9,7 @@ from fxscope.index import by_each, index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
 from fxscope.passes.slices import written_by
+from fxscope.text import kernel_name
 
 RETURNS = "what the graph returns: it launches nothing"
 
@@ -333,7 +334,8 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         if expected is None:
             kind, nature, reason = "input", None, "a tensor from outside"
         elif kernels:
-            kind, nature, reason = "kernel", "kernel", f"launched {', '.join(kernels[:3])}{' …' * (len(kernels) > 3)}"
+            shown = ", ".join(map(kernel_name, kernels[:3])) + " …" * (len(kernels) > 3)
+            kind, nature, reason = "kernel", "kernel", f"launched {shown}"
             if expected == "view" or (aliases and not mutates):  # an in-place op returns what it wrote
                 message = f"{target} should only be a view, but the trace shows that it launched {kernels[0]}"
                 remedy = "The recording keeps both: `expected` and `nature`."

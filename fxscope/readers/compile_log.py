@@ -4,11 +4,12 @@ A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follo
 (torch 2.11, `torch/_logging/_internal.py`). A TORCH_COMPILE_DEBUG folder holds a folder per graph.
 """
 
+import ast
 import json
 import re
 import textwrap
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -34,6 +35,7 @@ from fxscope.model import (
     Stage,
     replace,
 )
+from fxscope.passes.fusion.reasons import LIMITS
 from fxscope.readers import graph_text, output_code, schedule_text
 from fxscope.readers.trace.reader import CHUNK_BYTES, MAX_PACKED_BYTES, MAX_RATIO
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
@@ -71,6 +73,7 @@ class Collected:
     graphs: dict[str, Graph] = field(default_factory=dict)
     found: list[InductorGraph] = field(default_factory=list)
     compiles: dict[str, Compile] = field(default_factory=dict)
+    limits: dict[str, dict[str, Any]] = field(default_factory=dict)  # compile id → values of `LIMITS`
     problems: list[Problem] = field(default_factory=list)
     num_entries: int = 0
 
@@ -283,6 +286,8 @@ class _Log:
             self._export_guard(name, about, compile_id)
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
+        if name in _CACHE and (limits := _limits(_json(payload))):
+            self._collected.limits[compile_id] = limits
 
     def _frame(self, stack: list[dict[str, Any]] | None) -> Source | None:
         """The innermost place of a stack."""
@@ -368,6 +373,7 @@ _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt ha
 _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
 _ENTRIES = json.loads((resources.files("fxscope") / "data" / "log_entries.json").read_text(encoding="utf-8"))
 _CACHE: dict[str, str] = _ENTRIES["cache"]
+_SWITCH = re.compile(r"\[\w+\] inductor_config\[([\w.]+)\]: (.*)")
 # → end of the graph's id, stage, direction
 # Phases of a compile, each inside the one before: the names that torch's metrics have for them, in µs, and in older ones in s.
 _PHASES = {
@@ -405,6 +411,17 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
     if name == "dynamo_error":
         return {"failure": payload.strip().rpartition("\n")[2].strip() or None}
     return {}
+
+
+def _limits(cache_key: Any) -> dict[str, Any]:
+    """The values of `LIMITS` in the parts of a key of Inductor's cache."""
+    parts = cache_key.get("components") if isinstance(cache_key, dict) else None
+    said = dict(found.groups() for part in parts or () if (found := _SWITCH.match(str(part))))
+    limits: dict[str, Any] = {}
+    for name in (name for name in LIMITS if name in said):
+        with suppress(ValueError, SyntaxError):  # a text is written without its quotes
+            limits[name] = ast.literal_eval(said[name])
+    return limits
 
 
 def _compile_id(entry: dict[str, Any]) -> str | None:
@@ -557,7 +574,9 @@ def _recording(collected: Collected) -> Recording:
         collected.graphs[post_grad.id] = post_grad
         links += _links(found, post_grad, collected.graphs)
         if parsed is not None:
-            schedules.append(schedule_text.schedule(post_grad.id, parsed.returned, found.ir, found.fusion_log))
+            schedule = schedule_text.schedule(post_grad.id, parsed.returned, found.ir, found.fusion_log)
+            schedule = replace(schedule, limits=collected.limits.get(found.compile_id, {}))
+            schedules.append(schedule)
     return Recording(
         title=collected.where,
         graphs=tuple(collected.graphs.values()),

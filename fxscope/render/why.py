@@ -243,9 +243,11 @@ def exception(recording: Recording, item: Same, width: int) -> str:
 
 
 def nothing(recording: Recording) -> str:
-    if not recording.decisions:
-        if recording.launches and not recording.calls and not any(n.outputs for g in recording.graphs for n in g.nodes):
+    if not recording.decisions and not recording.calls:
+        if recording.launches and not any(n.outputs for g in recording.graphs for n in g.nodes):
             return "missed fusions unknown: a trace has no data flow. Record with fxscope run."
+        if recording.compiles:
+            return "no fusion decisions: the recording has no kernel call of a compiled graph"
         return "no fusion decisions: no compiled graph, and no eager op reads another's result"
     if left := buffers_unknown(recording):
         return f"missed fusions unknown: {left}."

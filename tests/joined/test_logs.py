@@ -15,6 +15,7 @@ from fxscope.analysis.report import report
 from fxscope.cli import main
 from fxscope.errors import TraceError
 from fxscope.model import replace
+from fxscope.passes.fusion import reasons
 from fxscope.readers import compile_log
 from fxscope.readers.compile_log import logs_of_ranks
 from fxscope.render import why as why_text
@@ -72,11 +73,35 @@ def test_recompiles_list_every_guard_that_failed() -> None:
     )
 
 
+def test_a_log_with_kernel_calls_is_not_said_to_hold_no_compiled_graph() -> None:
+    words = {
+        name: why_text.nothing(read_trace(LOGS / f"{name}.log.gz")) for name in ("autotune_with_compile_id", "export")
+    }
+    assert words["autotune_with_compile_id"].startswith("no missed fusions")
+    assert words["export"].startswith("no fusion decisions: the recording has no kernel call")
+
+
 @pytest.mark.parametrize("verb", ["view", "why", "code"])
 @pytest.mark.parametrize("name", ["aot_inductor", "autotune_with_compile_id", "recompiles"])
 def test_every_verb_takes_a_log(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, str(LOGS / f"{name}.log.gz")]) == 0
     assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_switches_are_those_of_the_cache_key(tmp_path: Path, is_on: bool) -> None:
+    switches = {"max_autotune": is_on, "max_autotune_gemm_backends": "ATEN,TRITON", "shape_padding": True}
+    parts = [f"[key] inductor_config[{name}]: {value}" for name, value in switches.items()]
+    entry = {"artifact": {"name": "fx_graph_cache_miss"}, "frame_id": 0, "frame_compile_id": 0, "has_payload": "x"}
+    log = tmp_path / "t.log"
+    text = gzip.decompress((LOGS / "collectives.log.gz").read_bytes()).decode()
+    text += f"V1206 15:24:50.000000 1 a.py:1] {json.dumps(entry)}\n\t{json.dumps({'components': parts})}\n"
+    log.write_text(text)
+    limits = {item.graph: item.limits for item in read_trace(log).schedules}
+    assert limits["0/0:inference:post_grad"] == {"max_autotune": is_on} and limits["1/0:inference:post_grad"] == {}
+    known = limits["0/0:inference:post_grad"]
+    reason = reasons.opaque("extern_kernels.mm", "extern", producer=True, device="cuda:0", limits=known)
+    assert (reason.hint is None) is is_on
 
 
 def test_a_log_folder_of_ranks_asks_which_one(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from fxscope import cli
 from fxscope.analysis import why
 from fxscope.analysis.report import report
 from fxscope.analysis.serving import parsed
-from fxscope.model import Recording
+from fxscope.model import Recording, replace
 from fxscope.readers.join import read_trace
 from fxscope.render import terminal
 
@@ -79,6 +79,7 @@ def test_phases_and_layouts(tmp_path: Path) -> None:
     recording = read_trace(served(tmp_path / "t.json"))
     found = report(recording).serving
     assert found is not None and found.engine is None
+    assert report(replace(recording, launches=recording.launches[-3:])).contents == "CUDA graphs"  # eager ops are few
     phases = {row.phase: row for row in found.phases}
     prefill, decode, outside = phases["prefill"], phases["decode"], phases[None]
     assert (prefill.requests, prefill.tokens, prefill.layout, prefill.time_us) == (2, 64, "no graph", 40)
@@ -176,3 +177,14 @@ def test_a_kernel_without_an_op_is_found_by_a_part_of_its_name_that_begins_with_
 ) -> None:
     recording = read_trace(VENDORS / "vllm_replay.json.gz")
     assert bool(why.labelled(recording, name)) == is_known
+
+
+def test_a_node_says_the_function_of_its_kernel(tmp_path: Path) -> None:
+    kernel = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, A<char*, 2ul>>(int)"
+    events = [
+        ("cpu_op", "aten::add", 0.0, 9.0, {"External id": 1}),
+        ("cuda_runtime", "cudaLaunchKernel", 1.0, 1.0, {"correlation": 7}),
+        ("kernel", kernel, 3.0, 4.0, {"correlation": 7}),
+    ]
+    (node,) = written(tmp_path / "t.json", events).graphs[0].nodes
+    assert node.reason == "launched vectorized_elementwise_kernel<add>"
