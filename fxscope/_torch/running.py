@@ -16,7 +16,6 @@ from fxscope.errors import CaptureError
 from fxscope.model import Memory, StepTimes
 
 DYNAMIC_STATE = "torch._dynamo.pgo:_CODE_STATE"
-BLOCK_S = 0.02  # one sample is the mean over calls that take about this long together
 MAX_CALLS = 200
 BUDGET_S = 0.3  # of the calls that are made only to be timed
 BLOCKS = 10
@@ -196,19 +195,14 @@ def synchronize() -> None:
 def times_of_calls(run: Callable[[], Any]) -> StepTimes | None:
     """Time calls of a warm function as a training loop runs them: blocks of calls between two synchronisations.
 
-    One call is made in any case, more as far as `BUDGET_S` reaches; a sample is the mean over a block.
+    A sample is the mean over a block. There are two samples at least, and more as far as `BUDGET_S` reaches.
     """
     synchronize()
     first = _block(run, 1)
-    calls = _calls_in(BUDGET_S / BLOCKS, first)
-    num_blocks = min(BLOCKS, int(BUDGET_S * 1e9 / (first * calls)))
-    samples = [_block(run, calls) for _ in range(num_blocks)] or [first]
-    return summary((sample / 1e3 for sample in samples), "calls", calls=calls if num_blocks else 1)
-
-
-def _calls_in(seconds: float, each_ns: int) -> int:
-    """Return how many calls of this length a block holds."""
-    return max(1, min(MAX_CALLS, int(seconds * 1e9 / each_ns)))
+    calls = max(1, min(MAX_CALLS, int(BUDGET_S * 1e9 / (BLOCKS * first))))
+    num_blocks = max(1, min(BLOCKS, int(BUDGET_S * 1e9 / (first * calls))))
+    samples = [*([first] if calls == 1 else []), *(_block(run, calls) for _ in range(num_blocks))]
+    return summary((sample / 1e3 for sample in samples), "calls", calls=calls)
 
 
 def _block(run: Callable[[], Any], calls: int) -> int:
@@ -220,16 +214,6 @@ def _block(run: Callable[[], Any], calls: int) -> int:
     return max(1, (time.perf_counter_ns() - start) // calls)
 
 
-def wall_samples(
-    model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], *, compile: Any, repeats: int, backward: bool = False
-) -> tuple[float, ...]:
-    """Return µs per call, one sample per repeat.
-
-    A sample is a block of calls between two synchronisations: what a program that does not wait for each call sees.
-    """
-    run = runner(model, inputs, kwargs, backward=backward, compile_options=compile_options(compile))
-    _block(run, 4)
-    calls = _calls_in(BLOCK_S, _block(run, 1))
-    samples = tuple(_block(run, calls) / 1e3 for _ in range(repeats))
-    torch.compiler.reset()  # the next one compiles for its own shape
-    return samples
+def forget_compiled() -> None:
+    """Have every function compile anew when it is called next, for its own shapes."""
+    torch.compiler.reset()

@@ -147,7 +147,7 @@ class SweepPoint(msgspec.Struct, kw_only=True):
     vary: dict[str, int | float | str]
     setup: str
     problem: str | None = None
-    wall_us: tuple[float, ...] | None = None  # one sample per repeat, µs per call
+    wall_us: tuple[float, ...] | None = None  # µs per call, each the mean over a block of calls
     device_us: tuple[float, ...] | None = None  # one per profiled step
     num_kernels: float | None = None  # per step
     share_of_roof: float | None = None  # time-weighted over the kernel calls that have a roof

@@ -31,7 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="eager, compiled, a mode of torch.compile (max-autotune, …), or NAME=FILE.py:FACTORY; repeatable "
         "(default: eager and compiled)",
     )
-    parser.add_argument("--repeats", type=int, default=10, metavar="N", help="samples of each wall time (default 10)")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
     common.add_output_options(parser, "write to FILE: .json or .txt", tuple(FORMATS.values()))
 
@@ -75,8 +74,6 @@ def measure(arguments: argparse.Namespace) -> Sweep:
     from fxscope.analysis.findings import Sweep, SweepPoint
 
     name, values = parse_vary(arguments.vary)
-    if arguments.repeats < 2:
-        raise CaptureError("--repeats: it takes at least two to say that two times differ.")
     setups: dict[str, tuple[str, Any]] = {}  # (factory, what to pass as `compile`)
     for text in arguments.setup or ["eager", "compiled"]:
         label, equals, factory = text.partition("=")
@@ -114,9 +111,8 @@ def fill(
         recording: Recording = record(
             model, *inputs, kwargs=kwargs, compile=compile, backward=arguments.backward, title=point.setup
         )
-        point.wall_us = running.wall_samples(
-            model, inputs, kwargs, compile=compile, repeats=arguments.repeats, backward=arguments.backward
-        )
+        running.forget_compiled()
+    point.wall_us = recording.step_times and recording.step_times.samples_us
     if recording.launches:
         point.device_us = index_of(recording).step_us
     point.num_kernels = per_step(recording, *KERNELS)

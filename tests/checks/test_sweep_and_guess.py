@@ -75,7 +75,7 @@ def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "sweep_model.py"
     model.write_text(FACTORY)
-    arguments = ["sweep", f"{model}:factory", "--vary", "rows=2,8", "--repeats", "3"]
+    arguments = ["sweep", f"{model}:factory", "--vary", "rows=2,8"]
     assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 0
     data = json.loads((tmp_path / "s.json").read_text())
     assert data["schema"] == "fxscope-sweep/1"
@@ -86,7 +86,7 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
         ("compiled", 8),
     ]
     for point in data["points"]:
-        assert point["problem"] is None and len(point["wall_us"]) == 3 and point["num_kernels"] >= 1
+        assert point["problem"] is None and len(point["wall_us"]) > 2 and point["num_kernels"] >= 1
     assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 2  # it exists
 
 
@@ -105,7 +105,7 @@ def test_a_mistake_is_one_line(
 ) -> None:
     model = tmp_path / "sweep_model.py"
     model.write_text(FACTORY)
-    assert main(["sweep", f"{model}:{factory}", "--vary", vary, "--repeats", "2"]) == 2
+    assert main(["sweep", f"{model}:{factory}", "--vary", vary]) == 2
     error = capsys.readouterr().err
     assert word in error and "Traceback" not in error
 
@@ -115,7 +115,7 @@ def test_a_later_point_that_fails_is_a_point_with_a_problem_and_no_success(
 ) -> None:
     model = tmp_path / "sweep_model.py"
     model.write_text(FACTORY)
-    arguments = ["sweep", f"{model}:broken", "--vary", "rows=2,3", "--setup", "eager", "--repeats", "2"]
+    arguments = ["sweep", f"{model}:broken", "--vary", "rows=2,3", "--setup", "eager"]
     assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 3
     assert "1 of 2 points failed; the first is eager at rows=3: " in capsys.readouterr().err
     points = json.loads((tmp_path / "s.json").read_text())["points"]
