@@ -115,7 +115,6 @@ view r.fxscope --stage eager --json
 view r.fxscope --stage eager -o r.json -o s.fxscope
 what-if m.py:f --set a=1 --target h200 --steps 4
 run m.py:f --target h200 --warmup 3
-run m.py:f --sigterm
 """
 
 

@@ -569,7 +569,7 @@ def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
     """Yield the user's files that nodes point into, as they were when the program ran: the lines that ops stem from.
 
     A few lines around each are kept; the others are empty, so that line numbers hold. A program's keys and the rest of
-    its text are nobody's business who reads a report. FXSCOPE_WHOLE_SOURCES=1 keeps everything.
+    its text are nobody's business who reads a report.
     """
     import linecache
 
@@ -578,11 +578,10 @@ def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
         if source is not None and source.file:
             line = source.line or 0
             wanted.setdefault(source.file, set()).update(range(line - AROUND, line + AROUND + 1))
-    whole = bool(os.environ.get("FXSCOPE_WHOLE_SOURCES"))
     for file in sorted(wanted):
         lines = linecache.getlines(file) if live.is_user_file(file) else []
         if lines:
-            kept = (line if whole or number in wanted[file] else "\n" for number, line in enumerate(lines, start=1))
+            kept = (line if number in wanted[file] else "\n" for number, line in enumerate(lines, start=1))
             yield SourceText(id=file, kind="user", file=file, text="".join(kept))
 
 

@@ -86,19 +86,6 @@ def drop_what_stdout_does_not_take() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
 
 
-@contextlib.contextmanager
-def whole_sources(asked: bool) -> Generator[None]:
-    """Embed the program's files as a whole where that is asked for. A variable says so, for a plan's process as well."""
-    before = os.environ.get("FXSCOPE_WHOLE_SOURCES")
-    if asked:
-        os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"
-    try:
-        yield
-    finally:
-        if asked and before is None:
-            os.environ.pop("FXSCOPE_WHOLE_SOURCES", None)
-
-
 def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
     """The recording that a path stands for, titled after it.
 

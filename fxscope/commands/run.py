@@ -18,15 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
 from fxscope.commands import script
-from fxscope.commands.common import (
-    add_output_options,
-    check_outputs,
-    emit,
-    refuse,
-    say,
-    tidy_on_termination,
-    whole_sources,
-)
+from fxscope.commands.common import add_output_options, check_outputs, emit, refuse, say, tidy_on_termination
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -74,14 +66,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     both.add_argument(
         "--warmup", type=int, metavar="N", help="unprofiled calls or steps before (default: 2 calls, 1 step)"
     )
-    both.add_argument(
-        "--sigterm",
-        action="store_true",
-        help="also record a script that SIGTERM ends; the signal then waits until the running C function returns",
-    )
-    both.add_argument(
-        "--whole-sources", action="store_true", help="record the program's whole files, not only the lines of its ops"
-    )
     add_output_options(parser)
 
 
@@ -89,8 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.module and factories.is_factory(arguments.program):
         arguments = _options_after(arguments)
         check_outputs(arguments)
-        with whole_sources(arguments.whole_sources):
-            return _run_factory(arguments)
+        return _run_factory(arguments)
     return script.run(arguments)
 
 
@@ -106,7 +89,6 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _run_factory(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "it is for scripts", "sigterm")
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "numerics")
     title = arguments.title or arguments.program.rpartition(":")[2]

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from fxscope.commands.common import Terminated, check_outputs, emit, failed, refuse, tidy_on_termination, whole_sources
+from fxscope.commands.common import check_outputs, emit, failed, refuse, tidy_on_termination
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams
 
@@ -106,13 +106,12 @@ class _Run:
         sys.argv = argv
         if not getattr(sys.flags, "safe_path", False):
             sys.path[: 1 if self.own_process else 0] = [search] if search else []
-        with tidy_on_termination() if self.arguments.sigterm else contextlib.nullcontext():
-            try:
-                self._execute(execute)
-            finally:
-                self._finish()
-                if not self.own_process:
-                    sys.argv, sys.modules["__main__"] = before
+        try:
+            self._execute(execute)
+        finally:
+            self._finish()
+            if not self.own_process:
+                sys.argv, sys.modules["__main__"] = before
         return self.code
 
     def _recorder(self) -> Any:
@@ -137,9 +136,6 @@ class _Run:
             self.how = f"ended with exit code {self.code}"
             if not known:
                 print(end.code, file=sys.stderr)
-        except Terminated as end:
-            self.how, self.code = "was ended by SIGTERM", 128 + end.args[0]
-            raise
         except BaseException as error:
             self.is_interrupted = isinstance(error, KeyboardInterrupt)
             self.code = 128 + signal.SIGINT if self.is_interrupted else 1
@@ -164,7 +160,7 @@ class _Run:
             signal.setitimer(signal.ITIMER_REAL, 0)  # an alarm was to end the program, which is over
         theirs, sys.path[:] = list(sys.path), self.path
         try:
-            with tidy_on_termination(), whole_sources(self.arguments.whole_sources):
+            with tidy_on_termination():
                 self.recorder.__exit__(None, None, None)
                 with contextlib.suppress(OSError, ValueError):  # of a standard output that takes nothing
                     self.around.close()

@@ -135,12 +135,3 @@ def test_a_recording_with_near_misses_can_be_redacted() -> None:
     miss = NearMiss(graph="a", by="pass", pattern="_sfdp_pattern_1", node="div", matched=2, total=5, code="users")
     (left,) = redact(Recording(near_misses=(miss,))).near_misses
     assert (left.code, left.matched, left.total) == ("users", 2, 5)
-
-
-def test_whole_sources_are_an_option(tmp_path: Path) -> None:
-    (tmp_path / "p.py").write_text(PROGRAM)
-    for options, held in (([], False), (["--whole-sources"], True)):
-        command = [sys.executable, "-m", "fxscope", "run", *options, "-o", "out.fxscope", "--force", "p.py"]
-        subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
-        texts = [source.text for source in store.load(tmp_path / "out.fxscope").sources if source.kind == "user"]
-        assert any("raise ValueError" in text for text in texts) is held
