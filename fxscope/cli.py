@@ -76,20 +76,17 @@ def usage(parser: argparse.ArgumentParser) -> str:
     return " ".join([parser.prog, *words, "[options]"])
 
 
+RENAMED = {"trace": "view", "env": "doctor", "explain": "view"}
+
+
 def modernized(argv: list[str]) -> tuple[list[str], str | None]:
-    """The arguments with old spellings replaced, and the new spelling where one was. They work for one version."""
+    """The arguments with an old name of a verb replaced, and the new spelling where one was. They work for one version."""
     verb = next((word for word in argv if not word.startswith("-")), "")
-    renamed = {"--evidence": "--all", "--step": "--steps"}
-    words = [renamed.get(word, word) for word in argv[argv.index(verb) + 1 :] if word != "--all-steps"] if verb else []
-    if verb in ("trace", "env"):
-        new = ["view" if verb == "trace" else "doctor", *words]
-    elif verb == "explain" and "--against" in words[:-1]:
-        place = words.index("--against")
-        new = ["diff", words[place + 1], *words[:place], *words[place + 2 :]]
-    elif verb == "explain":  # with a name behind the recording it was `why`
-        new = ["why" if len(words) > 1 and not any(word.startswith("-") for word in words[:2]) else "view", *words]
-    else:
+    if verb not in RENAMED:
         return argv, None
+    words = argv[argv.index(verb) + 1 :]
+    names = verb == "explain" and len(words) > 1 and not any(word.startswith("-") for word in words[:2])
+    new = ["why" if names else RENAMED[verb], *words]  # with a name behind the recording it was `why`
     return new, f"fxscope {' '.join(new)}"
 
 

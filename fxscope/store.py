@@ -7,7 +7,6 @@ fields, as numbers or as positions in a table of values (`docs/decisions/0010-co
 import codecs
 import contextlib
 import errno
-import graphlib
 import gzip
 import io
 import lzma
@@ -22,14 +21,13 @@ import weakref
 import zipfile
 import zlib
 from array import array
-from collections.abc import Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, column, uncollected
+from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, column, distinct, rows_of, uncollected
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
 
@@ -95,22 +93,14 @@ def load(path: str | Path) -> Recording:
 
 def _whole(recording: Recording, where: str) -> Recording:
     """The recording. Raises FxscopeError where an op or a node is inside itself: what walks up would never end."""
-    trees: list[tuple[Sequence[Any], Sequence[Any]]] = [(column(recording.ops, "id"), column(recording.ops, "parent"))]
-    for graph in recording.graphs:
-        trees.append(([node.name for node in graph.nodes], [node.parent for node in graph.nodes]))
-    for ids, parents in trees:
-        above: set[Any] = {None}
-        for item, parent in zip(ids, parents, strict=True):
-            if parent not in above or item in above:
-                break
-            above.add(item)
-        else:
-            continue  # parents first, as every recording is written
-        inside = {item: (parent,) for item, parent in zip(ids, parents, strict=True) if parent is not None}
-        try:
-            graphlib.TopologicalSorter(inside).prepare()
-        except graphlib.CycleError as error:
-            raise FxscopeError(f"{where} is not a valid recording: {error.args[1][0]!r} is inside itself.") from None
+    for items, name in ((recording.ops, "id"), *((graph.nodes, "name") for graph in recording.graphs)):
+        after = distinct(items, name)
+        for item, parent in rows_of(items, name, "parent"):
+            if parent in after:  # every recording is written parents first
+                raise FxscopeError(
+                    f"{where} is not a valid recording: {item!r} is inside itself, or before its parent."
+                )
+            after.discard(item)
     return recording
 
 
@@ -286,7 +276,7 @@ def check_free(path: str | Path, *, force: bool = False) -> None:
 
 
 def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
-    """Write a file whole or not at all: one that is killed in the middle leaves nothing.
+    """Write a file whole or not at all; a process that is killed in the middle may leave a hidden temporary file.
 
     A link stays a link, and a file that is overwritten keeps its mode; a pipe or a device is written to.
 
@@ -315,13 +305,7 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
 def _place(target: Path, data: bytes, mode: int | None) -> None:
     """Make a file appear under its name, whole; in place of another one only where that one's mode is given."""
     temporary = target.with_name(f".{target.name[:100]}.{getpid()}.{time.monotonic_ns()}")
-    try:
-        # A file without a name: it goes with the process, whatever ends that.
-        handle = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
-        nameless = True
-    except (AttributeError, OSError):
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        nameless = False
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -329,13 +313,10 @@ def _place(target: Path, data: bytes, mode: int | None) -> None:
             if mode is not None:
                 with contextlib.suppress(OSError):  # a file system may have no modes
                     os.fchmod(file.fileno(), stat.S_IMODE(mode))
-            if nameless:
-                name = temporary if mode is not None else target
-                os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=0, follow_symlinks=True)
         if mode is not None:
             temporary.replace(target)
-        elif not nameless:
-            os.link(temporary, target)
+        else:
+            os.link(temporary, target)  # which fails where a file was made since
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -53,11 +53,6 @@ def rate(value: float | None, unit: str = "B/s") -> str:
     return _scaled(value, [f"{prefix}{unit}" for prefix in _PREFIXES])
 
 
-def at_least(value: float | None) -> str:
-    """A lower bound: "at least 23.4 µs"; "" where none is known, or it is below what is written as a time."""
-    return f"at least {microseconds(value)}" if value is not None and value >= 0.005 else ""
-
-
 def about(value: float | None) -> str:
     """An expected time: "about 23.4 µs"; "" where none is known, or it is below what is written as a time."""
     return f"about {microseconds(value)}" if value is not None and value >= 0.005 else ""

@@ -27,7 +27,6 @@ class MissedRow(Item, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()  # for `fxscope why`
     count: int = 1
     time_us: float | None = None  # that one kernel would save per step; None where no model predicts it
-    is_least: bool = False  # time_us is a lower bound; else an expectation
     bytes: float | None = None  # per step
     reason_code: str = ""
     reason: str = ""
@@ -81,7 +80,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
     for same in found.values():
         first = same[0][1]
         a, b = ends(first)
-        time_us, is_least = saved_us(recording, same)
+        time_us = saved_us(recording, same)
         spent = [times.get(side) for side in {(a.label, a.phase), (b.label, b.phase)}]
         if time_us is not None and all(spent):
             time_us = min(time_us, sum(time or 0.0 for time in spent))
@@ -95,7 +94,6 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
             names=(a.label, b.label) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
             count=max(1, round(sum(min(1.0, runs) for _, _, runs in same))),
             time_us=time_us,
-            is_least=is_least,
             bytes=None if None in sizes else sum(size for size in sizes if size is not None),
             reason_code=first.reason_code,
             reason=short_reason(decision for _, decision, _ in same),
@@ -129,20 +127,14 @@ def _sides(decision: Decision) -> set[object]:
     return {end.call or (end.graph, end.nodes) for end in decision.ends}
 
 
-def saved_us(recording: Recording, pairs: Iterable[tuple[int, Decision, float]]) -> tuple[float | None, bool]:
-    """Return what fusing pairs saves per step in µs, and whether that is a lower bound.
+def saved_us(recording: Recording, pairs: Iterable[tuple[int, Decision, float]]) -> float | None:
+    """Return what fusing pairs saves per step in µs, `None` where that is not known of one.
 
     A kernel joins one library kernel only: such pairs count in order of their price until their kernels are taken.
     """
-    every = list(pairs)
-    expected = all(decision.expected_us is not None for _, decision, _ in every)
-    priced = [
-        (runs * time, decision)
-        for _, decision, runs in every
-        if (time := decision.expected_us if expected else decision.saved_us) is not None
-    ]
-    if not priced or (not expected and len(priced) < len(every)):
-        return None, False
+    priced = [(runs * (decision.expected_us or 0.0), decision) for _, decision, runs in pairs]
+    if not priced or any(decision.expected_us is None for _, decision in priced):
+        return None
     total, taken = 0.0, set[object]()
     for time, decision in sorted(priced, key=lambda pair: -pair[0]):
         if joins_library(recording, decision):
@@ -150,7 +142,7 @@ def saved_us(recording: Recording, pairs: Iterable[tuple[int, Decision, float]])
                 continue
             taken |= _sides(decision)
         total += time
-    return total, not expected
+    return total
 
 
 def _bracketed(
@@ -173,7 +165,7 @@ def _bracketed(
     for same in members:
         pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
         known = [time for item in same if (time := rows[item][0].time_us) is not None]
-        total = saved_us(recording, pairs)[0]
+        total = saved_us(recording, pairs)
         together.append(min(total, sum(known)) if total is not None and known else total)
     out: list[MissedRow] = []
     brackets: list[Bracket] = []

@@ -403,32 +403,18 @@ def check_apart(arguments: argparse.Namespace) -> None:
     """Raise RenderError where two outputs are one file, or an output is a file that is read: `--force` is for others."""
     from fxscope.errors import RenderError
 
-    texts = {
-        name: [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
-        for name, value in vars(arguments).items()
-    }
-    read: set[str] = set()
-    for name in texts.keys() - {"verb", "words", "arguments", "title", "format", "output"}:
-        parts = {part for text in texts[name] for part in (text, text.partition("=")[2], text.rpartition(":")[0])}
-        read.update(_real(part) for part in parts if os.path.isfile(part))  # noqa: PTH113, that raises of long names
-    written: dict[str, str] = {}
-    for text in texts.get("output", ()):
-        if not text:
-            raise RenderError("-o takes the name of a file, and this one is empty.")
-        file = _real(text)
-        if file in read:
+    given = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items()}
+    outputs = [text for text in given.pop("output", ()) if isinstance(text, str)]
+    names = [text for name in given.keys() - {"words", "arguments"} for text in given[name] if isinstance(text, str)]
+    read = [*names, *(text.rpartition(":")[0] for text in names)]  # of FILE.py:FACTORY, too
+    for place, text in enumerate(outputs):
+        file = os.path.realpath(text)
+        if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113, which raise of long names
+            continue  # a device takes several
+        if file in map(os.path.realpath, read):
             raise RenderError(f"-o {text} is a file that is read here, and would be overwritten: name another.")
-        if file in written:
-            raise RenderError(f"-o {written[file]} and -o {text} are one file: give each its own name.")
-        if Path(file).is_file() or not Path(file).exists():  # a device takes several
-            written[file] = text
-
-
-def _real(name: str) -> str:
-    try:
-        return os.path.normcase(os.path.realpath(name))
-    except FileNotFoundError:  # the current folder is gone
-        return os.path.normpath(name)
+        if file in map(os.path.realpath, outputs[:place]):
+            raise RenderError(f"-o {text} is named twice, under one name or several: give each output its own.")
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:

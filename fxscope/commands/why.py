@@ -72,6 +72,6 @@ def decided(answer: WhyAnswer) -> dict[str, Any]:
     """The decisions about names, most time saved first, with the words beside their codes."""
     import msgspec
 
-    ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or item.saved_us or 0.0))
+    ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or 0.0))
     found = [{**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint} for item in ordered]
     return {"decisions": found}

@@ -312,13 +312,13 @@ def generated_us(gpu: Gpu, work: Workload) -> float:
     return float(times_of(work.family, fit.parameters, [work], gpu.multiprocessors)[0])
 
 
-def traffic_floor_us(gpu: Gpu, num_bytes: float, reuse_bytes: float | None = None) -> float:
-    """Time below which no measured kernel moved so many bytes, `reuse_bytes` after they were touched last."""
+def traffic_floor_us(gpu: Gpu, num_bytes: float) -> float:
+    """Time below which no measured kernel moved so many bytes."""
     assert gpu.calibration is not None
     p = gpu.calibration.families["pointwise"].parameters
     rate = gpu.bandwidth()
     memory_rate = max(p["dram"], rate.value / 1e12 if rate is not None else 0.0)
-    outside = float(missed(p, (num_bytes if reuse_bytes is None else reuse_bytes) / 1e6))
+    outside = float(missed(p, num_bytes / 1e6))
     return num_bytes / 1e6 * (outside / memory_rate + (1 - outside) / (_FASTEST_CACHE * p["l2"]))
 
 

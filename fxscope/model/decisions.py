@@ -121,8 +121,7 @@ class Decision(Item, frozen=True, kw_only=True):
     shared_buffers: tuple[str, ...] = ()
     saved_bytes: int | None = None  # traffic that one kernel would not have
     saved_bytes_least: bool = False  # it is a lower bound: of some shared memory more is not known
-    saved_us: float | None = None  # device time that one kernel would save at least; None where no bound is known
-    expected_us: float | None = None  # what it is expected to save, with a template as fast as the library's kernel
+    expected_us: float | None = None  # device time that one kernel would save, with a template as fast as a library's
     saved_launches: int | None = None  # launches that one kernel instead of two would save
     evidence: Evidence | None = None
 

@@ -8,9 +8,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import NamedTuple
 
-from fxscope.columns import column, rows_of, with_columns
+from fxscope.columns import column, distinct, rows_of, with_columns
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import (
@@ -31,6 +30,8 @@ from fxscope.text import counted, microseconds, percent
 
 REMAINDER = "attribution"
 CudaGraphNode = tuple[int | None, int | None, int | None]  # device, graph, node
+Linked = tuple[str | None, tuple[str, ...], str | None, int | None, LaunchEvidence]  # of a launch, see `_LINKED`
+_LINKED = ("call", "nodes", "graph", "invocation", "evidence")
 
 
 def attribute(recording: Recording) -> Recording:
@@ -39,26 +40,22 @@ def attribute(recording: Recording) -> Recording:
     launches = recording.launches
     if not launches:
         return recording
-    names, ops = column(launches, "name"), column(launches, "op")
-    links = [Linked(None, (), None, None, evidence) for evidence in column(launches, "evidence")]
+    links: list[Linked] = [(None, (), None, None, evidence) for evidence in column(launches, "evidence")]
     with_eager_nodes(links, recording)
     runs = with_calls(links, recording)
-    decoded = {name: decode(name) for name in set(names)}
-    call, nodes, graph, invocation, evidence = map(list, zip(*links, strict=True))
+    decoded = {name: decode(name) for name in distinct(launches, "name")}
+    linked = dict(zip(_LINKED, map(list, zip(*links, strict=True)), strict=True))
     launches = with_columns(
         launches,
-        call=call,
-        nodes=nodes,
-        graph=graph,
-        invocation=invocation,
-        evidence=evidence,
+        **linked,
         # On a CPU a kernel goes by its op's name, or by the function that Inductor wrote: neither is coded.
         decoded=[
             None if category == "cpu_kernel" else decoded[name]
             for name, category in rows_of(launches, "name", "category")
         ],
     )
-    recording = replace(recording, launches=launches, coverage=coverage_of(recording, ops, call, nodes))
+    recording = replace(recording, launches=launches)
+    recording = replace(recording, coverage=coverage_of(recording))
     return with_reasons(with_timing(with_remainder(recording)), runs)
 
 
@@ -76,14 +73,6 @@ def without_idle(recording: Recording) -> Recording:
     ops = {op for op, *key in rows_of(recording.ops, "id", "graph", "node") if tuple(key) in idle}
     kept = (item for item in recording.launches if item.category != "cpu_kernel" or item.op_id not in ops)
     return replace(recording, launches=tuple(kept))
-
-
-class Linked(NamedTuple):
-    call: str | None
-    nodes: tuple[str, ...]
-    graph: str | None
-    invocation: int | None
-    evidence: LaunchEvidence
 
 
 def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
@@ -130,7 +119,7 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
             if call.conditional:
                 mine = turns.setdefault((step, call_id), {})
                 number = mine.setdefault(groups[launch_id], len(mine))
-            links[position[launch_id]] = Linked(call_id, call.nodes, graph, number, how)
+            links[position[launch_id]] = call_id, call.nodes, graph, number, how
     totals: Counter[str] = Counter()
     for (_, graph_id), number in runs.items():
         totals[graph_id] += number
@@ -210,16 +199,15 @@ def with_eager_nodes(links: list[Linked], recording: Recording) -> None:
     for position, op_id in enumerate(column(recording.launches, "op_id")):
         if op_id in tied:
             graph, nodes = tied[op_id]
-            op = links[position].evidence.op
+            op = links[position][-1].op
             if op not in evidence:
                 evidence[op] = LaunchEvidence(op=op, call=None, nodes=op)
-            links[position] = Linked(None, nodes, graph, None, evidence[op])
+            links[position] = None, nodes, graph, None, evidence[op]
 
 
-def coverage_of(
-    recording: Recording, ops: Sequence[str | None], calls: Sequence[str | None], nodes: Sequence[tuple[str, ...]]
-) -> Coverage:
+def coverage_of(recording: Recording) -> Coverage:
     """Count what was attributed; calls and nodes are null where there is nothing that they could be attributed to."""
+    ops, calls, nodes = (column(recording.launches, field) for field in ("op", "call", "nodes"))
     # What replays a CUDA graph is not the op of its kernels
     to_op = sum(
         call is not None or (op is not None and (graph is None or not op.startswith("Torch-Compiled Region")))

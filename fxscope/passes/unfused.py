@@ -1,8 +1,4 @@
-"""The cost of a missed fusion in device time: at least, and as expected, from the facts of both kernels.
-
-A lower bound is stated only on a GPU that was calibrated, and only where a fused kernel would replace kernels of the same
-kind: a template that takes the place of a library's GEMM may be slower than it, whatever traffic it avoids.
-"""
+"""The expected cost of a missed fusion in device time, from the facts of both kernels, on a GPU that was calibrated."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -10,7 +6,7 @@ from typing import NamedTuple
 
 from fxscope import op_names
 from fxscope.gpus import Gpu
-from fxscope.gpus.prediction import generated_us, traffic_floor_us
+from fxscope.gpus.prediction import generated_us
 from fxscope.index import index_of
 from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, Workload, replace
 from fxscope.passes.flops import numbers
@@ -36,35 +32,20 @@ class Side(NamedTuple):
 def priced(
     decision: Decision, gpu: Gpu | None, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]]
 ) -> Decision:
-    """The decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure."""
-    plain = replace(decision, saved_us=None, expected_us=None)
+    """The decision with `expected_us`; `None` where the facts do not carry a figure."""
+    plain = replace(decision, expected_us=None)
     if decision.verdict == "fused" or decision.saved_bytes is None or gpu is None or gpu.calibration is None:
         return plain
     a, b = (side_of(end, calls, graphs) for end in decision.ends)
     if a is None or b is None or decision.a_call == decision.b_call is not None:
         return plain
-    least = None
-    if not a.library and not b.library:
-        reuse = min(a.work.num_bytes, b.work.num_bytes)
-        least = saved_at_least_us(gpu, decision.saved_bytes, reuse, reduces=bool(a.work.reduced or b.work.reduced))
     # A tile of a GEMM has a part of a row: a kernel of its own would still bring the parts of a reduction together.
     reduces = a.library != b.library and (b if a.library else a).work.reduced
     expected = None if reduces else expected_us(gpu, a, b, decision.saved_bytes)
-    if least is not None and expected is not None:
-        expected = max(expected, least)
     a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
-    if a_call is not None and b_call is not None:
-        most = most_us(gpu, a, b, avoided(decision, a_call, b_call))
-        least, expected = (None if time is None else min(time, most) for time in (least, expected))
-    return replace(decision, saved_us=least, expected_us=expected)
-
-
-def saved_at_least_us(gpu: Gpu, saved_bytes: float, reuse_bytes: float, *, reduces: bool) -> float:
-    """Least device time in µs that not moving `saved_bytes` saved in any measured pair (benchmarks/fusion_cost.py).
-
-    What is read again soon may still be in the L2 cache. A fused reduction may be a slower kernel than the library's.
-    """
-    return (0.4 if reduces else 0.9) * traffic_floor_us(gpu, saved_bytes, reuse_bytes)
+    if expected is not None and a_call is not None and b_call is not None:
+        expected = min(expected, most_us(gpu, a, b, avoided(decision, a_call, b_call)))
+    return replace(decision, expected_us=expected)
 
 
 def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:

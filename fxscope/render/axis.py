@@ -215,7 +215,7 @@ def saving(made: Report, row: MissedRow) -> str:
     """Return what fusing saves per step: one number for rows that exclude each other."""
     together = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
     if together is not None:
-        return f"{'≥' if row.is_least else '~'} {microseconds(together)}"
+        return f"~ {microseconds(together)}"
     if row.time_us is not None:  # what the rows save together is not known: this one's is the least
         return f"≥ {microseconds(row.time_us)}"
     return f"{num_bytes(row.bytes)} of traffic" if row.bytes is not None else "cost unknown"

@@ -10,7 +10,7 @@ from fxscope.analysis.groups import ends_of
 from fxscope.model import Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
-from fxscope.text import about, at_least, kernel_name, microseconds, num_bytes, of_roof, sentence, span
+from fxscope.text import about, kernel_name, microseconds, num_bytes, of_roof, sentence, span
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
@@ -116,7 +116,7 @@ def price(decision: Decision, recording: Recording) -> str:
     size = f"{'at least ' if decision.saved_bytes_least else ''}{num_bytes(decision.saved_bytes)}"
     runs = pair_runs(recording, decision)
     often = f"{times(runs)} a step" if runs != 1 else ""
-    return ", ".join(filter(None, (size, about(decision.expected_us) or at_least(decision.saved_us), often)))
+    return ", ".join(filter(None, (size, about(decision.expected_us), often)))
 
 
 def times(runs: float) -> str:

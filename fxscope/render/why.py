@@ -14,7 +14,6 @@ from fxscope.passes.unfused import stood_in_for
 from fxscope.render import grid, labels, report, theme
 from fxscope.text import (
     about,
-    at_least,
     counted,
     faster_than_limit,
     first_line,
@@ -285,14 +284,12 @@ def cost(decision: Decision, recording: Recording) -> str | None:
     text = f"Cost: {least_bytes}{num_bytes(decision.saved_bytes)} of memory traffic"
     if decision.saved_launches:
         text += f" and {counted(decision.saved_launches, 'launch')}"
-    least, expected = at_least(decision.saved_us), decision.expected_us or 0.0
+    expected = decision.expected_us or 0.0
     if about(expected):
         # The kernels that the fused one would replace, of which no pair was measured.
-        whose = () if decision.saved_us is not None else stood_in_for(decision, recording)
-        note = f", {least}" if least else f"; not validated for {listed(whose)}" if whose else ""
+        whose = stood_in_for(decision, recording)
+        note = f"; not validated for {listed(whose)}" if whose else ""
         text += f", ~{microseconds(expected)} (estimate{note})"
-    elif least:
-        text += f", {least}"
     runs = pair_runs(recording, decision)
     if runs != 1:
         text += f"; {labels.times(runs)} per step" + (f": ~{microseconds(expected * runs)}" if about(expected) else "")

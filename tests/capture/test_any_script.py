@@ -146,7 +146,7 @@ print('ready', flush=True)
 HERE
 """
 )
-LONG_C_CALL = "x = 10 ** 20_000_000"
+LONG_C_CALL = "x = 10 ** 200_000_000"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_signals_end_a_script_as_without_fxscope(number, where, tmp_path) -> Non
     began = time.monotonic()
     assert process.wait(60) == -number
     assert not (tmp_path / "out.fxscope").exists()
-    assert before == f"{int(signal.SIG_DFL)} " * 2 + f"{int(signal.SIG_DFL)}\n" and time.monotonic() - began < 1
+    assert before == f"{int(signal.SIG_DFL)} " * 2 + f"{int(signal.SIG_DFL)}\n" and time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("head", [b"\xef\xbb\xbf", b"# -*- coding: latin-1 -*-\n"], ids=["marked", "latin-1"])

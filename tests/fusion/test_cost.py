@@ -31,7 +31,7 @@ from fxscope.passes.cost import cost
 from fxscope.passes.fusion import fusion
 from fxscope.passes.schedules import schedules
 from fxscope.render import labels, why
-from fxscope.text import at_least, microseconds
+from fxscope.text import microseconds
 from tests import build
 from tests.build import timing
 
@@ -123,9 +123,7 @@ def test_whose_kernel_one_that_fuses_would_stand_in_for(kernel, kind, whose):
     )
     recording = on_h200(*calls, decisions=(pair,))
     said = why.cost(recording.decisions[0], recording)
-    least = recording.decisions[0].saved_us
-    assert said.endswith(f"(estimate; not validated for {whose})" if whose else f"(estimate, {at_least(least)})")
-    assert not whose or least is None  # nothing is certain
+    assert said.endswith(f"(estimate; not validated for {whose})" if whose else "(estimate)")
 
 
 def test_a_long_kernel_that_moves_little_is_not_saved_by_its_neighbour():
@@ -256,17 +254,13 @@ def eager_pair(rows: int, first: str, second: str, times: tuple[float, float]):
     [(0.25, (1.22, 0.99), 0.99), (8, (5.95, 4.0), 2.82), (32, (22.86, 23.98), 19.2), (512, (336.3, 348.0), 269.9)],
 )
 def test_what_one_kernel_would_save_on_an_h200(megabytes, times, saved):
-    """gelu(a)·b as an H200 ran it apart and fused: below the cache's size and above it, the bound holds."""
+    """gelu(a)·b as an H200 ran it apart and fused: below the cache's size and above it."""
     found = eager_pair(int(megabytes * 1e6 / 2048) // 8 * 8, "aten::gelu", "aten::mul", times)
-    assert 0 < found.saved_us <= saved
-    assert found.saved_us <= found.expected_us
-    if megabytes > 60:
-        assert found.saved_us > 0.75 * saved
+    assert found.expected_us == pytest.approx(saved, rel=0.5)
 
 
-def test_no_bound_is_stated_where_a_template_would_replace_a_library_kernel():
+def test_a_template_is_expected_to_be_as_fast_as_the_library_kernel():
     found = eager_pair(8192, "aten::mm", "aten::gelu", (50.0, 12.0))
-    assert found.saved_us is None
     assert 0 < found.expected_us < 62.0
 
 
@@ -274,7 +268,7 @@ def test_no_bound_is_stated_where_a_template_would_replace_a_library_kernel():
 def test_the_saving_of_a_reduction_beside_a_product_is_not_known(order):
     """A tile of the product has a part of a row: a kernel still brings the parts together."""
     found = eager_pair(8192, *order, (50.0, 12.0))
-    assert found.saved_us is None and found.expected_us is None
+    assert found.expected_us is None
 
 
 def test_a_gpu_that_was_not_calibrated_gets_bytes_and_no_time():
@@ -282,12 +276,12 @@ def test_a_gpu_that_was_not_calibrated_gets_bytes_and_no_time():
         graph="g", a=("a",), b=("b",), verdict="never_considered", reason_code="eager", saved_bytes=10**9
     )
     found = cost(Recording(environment=Environment(device="NVIDIA A100-SXM4-80GB"), decisions=(decision,))).decisions[0]
-    assert (found.saved_bytes, found.saved_us, found.expected_us) == (10**9, None, None)
+    assert (found.saved_bytes, found.expected_us) == (10**9, None)
 
 
 def test_fused_pairs_cost_nothing():
-    decision = Decision(graph="g", a=("a",), b=("b",), verdict="fused", reason_code="eager", saved_us=1.0)
-    assert on_h200(decisions=(decision,)).decisions[0].saved_us is None
+    decision = Decision(graph="g", a=("a",), b=("b",), verdict="fused", reason_code="eager", expected_us=1.0)
+    assert on_h200(decisions=(decision,)).decisions[0].expected_us is None
 
 
 def test_a_plan_whose_code_is_not_known_has_a_roofline_of_its_traffic():

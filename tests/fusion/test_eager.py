@@ -47,7 +47,7 @@ def test_gelu_and_mul_pass_50_mb_written_once_and_read_once():
     assert between.saved_bytes == 2 * SIZE
     assert "written once and read once" in between.reason
     assert "50.3 MB" in between.reason
-    assert 18 < between.saved_us < between.expected_us < 34  # measured: 29 µs (benchmarks/fusion_cost.py)
+    assert 19 < between.expected_us < 34  # measured: 29 µs (benchmarks/fusion_cost.py)
     assert between.hint_code == "compile" and "(not verified)" in between.hint
     # Through the views between them.
     assert pairs["mm", "gelu"].saved_bytes == 2 * SIZE

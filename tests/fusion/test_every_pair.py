@@ -67,7 +67,7 @@ def test_a_users_kernel_is_opaque(plan_of):
     assert "user-written Triton kernel double_0" in item.reason
     assert item.hint is None  # its reader reads another tensor too, and then torch does not join them
     assert item.saved_bytes == 2 * 16 * 64 * 4  # its result is written for that reader alone
-    assert item.saved_us is None
+    assert item.expected_us is None
     between = next(item for item in recording.decisions if item.raw_reason)
     assert between.reason == "the second also needs a result that is computed between the two"
 

@@ -66,7 +66,6 @@ def test_a_gemm_and_its_epilogue_cost_100_mb():
     assert most_expensive.verdict == "never_considered"
     assert "cuBLAS GEMM" in most_expensive.reason
     assert most_expensive.saved_bytes == 100_663_296
-    assert most_expensive.saved_us is None, "a template would have to be as fast as cuBLAS"
     assert 20 < most_expensive.expected_us < 56.1, "at most the whole pointwise kernel"
     assert most_expensive.config == "max_autotune_gemm"
     (inlined,) = [item for item in recording.decisions if item.how == "inlined"]
@@ -85,7 +84,7 @@ def test_a_graph_break_of_a_real_compile():
     (item,) = [item for item in recording.decisions if item.other_graph]
     assert "graph break at" in item.reason
     # The two graphs name the tensors between them differently.
-    assert item.saved_bytes is None and item.saved_us is None and item.expected_us is None and not item.shared_buffers
+    assert item.saved_bytes is None and item.expected_us is None and not item.shared_buffers
 
 
 def test_the_second_half_of_a_split_reduction_is_the_reduction_and_nothing_before_it():

@@ -11,7 +11,6 @@ import pytest
 from fxscope import gpus
 from fxscope.gpus.prediction import generated_us, traffic_floor_us
 from fxscope.model import Workload
-from fxscope.passes.unfused import saved_at_least_us
 
 DATA = Path(__file__).parents[2] / "tests" / "data" / "fusion_cost"
 
@@ -43,17 +42,12 @@ def fused(point: dict) -> Workload:
 @pytest.mark.parametrize(
     ("battery", "gpu", "close"), [("h200", "h200", 0.6), ("h100", "h100", 0.7), ("h200_held_out", "h200", 0.8)]
 )
-def test_the_bound_holds_and_the_expectation_is_near(battery, gpu, close) -> None:
+def test_the_expectation_is_near(battery, gpu, close) -> None:
     target, measured = gpus.load(gpu), points(battery)
     assert len(measured) >= 70
     near = 0
     for point in measured:
         saved = taken_us(point, "eager") - taken_us(point, "compiled")
-        size = point["tensor_bytes"]
-        least = saved_at_least_us(
-            target, point["saved_tensors"] * size, point["reuse_tensors"] * size, reduces=bool(point["reductions"])
-        )
-        assert least <= saved, point["pair"]
         near += abs((taken_us(point, "eager") - generated_us(target, fused(point))) / saved - 1) <= 0.25
     assert near >= close * len(measured)
 

@@ -225,7 +225,7 @@ def hostile() -> Recording:
                 raw_reason=evil[1],
                 hint_code="recorded",
                 saved_bytes=1000,
-                saved_us=1.0,
+                expected_us=1.0,
             ),
         ),
         steps=(Step(index=0, name=evil[0], start_ns=0, duration_ns=10_000),),
