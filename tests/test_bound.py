@@ -297,7 +297,15 @@ def test_tf32_is_advised_for_float32_gemms_of_a_gpu_that_has_it(device, precisio
 def test_layouts_that_cudnn_converts_are_advised_against() -> None:
     kernels = tuple(
         KernelStats(
-            name=name, category="kernel", count=4, total_us=us, mean_us=us / 4, min_us=1, max_us=us, share=us / 400
+            name=name,
+            category="kernel",
+            count=4,
+            total_us=us,
+            mean_us=us / 4,
+            median_us=us / 4,
+            min_us=1,
+            max_us=us,
+            share=us / 400,
         )
         for name, us in (("void cudnn::ops::nchwToNhwcKernel<float>", 100.0), ("conv", 300.0))
     )

@@ -165,9 +165,9 @@ def test_what_a_call_moves_computes_and_takes(name: str) -> None:
             both = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
             assert both in told and (not call.flops or f"{both}, {flop(call.flops)}" in told)
         if call.timing is not None and call.roof is not None and call.roof.flops_per_second and call.flops:
-            assert f"{microseconds(call.timing.typical_us)} " in told
+            assert f"{microseconds(call.timing.median_us)} " in told
             assert call.roof.flops is not None and call.roof.flops <= call.flops
-            assert rate(call.roof.flops / call.timing.typical_us * 1e6, "FLOP/s") in told
+            assert rate(call.roof.flops / call.timing.median_us * 1e6, "FLOP/s") in told
         if call.roof is not None and call.roof.bound is not None:
             assert f"{call.roof.bound}-bound" in told
             assert not call.is_extern or call.flops or call.roof.bound != "memory" or not may_multiply(call.kernel)
@@ -183,7 +183,7 @@ def test_a_group_has_the_times_and_roofs_of_its_calls(name: str) -> None:
     for group in reported(name).groups:
         ran = [calls[call] for call in group.calls]
         if len(ran) == 1 and ran[0].timing and ran[0].timing.count == len(index_of(recording).steps):
-            assert group.time_us == pytest.approx(ran[0].timing.typical_us, rel=0.02)
+            assert group.time_us == pytest.approx(ran[0].timing.median_us, rel=0.02)
         shares = [call.roof.share for call in ran if call.roof and call.roof.share is not None]
         if ran:
             assert (group.roof is None) == (len(shares) < len(ran))

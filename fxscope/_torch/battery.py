@@ -138,7 +138,7 @@ def timed_calls(recording: Recording) -> list[tuple[Workload, float]]:
     """(workload, device time in µs) of each call that ran and whose work is known."""
     graphs = index_of(recording).nodes
     works = ((work_of(call, graphs.get(call.graph, {}), recording), call.timing) for call in recording.calls)
-    return [(work, timing.typical_us) for work, timing in works if work and timing]
+    return [(work, timing.median_us) for work, timing in works if work and timing]
 
 
 def timed(run: Callable[[], Any]) -> float:

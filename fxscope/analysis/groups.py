@@ -509,7 +509,7 @@ def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
 
 def call_us(call: KernelCall) -> float | None:
     """The median time of a call, else the predicted one."""
-    return call.timing.typical_us if call.timing else call.estimated_us
+    return call.timing.median_us if call.timing else call.estimated_us
 
 
 def ends_of(recording: Recording) -> Callable[[Decision], tuple[PlaceFacts, PlaceFacts]]:

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 from fxscope.analysis.groups import Phase, ends_of, groups, pattern
 from fxscope.english import reason_text
-from fxscope.index import index_of
 from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
-from fxscope.passes.unfused import is_library
+from fxscope.passes.unfused import TEMPLATES, stood_in_for
 
 IMPOSSIBLE = (
     "fallback",
@@ -111,16 +110,8 @@ def _with_phase(label: str, phase: Phase | None) -> str:
 
 
 def joins_library(recording: Recording, decision: Decision) -> bool:
-    """Return whether one side is a library kernel: such a pair excludes others of the same kernel."""
-    index = index_of(recording)
-    for end in decision.ends:
-        call = index.calls.get(end.call or "")
-        nodes = index.nodes.get(end.graph, {})
-        if call is not None and not call.is_generated:
-            return True
-        if call is None and any(is_library(nodes[name].target) for name in end.nodes if name in nodes):
-            return True
-    return False
+    """Return whether one side is a library's or the program's kernel: such a pair excludes others of the same kernel."""
+    return bool(set(stood_in_for(decision, recording)) - {TEMPLATES})
 
 
 def _sides(decision: Decision) -> set[object]:

@@ -16,7 +16,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
     parser.add_argument("name", nargs="?", metavar="NAME", help="only the call of this kernel, op, variable or node")
     parser.add_argument("--full", action="store_true", help="print the whole file, also lines that belong to no call")
-    parser.add_argument("--graph", metavar="ID", help="print only this graph's code, such as 0/0:inference")
     common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
 
@@ -25,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     format = common.text_format(arguments.output, arguments)
     recording = common.read(arguments.recordings, arguments)
-    texts = chosen(recording, arguments.graph)
+    texts = output_codes(recording)
     call = None
     if arguments.name is not None:
         place = common.call_named(recording, arguments.name)
@@ -52,21 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def chosen(recording: Recording, graph: str | None) -> list[SourceText]:
-    """The output codes to show.
-
-    Raises:
-        FxscopeError: there is none.
-    """
+def output_codes(recording: Recording) -> list[SourceText]:
+    """The output codes of the recording. Raises FxscopeError where there is none."""
     sources = [source for source in recording.sources if source.kind == "output_code"]
     if not sources:
         raise FxscopeError(
             "the recording has no output code: nothing was compiled, or the trace was read without --debug-dir and "
             "--compile-log."
         )
-    if graph is None:
-        return sources
-    found = [source for source in sources if source.id.startswith(graph) or (source.graph or "").startswith(graph)]
-    if not found:
-        raise FxscopeError(f"there is no code of {graph!r}. There is {', '.join(source.id for source in sources)}.")
-    return found
+    return sources

@@ -130,9 +130,4 @@ class Timing(Item, frozen=True, kw_only=True):
     mean_us: float
     min_us: float
     max_us: float
-    median_us: float | None = None  # recordings made before it was kept have none
-
-    @property
-    def typical_us(self) -> float:
-        """The median, which one outlier does not move; the mean where no median was kept."""
-        return self.mean_us if self.median_us is None else self.median_us
+    median_us: float  # which one outlier does not move

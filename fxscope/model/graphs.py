@@ -41,8 +41,7 @@ class Graph(Item, frozen=True, kw_only=True):
     """One level of the program; nodes in execution order.
 
     Ids: `eager`, `0/0:pre_grad`, `0/0:inference` (AOT graph), `0/0:forward`, `0/0:backward`, `0/0:joint`,
-    `0/0:inference:post_grad`. Files made before 0.2.0 may hold graphs of the stages `scheduler` and `kernel_calls`: they
-    are left out when read.
+    `0/0:inference:post_grad`.
     """
 
     id: str

@@ -4,8 +4,9 @@ here are parts of passes, or run where a reader or a verb asks.
 Add one: write `passes/NAME.py` with a function whose docstring's first line is its contract, and add a line there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import chain
+from typing import Any
 
 from fxscope.columns import column, distinct
 from fxscope.errors import PassError
@@ -42,23 +43,17 @@ def verify(recording: Recording) -> None:
     """Raise PassError if ids repeat or an item points at one that is not there."""
     graphs = {graph.id: set(column(graph.nodes, "name")) for graph in recording.graphs}
     calls = {call.id for call in recording.calls}
-    if len(graphs) != len(recording.graphs):
-        raise PassError("two graphs have the same id")
-    if len(calls) != len(recording.calls):
-        raise PassError("two kernel calls have the same id")
-    for graph in recording.graphs:
-        names = graphs[graph.id]
-        if len(names) != len(graph.nodes):
-            raise PassError(f"two nodes of {graph.id} have the same name")
-        if missing := set(chain.from_iterable(column(graph.nodes, "inputs"))) - names:
-            name = next(node.name for node in graph.nodes if missing & set(node.inputs))
-            raise PassError(f"{graph.id}: {name} takes {min(missing)}, which is not in the graph")
-    for call in recording.calls:
-        if call.graph in graphs:
-            missing = [name for name in call.nodes if name not in graphs[call.graph]]
-            if missing:
-                raise PassError(f"call {call.id} ran {missing[0]}, which is not in {call.graph}")
-    for call in distinct(recording.launches, "call") - {None}:
-        if call not in calls:
-            launch = next(item for item in recording.launches if item.call == call)
-            raise PassError(f"launch {launch.id} belongs to call {call}, which is not there")
+    counts = [("graphs", len(recording.graphs), len(graphs)), ("kernel calls", len(recording.calls), len(calls))]
+    counts += [(f"nodes of {graph.id}", len(graph.nodes), len(graphs[graph.id])) for graph in recording.graphs]
+    for what, number, distinct_ids in counts:
+        if number != distinct_ids:
+            raise PassError(f"two {what} have the same id")
+    named: list[tuple[str, set[Any], Collection[Any]]] = [
+        (f"inputs of {graph.id}", set(chain.from_iterable(column(graph.nodes, "inputs"))), graphs[graph.id])
+        for graph in recording.graphs
+    ]
+    named += [(f"nodes of {call.id}", set(call.nodes), graphs.get(call.graph, call.nodes)) for call in recording.calls]
+    named.append(("calls of launches", distinct(recording.launches, "call") - {None}, calls))
+    for what, names, known in named:
+        if missing := names.difference(known):
+            raise PassError(f"{what}: {min(missing)} is not there")

@@ -208,7 +208,7 @@ def roof_of(
     """
     if num_bytes is None and flops is None:
         return None
-    seconds = timing.typical_us * 1e-6 if timing is not None and timing.typical_us > 0 else None
+    seconds = timing.median_us * 1e-6 if timing is not None and timing.median_us > 0 else None
     peak = limits.gpu.matrix_rate(dtype) if limits is not None and dtype else None
     memory_us = limits.memory_us(num_bytes) if limits is not None and num_bytes is not None else None
     compute_us = flops / peak.value * 1e6 if flops is not None and peak is not None else None

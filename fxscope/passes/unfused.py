@@ -12,10 +12,11 @@ from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, Wo
 from fxscope.passes.flops import numbers
 
 # Types of calls that no generated pointwise or reduction kernel replaces → whose kernel it is.
+TEMPLATES = "Inductor's templates"
 _OTHERS = {
     "extern": "library kernels",
     "fallback": "library kernels",
-    "triton_template": "Inductor's templates",
+    "triton_template": TEMPLATES,
     "user_triton": "the program's own kernels",
 }
 
@@ -42,9 +43,8 @@ def priced(
     # A tile of a GEMM has a part of a row: a kernel of its own would still bring the parts of a reduction together.
     reduces = a.library != b.library and (b if a.library else a).work.reduced
     expected = None if reduces else expected_us(gpu, a, b, decision.saved_bytes)
-    a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
-    if expected is not None and a_call is not None and b_call is not None:
-        expected = min(expected, most_us(gpu, a, b, avoided(decision, a_call, b_call)))
+    if expected is not None and {decision.a_call, decision.b_call} <= calls.keys():
+        expected = min(expected, most_us(gpu, a, b, decision.saved_bytes))
     return replace(decision, expected_us=expected)
 
 
@@ -72,46 +72,20 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
     return saved if saved > 0 else None
 
 
-def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
-    """Return what one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one the traffic
-    that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be slower than
+def most_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float:
+    """Return what one kernel for both can save of compiled kernels' times: the shorter one, and the time of the traffic that
+    goes. What else the longer one does (a sort, random numbers) is still done. An eager op's kernel may be slower than
     what Inductor would write in its place: nothing is known of that.
-
-    Args:
-        avoided: bytes that each of the two would no longer move.
     """
     if a.known_us is None or b.known_us is None:
         return inf
-    ends = ((a.known_us, a, avoided[0]), (b.known_us, b, avoided[1]))
-    shorter, (_, longer, num_bytes) = sorted(ends, key=lambda end: end[0])
-    return shorter[0] + traffic_us(gpu, longer, num_bytes)
-
-
-def traffic_us(gpu: Gpu, side: Side, num_bytes: int) -> float:
-    """Device time in µs of some of a kernel's bytes: their part in its traffic's time, which is no more than its own."""
-    part = min(1.0, num_bytes / side.work.num_bytes) if side.work.num_bytes else 0.0
-    return part * min(moving_us(gpu, side.work.num_bytes), inf if side.known_us is None else side.known_us)
+    return min(a.known_us, b.known_us) + moving_us(gpu, saved_bytes)
 
 
 def moving_us(gpu: Gpu, num_bytes: int) -> float:
     """Device time in µs of traffic in a kernel that runs anyway."""
     empty = Workload(family="pointwise")
     return generated_us(gpu, replace(empty, num_bytes=num_bytes)) - generated_us(gpu, empty)
-
-
-def avoided(decision: Decision, a: KernelCall, b: KernelCall) -> tuple[int, int]:
-    """The bytes that each of the two would no longer move, one kernel in their place: what flows between them is
-    not read and perhaps not written; what both read the one kernel reads, as the longer of the two does.
-    """
-    saved, shared = decision.saved_bytes or 0, set(decision.shared_buffers)
-    written, read = (
-        {item.buffer: item.bytes or 0 for item in items or () if item.buffer in shared} for items in (a.writes, b.reads)
-    )
-    if not shared <= {item.buffer for call in (a, b) for item in (*(call.reads or ()), *(call.writes or ()))}:
-        return saved // 2, saved // 2  # the two know one memory by different names
-    flows = written.keys() & read.keys()
-    unread = min(saved, sum(read[name] for name in flows))
-    return min(saved - unread, sum(written[name] for name in flows)), unread
 
 
 def nodes_of(end: DecisionEnd, graphs: Mapping[str, Mapping[str, Node]]) -> list[Node]:

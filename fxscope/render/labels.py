@@ -7,7 +7,7 @@ from typing import Any
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import ends_of
-from fxscope.model import Decision, Graph, KernelCall, KernelStats, Node, Problem, Recording, Timing
+from fxscope.model import Decision, Graph, KernelCall, Node, Problem, Recording
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
 from fxscope.text import about, kernel_name, microseconds, num_bytes, of_roof, sentence, span
@@ -22,7 +22,7 @@ def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
 def time_words(call: KernelCall) -> str:
     """The median time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
     if call.timing:
-        return microseconds(call.timing.typical_us)
+        return microseconds(call.timing.median_us)
     return f"{planned_words(call)} planned" if call.estimated_us is not None else ""
 
 
@@ -51,11 +51,6 @@ def planned_basis(call: KernelCall) -> str:
         return call.estimated_basis or ""
     times = span(*call.estimated_range_us)
     return f"predicted {microseconds(call.estimated_us)}, {times} in 80 of 100 ({call.estimated_basis})"
-
-
-def middle(timed: Iterable[Timing | KernelStats]) -> str:
-    """Return what a column of `typical_us` is: "median", or "mean" where some recorded no median."""
-    return "mean" if any(item.median_us is None for item in timed) else "median"
 
 
 def ops_words(ops: Sequence[str], most: int = 4) -> str:

@@ -34,9 +34,7 @@ def render(recording: Recording, call: KernelCall) -> str:
     facts = [f"Call {call.id} of {recording.title or 'a recording'}, torch {recording.environment.torch}."]
     facts += [f"It moves {num_bytes(moved)}."] if moved is not None else []
     facts += [f"At the device's limits it takes {microseconds(bound)}."] if bound is not None else []
-    facts += (
-        [f"It took {microseconds(call.timing.typical_us)} when it was recorded."] if call.timing is not None else []
-    )
+    facts += [f"It took {microseconds(call.timing.median_us)} when it was recorded."] if call.timing is not None else []
     return CODE.format(
         title=f"{call.handle}, alone.",
         facts="\n".join(facts),

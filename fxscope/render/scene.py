@@ -119,7 +119,7 @@ class Scene:
                 works = (
                     node.kind == "kernel" and node.nature != "composite"
                 )  # launches itself, whatever it calls besides
-                meta = microseconds(node.timing.typical_us) if node.timing and works else ""
+                meta = microseconds(node.timing.median_us) if node.timing and works else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
 
     def _paths(self) -> list[tuple[str, ...]]:
@@ -161,7 +161,7 @@ class Scene:
                 sums[home]["ops"] += node.op not in ("placeholder", "output", "get_attr")
             if home >= 0 and call not in seen:
                 timing = self.recording.calls[call].timing
-                sums[home].update(kernels=1, timed=int(timing is not None), us=timing.typical_us if timing else 0)  # type: ignore[arg-type]
+                sums[home].update(kernels=1, timed=int(timing is not None), us=timing.median_us if timing else 0)  # type: ignore[arg-type]
             seen.add(call)
         for position in reversed(range(len(self.groups))):  # parents come before what is in them
             if (parent := self.groups[position].parent) >= 0:
@@ -181,7 +181,7 @@ class Scene:
         title, shape = shorten(labels.node_title(node, self.graph), LONGEST), shorten(tensor_of(node), LONGEST)
         if node.kind in SMALL_KINDS or (node.nature == "view" and self.graph.stage != "eager"):
             return title, shape, ""
-        time = microseconds(node.timing.typical_us) if node.timing else ""
+        time = microseconds(node.timing.median_us) if node.timing else ""
         return title, shape, labels.cost_line(call) if call is not None else time
 
     def columns(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Tables of a recording for the page and the terminal: columns and values."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from importlib.resources import files
 from typing import Any
@@ -29,25 +29,17 @@ UNITS: dict[str, Callable[[Any], str]] = {  # the page formats them the same way
 TABLES: dict[str, Any] = json.loads((files("fxscope") / "data" / "tables.json").read_text(encoding="utf-8"))
 
 
-def table(
-    key: str,
-    lines: Sequence[Any],
-    refs: Sequence[Any],
-    *,
-    headings: Mapping[str, str] | None = None,
-    **computed: Callable[[Any], Any],
-) -> dict[str, Any]:
+def table(key: str, lines: Sequence[Any], refs: Sequence[Any], **computed: Callable[[Any], Any]) -> dict[str, Any]:
     """A table without the columns that hold nothing.
 
     Args:
         key: of `TABLES`.
         lines: what the rows are of.
         refs: what each line stands for: (type, index or name), or None.
-        headings: in place of those of `TABLES`, by column.
         computed: the columns whose values are a function of a line.
     """
     made = [
-        ((name, (headings or {}).get(name, heading), unit), list(map(computed.get(name) or reader_of(where), lines)))
+        ((name, heading, unit), list(map(computed.get(name) or reader_of(where), lines)))
         for name, heading, unit, where in TABLES[key]["columns"]
     ]
     used = [(column, values) for column, values in made if any(value is not None for value in values)]
@@ -159,8 +151,7 @@ def of_summary(summary: Summary) -> list[dict[str, Any]]:
 def kernels(lines: Sequence[KernelStats]) -> dict[str, Any]:
     """Device time by kernel name."""
     refs = [("kernel", line.name) for line in lines]
-    headings = {"median": labels.middle(lines).title()}
-    return table("kernels", lines, refs, headings=headings)
+    return table("kernels", lines, refs)
 
 
 def calls(recording: Recording) -> dict[str, Any]:
@@ -170,7 +161,6 @@ def calls(recording: Recording) -> dict[str, Any]:
         "calls",
         recording.calls,
         [("call", position) for position in range(len(recording.calls))],
-        headings={"median": labels.middle(call.timing for call in recording.calls if call.timing).title()},
         type=lambda call: theme.CALLS[call.type],
         ops=lambda call: " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
         planned=lambda call: call.estimated_us if call.estimated_range_us else None,

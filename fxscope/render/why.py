@@ -336,7 +336,7 @@ def roof(call: KernelCall) -> str:
     assert item is not None
     floor = f"{microseconds(item.floor_us)} at the limit" if faster_than_limit(item.share) else ""
     parts = [
-        f"{microseconds(timing.typical_us)} {labels.middle([timing])} of {timing.count}" if timing else None,
+        f"{microseconds(timing.median_us)} median of {timing.count}" if timing else None,
         rate(item.bytes_per_second) if item.bytes_per_second is not None else None,
         rate(item.flops_per_second, "FLOP/s") if item.flops_per_second is not None else None,
         f"{item.bound}-bound" if item.bound else None,

@@ -166,10 +166,8 @@ def two_of(a_us, b_us, *, saved, a_writes="t", b_reads="t", **decided):
 
 
 def test_the_longer_kernel_saves_only_the_traffic_that_goes():
-    """What both read, the longer one reads all the same; what flows, it reads no more, at the rate of the device."""
-    beside, _ = two_of(1.1, 40.0, saved=10**6, a_writes="t", b_reads="u", shared_buffers=("s",))
-    assert beside.expected_us == pytest.approx(1.1)
-    flows, _ = two_of(1.1, 40.0, saved=10**6, shared_buffers=("t",))  # its write stays
+    """At the rate of the device."""
+    flows, _ = two_of(1.1, 40.0, saved=10**6, shared_buffers=("t",))
     assert 1.1 < flows.expected_us < 1.1 + 10**6 / 3e12 * 1e6
 
 

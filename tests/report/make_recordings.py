@@ -89,7 +89,9 @@ def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
 
 def timed(number: int, kernel: str, *nodes: str) -> KernelCall:
     microseconds = 10.0 + number % 7
-    timing = Timing(count=1, total_us=microseconds, mean_us=microseconds, min_us=9.0, max_us=20.0)
+    timing = Timing(
+        count=1, total_us=microseconds, mean_us=microseconds, median_us=microseconds, min_us=9.0, max_us=20.0
+    )
     return call(number, kernel, *nodes, nodes_evidence="debug_handle", bytes_read=100, bytes_written=50, timing=timing)
 
 

@@ -245,7 +245,7 @@ class Panel {
             el(
               'span',
               { class: 'muted' },
-              ` ${timing[4]} of ${timing[0]}, ${microseconds(timing[2])} to ${microseconds(timing[3])}`,
+              ` median of ${timing[0]}, ${microseconds(timing[2])} to ${microseconds(timing[3])}`,
             ),
           ],
         ],
