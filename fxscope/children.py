@@ -1,6 +1,6 @@
 """Processes of Python that fxscope starts: none outlives the one that started it, and none imports from the current folder.
 
-    children.start("fxscope", "view", "a.fxscope", stdout=subprocess.PIPE)
+    children.start("view", "a.fxscope", stdout=subprocess.PIPE)
     process, receiver = children.copy(function, argument)      # function(argument, sender), in a copy of this process
 
 On Linux the kernel kills a child with the thread that started it, whatever ended that; the child asks for it itself, because
@@ -10,18 +10,16 @@ child, leaves no exit code: what the child wrote says what became of it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-
-from fxscope import _begin
-from fxscope._begin import end_with
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -30,36 +28,40 @@ if TYPE_CHECKING:
 PACKAGES = str(Path(__file__).resolve().parents[1])
 
 # `python -c` puts the current folder on the path: it is off before anything is imported.
-_MODULE = """import sys
+_VERB = """import sys
 sys.path[:] = [entry for entry in sys.path if entry]
-with open(sys.argv.pop(1)) as file:
-    exec(file.read())
+from fxscope.children import end_with
 end_with(int(sys.argv.pop(1)))
-import runpy, signal
-if hasattr(signal, "SIGCHLD"):
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+import runpy
+runpy.run_module("fxscope", run_name="__main__", alter_sys=True)
 """
 
 
-def start(
-    module: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
-) -> subprocess.Popen[bytes]:
-    """Start a module of fxscope in a fresh Python, with the folders that this one imports from except the current one.
+def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Start a verb in a fresh Python, with the folders that this one imports from except the current one.
 
     Args:
-        module: "fxscope".
-        arguments: what it is given.
-        environment: variables beside this process's own.
+        words: the command line, without "fxscope".
         options: of `subprocess.Popen`.
 
     Raises:
         OSError: there is no Python to start.
     """
-    given = {**os.environ, **(environment or {})}.get("PYTHONPATH", "").split(os.pathsep)
-    environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([PACKAGES, *filter(None, given)])}
-    command = [sys.executable, "-c", _MODULE, _begin.__file__, str(getpid()), module, *arguments]
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([PACKAGES, *filter(None, given)])}
+    command = [sys.executable, "-c", _VERB, str(getpid()), *words]
     return cast("subprocess.Popen[bytes]", subprocess.Popen(command, env=environment, **options))
+
+
+def end_with(parent: int) -> None:
+    """Have the kernel kill this process when the thread that started it ends; end at once where that is over already."""
+    if sys.platform == "linux":
+        with contextlib.suppress(ImportError, AttributeError, OSError):  # no ctypes, or a C library without prctl
+            import ctypes
+
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def copy(run: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:

@@ -41,8 +41,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope": (set(), ALL),
     "fxscope.__main__": (set(), ("fxscope.cli",)),
     "fxscope.errors": (set(), ()),
-    "fxscope.children": (set(), ("fxscope._begin",)),
-    "fxscope._begin": (set(), ()),
+    "fxscope.children": (set(), ()),
     "fxscope.model": (
         {"msgspec", "pandas"},
         (

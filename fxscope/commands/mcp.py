@@ -151,7 +151,7 @@ class Tools:
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
         """Run a verb in a process of its own: stdout is the protocol's here."""
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with children.start("fxscope", *words, cwd=self.folders[0], **pipes) as process:
+        with children.start(*words, cwd=self.folders[0], **pipes) as process:
             try:
                 output, errors = process.communicate(timeout=SECONDS)
             except subprocess.TimeoutExpired:
