@@ -408,6 +408,8 @@ def check_apart(arguments: argparse.Namespace) -> None:
     names = [text for name in given.keys() - {"words", "arguments"} for text in given[name] if isinstance(text, str)]
     read = [*names, *(text.rpartition(":")[0] for text in names)]  # of FILE.py:FACTORY, too
     for place, text in enumerate(outputs):
+        if not text:
+            raise RenderError("-o takes the name of a file, and this one is empty.")
         file = os.path.realpath(text)
         if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113, which raise of long names
             continue  # a device takes several

@@ -105,7 +105,7 @@ class Tools:
 
     def missed_fusions(self, recording: str) -> str:
         """Pairs that were not fused, the most expensive first, each with reason, saving and what to try."""
-        return self._asked("view", self._path(recording), keys=("missed", "brackets"))
+        return self._asked("why", self._path(recording))
 
     def why(self, recording: str, a: str, b: str = "") -> str:
         """Return why two ops were fused or not, or all about one; names as in an overview (gelu, op:mul#2, buf3)."""
@@ -132,8 +132,8 @@ class Tools:
         said = done.stderr.decode(errors="replace").strip()[-400:]
         return self._asked("view", target, recording=target, exit_code=done.returncode or None, stderr=said)
 
-    def _asked(self, *words: str, keys: tuple[str, ...] = (), **first: Any) -> str:
-        """Return the answer of a verb within the budget; with `keys`, these parts of it. `first` comes before it.
+    def _asked(self, *words: str, **first: Any) -> str:
+        """Return the answer of a verb within the budget. `first` comes before it.
 
         Raises:
             FxscopeError: it fails; 1 is the exit code of a `check` that found something.
@@ -145,8 +145,7 @@ class Tools:
             raise FxscopeError(_error(done))
         answer = json.loads(done.stdout)
         answer = answer if isinstance(answer, dict) else {"rows": answer}
-        answer = {**first, **{key: answer.get(key) for key in keys or answer}}
-        return fit(answer, self.budget, more=f"fxscope {shlex.join(words)} --json --budget 0")
+        return fit({**first, **answer}, self.budget, more=f"fxscope {shlex.join(words)} --json --budget 0")
 
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
         """Run a verb in a process of its own: stdout is the protocol's here."""
