@@ -405,8 +405,9 @@ def check_apart(arguments: argparse.Namespace) -> None:
 
     given = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items()}
     outputs = [text for text in given.pop("output", ()) if isinstance(text, str)]
-    names = [text for name in given.keys() - {"words", "arguments"} for text in given[name] if isinstance(text, str)]
-    read = [*names, *(text.rpartition(":")[0] for text in names)]  # of FILE.py:FACTORY, too
+    inputs = given.keys() - {"verb", "words", "arguments", "title", "format"}
+    names = [text for name in inputs for text in given[name] if isinstance(text, str)]
+    read = [part for text in names for part in (text, text.rpartition(":")[0]) if part]  # of FILE.py:FACTORY, too
     for place, text in enumerate(outputs):
         if not text:
             raise RenderError("-o takes the name of a file, and this one is empty.")
