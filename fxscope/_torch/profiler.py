@@ -397,7 +397,7 @@ class Session:
         if Path(path).is_file():
             shutil.copyfile(path, self._folder / "theirs.json")
         else:  # Kineto could not write it, and says so on stderr
-            self._their_tree = None
+            self._their_tree, self._num_theirs = None, 0
 
     def _read_theirs(self) -> Traced | None:
         """Return the program's own session; what the program did not write by now is written here, and kept for it."""

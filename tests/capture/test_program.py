@@ -177,6 +177,16 @@ def test_the_programs_own_trace_is_the_recordings(how, tmp_path) -> None:
         profile.export_chrome_trace(str(path))
 
 
+def test_of_the_programs_traces_the_first_that_was_written_is_the_recordings(tmp_path) -> None:
+    with fxscope.record() as recorder:
+        for operator, folder in ((torch.sin, tmp_path / "nowhere"), (torch.cos, tmp_path)):
+            with torch.profiler.profile() as profile:
+                operator(torch.ones(2))
+            profile.export_chrome_trace(str(folder / "a.json"))
+    targets = {node.target for node in recorder.recording.graph("eager").nodes}
+    assert "aten::cos" in targets and "aten::sin" not in targets and not recorder.recording.problems
+
+
 def test_a_session_of_the_programs_without_a_trace_ends_the_recording() -> None:
     with fxscope.record() as recorder:
         torch.ones(2).sin()
