@@ -97,7 +97,7 @@ class Cut(NamedTuple):
     """A missed fusion on the strip: its pairs of groups, and what it costs."""
 
     row: MissedRow
-    ends: tuple[tuple[str, str], ...]  # ids of groups
+    ends: dict[tuple[str, str], int]  # ids of groups → the first decision about such a pair
 
 
 class Strip:
@@ -139,7 +139,7 @@ class Strip:
         by_node = {node: group.id for group in self.report.groups for node in group.nodes}
         found: list[Cut] = []
         for row in possible(self.report):
-            pairs: dict[tuple[str, str], None] = {}
+            pairs: dict[tuple[str, str], int] = {}
             for position in row.decisions:
                 a, b = (
                     by_call.get(end.call or "")
@@ -147,9 +147,9 @@ class Strip:
                     for end in self.recording.decisions[position].ends
                 )
                 if a is not None and b is not None:
-                    pairs[a, b] = None
+                    pairs.setdefault((a, b), position)
             if pairs:
-                found.append(Cut(row, tuple(pairs)))
+                found.append(Cut(row, pairs))
         return found
 
     @cached_property
@@ -176,9 +176,9 @@ class Strip:
             found.setdefault(key, []).append(cut)
         return list(enumerate(list(found.values())[:MAX_MARKS], 1))
 
-    def nearest(self, cut: Cut) -> tuple[Extent, Extent]:
-        """The two groups of a missed fusion that lie nearest to each other."""
-        pairs = [(self.places[a], self.places[b]) for a, b in cut.ends]
+    def nearest(self, cut: Cut) -> tuple[Extent, Extent, int]:
+        """The two groups of a missed fusion that lie nearest to each other, and the decision about them."""
+        pairs = [(self.places[a], self.places[b], decision) for (a, b), decision in cut.ends.items()]
         return min(pairs, key=lambda pair: abs(pair[0].right - pair[1].x))
 
     def lines(self) -> list[tuple[dict[str, str], Extent]]:
@@ -215,7 +215,7 @@ def saving(made: Report, row: MissedRow) -> str:
     """Return what fusing saves per step: one number for rows that exclude each other."""
     together = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
     if together is not None:
-        return f"~ {microseconds(together)}"
+        return f"~{microseconds(together)}"
     if row.time_us is not None:  # what the rows save together is not known: this one's is the least
         return f"≥ {microseconds(row.time_us)}"
     return f"{num_bytes(row.bytes)} of traffic" if row.bytes is not None else "cost unknown"

@@ -317,7 +317,7 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
     rows: list[list[str]] = []
     for place, row in enumerate(shown):  # the longer op takes what the shorter one leaves of twice `room`
         a, b = shorten(row.producer, max(room, 2 * room - len(row.consumer))), max(room, 2 * room - len(row.producer))
-        saving = num_bytes(row.bytes) if row.time_us is None else f"~ {microseconds(row.time_us)}"
+        saving = num_bytes(row.bytes) if row.time_us is None else f"~{microseconds(row.time_us)}"
         rows.append([_mark(numbers, place), f"{a} → {shorten(row.consumer, b)}", f"×{row.count:,}", saving])
     for line, row in zip(aligned(rows, left={0, 1}, gap=" "), shown, strict=True):
         out.append(cut(f"  {line}", width))

@@ -420,10 +420,11 @@ class Drawing:
             self.out.append(f'<path class="fx-cut" d="{lines}" stroke-dasharray="5 3"><title>{tip}</title></path>')
         self.y += 6
         self.name("not fused", 34)
-        brackets = lanes([strip.nearest(same[0]) for _, same in self.marks])
+        pairs = [strip.nearest(same[0]) for _, same in self.marks]
+        brackets = lanes([(a, b) for a, b, _ in pairs])
         feet = [y + 20 + LANE * lane for *_, lane in brackets]
         circles: list[tuple[float, float]] = []
-        for (number, same), (left, right, _), foot in zip(self.marks, brackets, feet, strict=True):
+        for (number, _), (*_, decision), (left, right, _), foot in zip(self.marks, pairs, brackets, feet, strict=True):
             others = [
                 x for ends, end in zip(brackets, feet, strict=True) if end != foot and end > foot - 14 for x in ends[:2]
             ]
@@ -435,7 +436,7 @@ class Drawing:
             self.out.append(
                 f'<path class="fx-cut" d="M{left:.1f} {y:.1f}V{foot:.1f}H{right:.1f}V{y:.1f}'
                 f'M{min(left, x):.1f} {foot:.1f}H{max(right, x):.1f}"/>'
-                f'<g data-decision="{same[0].row.decisions[0]}"><circle class="fx-mark" '
+                f'<g data-decision="{decision}"><circle class="fx-mark" '
                 f'cx="{x:.1f}" cy="{foot:.1f}" r="12"/>'
                 + text(x, foot + 7, str(number), weight=700, look="on", anchor="middle")
                 + "</g>"

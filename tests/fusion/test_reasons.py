@@ -337,19 +337,20 @@ def test_calls_whose_other_loops_were_asked_about_were_considered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "code", "library"),
+    ("where", "code", "library"),
     [
-        ("NVIDIA H200", "", "cuBLAS"),
-        ("AMD Instinct MI300X", "", "hipBLAS"),
-        (None, "Properties(type='hip', …)", "hipBLAS"),
+        ({"device": "NVIDIA H200"}, "", "cuBLAS"),
+        ({"device": "AMD Instinct MI300X"}, "", "hipBLAS"),
+        ({"device": None}, "Properties(type='hip', …)", "hipBLAS"),
+        ({"device": "AMD EPYC", "target": "h200"}, "", "cuBLAS"),  # planned on another vendor's CPU
     ],
 )
-def test_a_gemm_is_of_its_vendors_library(device, code, library):
+def test_a_gemm_is_of_its_vendors_library(where, code, library):
     shared = (BufferAccess(buffer="buf0"),)
     calls = (
         build.call(0, "extern_kernels.mm", device="cuda:0", writes=shared),
         build.call(1, "triton_poi_fused_relu_0", device="cuda:0", reads=shared),
     )
     sources = (SourceText(id="c", kind="output_code", text=code),)
-    found = fusion(Recording(environment=Environment(device=device), calls=calls, sources=sources))
+    found = fusion(Recording(environment=Environment(**where), calls=calls, sources=sources))
     assert [item.reason_arguments["library"] for item in found.decisions] == [library]

@@ -19,7 +19,7 @@ from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.errors import RenderError
 from fxscope.model import Launch, Op, Recording, Source, replace
-from fxscope.render import markdown, notebook, strip
+from fxscope.render import axis, markdown, notebook, strip
 from fxscope.text import microseconds
 from tests import build
 
@@ -127,6 +127,21 @@ def test_no_marker_touches_another_and_each_has_its_line(name: str) -> None:
                 assert foot < y - 13 or min(abs(x - left), abs(x - right)) > 14, (number, other)
     listed = [words[0] for words in texts(drawn) if re.match(r"\d .* per step", words)]
     assert listed == [str(number + 1) for number in range(len(marks))]
+
+
+@pytest.mark.parametrize("name", ["mlp_compiled", "mlp_train_compiled", "attn_compiled"])
+def test_a_marker_opens_the_pair_that_its_bracket_joins(name: str) -> None:
+    read = common.read(str(H200 / name))
+    made = axis.Strip(read)
+    made.lay_out(axis.SPAN / made.total)
+    middles = {call: made.places[group.id].middle for group in made.report.groups for call in group.calls}
+    root = ElementTree.fromstring(strip.render(read, in_page=True))
+    opened = [int(item.get("data-decision", "")) for item in root.iter(f"{SVG}g") if item.get("data-decision")]
+    paths = [item.get("d", "") for item in root.iter(f"{SVG}path") if re.search("V.*H.*V", item.get("d", ""))]
+    for position, path in zip(opened, paths, strict=True):
+        left, _, _, right, _ = (float(value) for value in re.findall(r"[\d.]+", path)[:5])
+        ends = sorted(middles[call] for call in (read.decisions[position].a_call, read.decisions[position].b_call))
+        assert right == pytest.approx(ends[1], abs=0.1) and left == pytest.approx(min(ends[0], right - 26), abs=0.1)
 
 
 def test_cpu_kernels_that_took_longer_than_the_step_have_one_time() -> None:

@@ -452,6 +452,45 @@ def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_the_pair(browser, folder
     page.close()
 
 
+def test_a_pair_that_shares_a_node_with_another_kernel_zooms_to_its_own(browser, folder):
+    """A kernel of the tenth layer computes a node of the third again, whose box is in the third's kernel."""
+    made = MAKE.large(600, layers=12)
+    fused = [call for call in made.calls if call.kernel.startswith("triton")]
+    first, second = (next(call for call in fused if f"add_{layer}_" in call.nodes[-1]) for layer in (3, 10))
+    gemm = next(call for call in made.calls if call.nodes and call.nodes[0].startswith("mm_10_1"))
+    again = replace(second, nodes=(first.nodes[0], *second.nodes))
+    common = {
+        "graph": made.graphs[0].id,
+        "b": gemm.nodes,
+        "b_call": gemm.id,
+        "verdict": "rejected",
+        "reason_code": "extern",
+    }
+    pairs = [Decision(**common, a=call.nodes, a_call=call.id, saved_bytes=10**6) for call in (first, again)]
+    calls = tuple(again if call is second else call for call in made.calls)
+    (folder / "shared.html").write_text(
+        html.render(replace(made, calls=calls, decisions=tuple(pairs))), encoding="utf-8"
+    )
+    page = Page(browser, folder, "shared", "#decision=1&view=graph")
+    page.page.wait_for_timeout(300)
+    seen = hovered(page)
+    assert again.handle in seen and gemm.nodes[0] in seen and first.handle not in seen
+    page.close()
+
+
+def hovered(page: Page) -> str:
+    """Return what the graph says of what is under a grid of points."""
+    place = page.page.locator(".graph-canvas").first.bounding_box()
+    assert place is not None
+    said: dict[str, None] = {}
+    for x in range(20, int(place["width"]), 60):
+        for y in range(20, int(place["height"]), 25):
+            page.page.mouse.move(place["x"] + x, place["y"] + y)
+            tip = page.page.locator(".tip:not([hidden])")
+            said.update(dict.fromkeys(tip.all_inner_texts()))
+    return "\n".join(said)
+
+
 def test_a_node_lights_up_source_code_timeline_and_decisions(open_page):
     page = open_page("geglu", f"#node={MUL}&view=graph")
     panel = page.text("#panel")

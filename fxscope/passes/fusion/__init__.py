@@ -28,7 +28,8 @@ from fxscope.text import first_line
 def fusion(recording: Recording) -> Recording:
     """Recording → Recording with one `Decision` per way into a kernel call and per neighbouring pair of calls."""
     schedule_of = {schedule.graph: schedule for schedule in recording.schedules}
-    on_amd = "AMD" in (recording.environment.device or "") or any("(type='hip'" in s.text for s in recording.sources)
+    where = recording.environment  # of a plan, the device is the CPU that planned
+    on_amd = "AMD" in (where.target or where.device or "") or any("(type='hip'" in s.text for s in recording.sources)
     library = "hipBLAS" if on_amd else "cuBLAS"
     found: list[Decision] = []
     for graph, calls in index_of(recording).calls_of_graph.items():

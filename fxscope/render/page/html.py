@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
@@ -60,8 +61,8 @@ def digest(text: str) -> str:
 
 
 def assemble(scripts: str = SCRIPTS) -> str:
-    """The page's script: one function, so that no name leaks."""
-    parts = [asset(f"{name}.js") for name in scripts.split()]
+    """The page's script, without comments and indents: one function, so that no name leaks."""
+    parts = [re.sub(r"(?m)^ *(?:/\*\*[^*]*\*/|//.*)?\n?", "", asset(f"{name}.js")) for name in scripts.split()]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"
 
 

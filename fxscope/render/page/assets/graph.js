@@ -362,23 +362,29 @@ class GraphView {
     return 1 - (1 - share) ** 3;
   }
 
-  /** The nodes at the two ends of a decision in the drawn graph. */
+  /** The nodes at the two ends of a decision in the drawn graph; of a kernel those that are drawn in its own frame. */
   endsOf(decision) {
     const d = this.recording.decisions;
-    return index(d, 'graph', decision) === this.g && index(d, 'other', decision) < 0
-      ? [at(d, 'a', decision) || [], at(d, 'b', decision) || []]
-      : null;
+    if (index(d, 'graph', decision) !== this.g || index(d, 'other', decision) >= 0) return null;
+    return ['a', 'b'].map((side) => {
+      const nodes = at(d, side, decision) || [];
+      const call = index(d, `${side}_call`, decision);
+      const own = nodes.filter((i) => this.graph.call[i] === call); // the others are computed again here
+      return own.length ? own : nodes;
+    });
   }
   redPairs() {
     const d = this.recording.decisions;
     const costly = (i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i) && this.endsOf(i);
-    const found = [...Array(d.n).keys()].filter(costly).sort((a, b) => d.bytes[b] - d.bytes[a]);
-    return found.filter((i, place) => place < 12 || (chosen.type === 'decision' && chosen.key === i));
+    const first = (i) => chosen.type === 'decision' && chosen.key === i; // an edge shows one pair
+    const found = [...Array(d.n).keys()].filter(costly);
+    return found.sort((a, b) => first(b) - first(a) || d.bytes[b] - d.bytes[a]).slice(0, 12);
   }
 
   /** Find the edges between the two ends of each costly pair; through hidden views and views outside of any kernel. */
   markRed() {
     this.extra = [];
+    for (const edge of this.edges) edge.red = null;
     if (!this.costs) return;
     const as = this.shown.shownAs;
     const incoming = new Map();
