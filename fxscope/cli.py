@@ -36,7 +36,7 @@ VERBS: dict[str, str] = {
 MORE_VERBS: dict[str, str] = {
     "demo": "an MLP, eager and compiled, on this machine and recorded on an H200",
     "guess": "guess what a program runs, record it, and compare",
-    "sweep": "time a program over the values of an input, and find where one set-up overtakes another",
+    "sweep": "time a program over the values of an input, eager and compiled, and compare",
     "calibrate": "measure this machine's GPU, so that `--target` can plan for it elsewhere",
     "mcp": "the verbs as tools of a coding agent (Model Context Protocol)",
 }

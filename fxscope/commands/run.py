@@ -52,7 +52,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--numerics",
         action="store_true",
-        help="run once more and compare each kernel's values with eager, fp64 as judge; implies --compile",
+        help="run once more and compare each kernel's values with eager, with fp64 as the reference; implies --compile",
     )
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
     both = parser.add_argument_group("recording")
@@ -61,10 +61,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--steps",
         type=int,
         metavar="N",
-        help="profiled calls of a factory, or profiled steps of each kind of a script (default 3)",
+        help="calls of a factory to profile, or steps of a script (default 3, of each kind of step)",
     )
     both.add_argument(
-        "--warmup", type=int, metavar="N", help="unprofiled calls or steps before (default: 2 calls, 1 step)"
+        "--warmup", type=int, metavar="N", help="calls or steps to run before that, unprofiled (default: 2 calls, 1 step)"
     )
     add_output_options(parser)
 

@@ -1,4 +1,4 @@
-"""`fxscope sweep FILE.py:FACTORY --vary NAME=V1,V2,…`: setups over a varied input, and where one overtakes another."""
+"""`fxscope sweep FILE.py:FACTORY --vary NAME=V1,V2,…`: setups over a varied input, compared at each value."""
 
 from __future__ import annotations
 

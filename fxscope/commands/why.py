@@ -25,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pattern",
         metavar="PATTERN",
-        help="what a pattern of the compiler replaced, else the closest candidate and the first check that failed: "
-        "_sfdp_pattern_14, addmm, …; a NAME restricts it to that node's graph",
+        help="show what this pattern of the compiler replaced (_sfdp_pattern_14, addmm, …), or, if it replaced nothing, "
+        "the closest candidate and the first check that failed; with NAME, only in that node's graph",
     )
     common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
