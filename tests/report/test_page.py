@@ -22,7 +22,7 @@ from fxscope.analysis.report import others, report
 from fxscope.commands import common
 from fxscope.model import Decision, Recording, Step, replace
 from fxscope.passes.cost import cost
-from fxscope.render import axis, diff, labels, tables, terminal, theme
+from fxscope.render import axis, diff, labels, strip, tables, terminal, theme
 from fxscope.render.page import html, payload
 from fxscope.render.report import MAX_KERNELS
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
@@ -731,11 +731,15 @@ def test_folding_keeps_order_and_downward_flow(browser, folder, pages):
 
 
 def test_strips_fit_every_width_and_a_phone_scrolls_them(open_page):
-    for width in (1500, 390):
+    size = (
+        "e => [e.getBoundingClientRect().width / e.viewBox.baseVal.width,"
+        " e.parentElement.scrollWidth - e.parentElement.clientWidth]"
+    )
+    for width in (1500, 800, 390):
         page = open_page("three", viewport={"width": width, "height": 844})
-        assert (
-            page.page.locator(".strip-host svg:visible").first.evaluate("e => e.getBoundingClientRect().width") >= 800
-        )
+        scale, hidden = page.page.locator(".strip-host svg:visible").first.evaluate(size)
+        assert scale * strip.SIZE >= 12  # px: 9 points
+        assert hidden <= 0 or width < 800
         assert page.page.evaluate("document.documentElement.scrollWidth") <= width
     for view in ("overview", "graph", "timeline", "tables", "compare"):
         page.page.locator(f"#tab-{view}").scroll_into_view_if_needed()
