@@ -16,7 +16,7 @@ BUNDLED = ("eager", "compiled", "liger")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="where recordings and pictures go")
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="for recordings and pictures")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
     parser.add_argument("--no-target", action="store_true", help="do not plan for an H200 (saves about 15 s)")
 

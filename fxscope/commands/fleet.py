@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT: a task per rank")
     add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
-    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="limit of all processes together (default 2G)")
+    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="for all processes (default 2G)")
     outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable"
     add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
     add("--format", choices=FORMATS, help="format, whatever the suffix")

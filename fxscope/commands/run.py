@@ -64,7 +64,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="calls of a factory to profile, or steps of a script (default 3, of each kind of step)",
     )
     both.add_argument(
-        "--warmup", type=int, metavar="N", help="calls or steps to run before that, unprofiled (default: 2 calls, 1 step)"
+        "--warmup", type=int, metavar="N", help="unprofiled calls or steps before (default: 2 calls, 1 step)"
     )
     add_output_options(parser)
 

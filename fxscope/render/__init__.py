@@ -38,7 +38,7 @@ SUFFIXES = {
     ".fxscope": "fxscope",
 }
 WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none
-ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
+ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> str:
@@ -81,10 +81,6 @@ def save(
     check_target(path, format=format, force=force)
     name = format_of(path, format)
     data = render(recording, name, **options)
-    if name == "svg" and Path(path).suffix.lower() == ".png":
-        from fxscope.render import strip
-
-        data = strip.rasterised(str(data))
     return store.write(path, data, force=force)
 
 

@@ -5,7 +5,6 @@ controls that show `exe.png` for `gnp.exe`, characters of no width.
 """
 
 import contextlib
-import errno
 import io
 import re
 import sys
@@ -37,15 +36,9 @@ def written(found: re.Match[str]) -> str:
     return "".join(f"\\u{unit:04x}" for unit in memoryview(found[0].encode("utf-16")[2:]).cast("H"))
 
 
-class _Closed(io.StringIO):
+def _nowhere() -> io.TextIOWrapper:
     """A stream where Python has None: the program was started without it."""
-
-    def write(self, text: str) -> int:
-        raise OSError(errno.EBADF, "it is closed")
-
-    @property
-    def buffer(self) -> Any:
-        return self
+    return io.TextIOWrapper(io.BytesIO())
 
 
 class LegibleStream:
@@ -56,7 +49,7 @@ class LegibleStream:
     """
 
     def __init__(self, stream: Any, *, told: bool = True) -> None:
-        self.beneath: Any = stream.beneath if isinstance(stream, LegibleStream) else stream or _Closed()
+        self.beneath: Any = stream.beneath if isinstance(stream, LegibleStream) else stream or _nowhere()
         self._told = told
 
     def __getattr__(self, name: str) -> Any:
@@ -95,7 +88,7 @@ def _errors(*, told: bool = True) -> Generator[None]:
 
 def write_bytes(data: bytes) -> None:
     """Write to standard output as it is. Raises RenderError where that takes nothing, BrokenPipeError where nobody reads."""
-    stdout: Any = sys.stdout or _Closed()
+    stdout: Any = sys.stdout or _nowhere()
     with _errors():
         stdout.flush()
         stdout.buffer.write(data)

@@ -6,11 +6,11 @@ from functools import reduce
 from importlib.resources import files
 from typing import Any
 
-from fxscope.index import grouped, index_of
+from fxscope.index import index_of
 from fxscope.model import KernelStats, Recording, Summary
 from fxscope.passes import bound
 from fxscope.render import grid, labels, theme
-from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, roof_share
+from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, rate, roof_share
 
 MAX_LINES = 25
 UNITS: dict[str, Callable[[Any], str]] = {  # the page formats them the same way
@@ -62,7 +62,6 @@ def text(
     width: int,
     *,
     only: Sequence[str] = (),
-    notes: Sequence[str] = (),
     most: int = MAX_LINES,
     more: str = "write .html or .json",
 ) -> list[str]:
@@ -72,7 +71,6 @@ def text(
         made: the table.
         width: in columns.
         only: keys of the columns to show; all but the category by default.
-        notes: keys of columns whose values stand below the table, each once.
         most: rows.
         more: what shows the other rows.
     """
@@ -81,7 +79,7 @@ def text(
     shown = [
         (key, heading, unit, values)
         for (key, heading, unit), values in zip(made["columns"], made["values"], strict=True)
-        if key not in (*notes, "category") and (not only or key in only)
+        if key != "category" and (not only or key in only)
     ]
     cells = [
         [_name(key, x) if unit == "text" and x else UNITS[unit](x) for x in values[:most]]
@@ -94,11 +92,6 @@ def text(
     out = [f" {line}" for line in grid.table(rows, width - 1, left={0, *cut}, cut=cut)]
     left = len(made["refs"]) - most
     out += [f"   … {counted(left, 'more row')}: {more}"] if left > 0 else []
-    for (key, *_), values in zip(made["columns"], made["values"], strict=True):
-        by_note = grouped(range(len(values)), values.__getitem__) if key in notes else {}
-        for note, places in by_note.items():
-            names = list(dict.fromkeys(str(made["values"][0][place]) for place in places))
-            out += grid.folded(f"{listed(names, 3)}: {note}", width, "  ", "    ") if note else []
     return out
 
 
@@ -150,8 +143,7 @@ def of_summary(summary: Summary) -> list[dict[str, Any]]:
 
 def kernels(lines: Sequence[KernelStats]) -> dict[str, Any]:
     """Device time by kernel name."""
-    refs = [("kernel", line.name) for line in lines]
-    return table("kernels", lines, refs)
+    return table("kernels", lines, [("kernel", line.name) for line in lines])
 
 
 def calls(recording: Recording) -> dict[str, Any]:

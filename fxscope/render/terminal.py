@@ -20,7 +20,7 @@ MAX_CALLS = 60
 MAX_CHAIN = 150  # lines of a dispatch chain
 MAX_ASSUMED = 5  # of one reason
 MAX_PROBLEMS = 12
-CALLS = ("handle", "ops", "median", "planned", "share", "untimed")
+CALLS = ("handle", "ops", "median", "planned", "share")
 
 
 def render(
@@ -62,7 +62,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
             out += [f" {line}" for line in dispatch_tree(recording, graph, width=width - 1)]
     if recording.calls and (not stage or any(graph.stage == "post_grad" for graph in graphs)):
         out.append(grid.heading("kernel calls", width))
-        out += tables.text(tables.calls(recording), width, only=CALLS, notes=("untimed",), most=MAX_CALLS)
+        out += tables.text(tables.calls(recording), width, only=CALLS, most=MAX_CALLS)
     out += section("compiled code", traced_regions.more(recording), width)
     return out + footer(recording, width)
 

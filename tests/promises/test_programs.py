@@ -398,11 +398,10 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize("where", ["closed", "full"])
-def test_a_standard_output_that_takes_nothing_is_one_line(where: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", [">&-", ">/dev/full"])
+def test_a_standard_output_that_takes_nothing_is_one_line(shell: str, tmp_path: Path) -> None:
     recording = DATA / "checks" / "linear_live.fxscope"
-    said = {"closed": "it is closed", "full": "No space left on device"}[where]
-    shell = {"closed": ">&-", "full": ">/dev/full"}[where]
+    said = "" if shell == ">&-" else "cannot write to standard output: No space left on device.\n"
     code = "import sys; from fxscope.cli import main; sys.exit(main())"
     for verb in (
         f"view {recording}",
@@ -414,7 +413,7 @@ def test_a_standard_output_that_takes_nothing_is_one_line(where: str, tmp_path: 
         command = f"{sys.executable} -c '{code}' {verb} {shell}"
         done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
         name = "fxscope" if verb == "--help" else f"fxscope {verb.split()[0]}"
-        assert (done.returncode, done.stderr) == (2, f"{name}: cannot write to standard output: {said}.\n"), verb
+        assert (done.returncode, done.stderr) == ((2, f"{name}: {said}") if said else (0, "")), verb
     written = f"{sys.executable} -c '{code}' view {recording} -o out.svg {shell} 2>&-"
     assert subprocess.run(["sh", "-c", written], cwd=tmp_path, check=False).returncode == 0
     assert (tmp_path / "out.svg").stat().st_size > 1000
