@@ -297,7 +297,7 @@ class Drawing:
             self.name("" if number else "modules", heights["module"])
             for block, place in level:
                 total = sum(map(self.strip.weight, block.everything()))
-                share = f"{microseconds(total)}, {percent(total / self.strip.total)} of the device time"
+                share = f"{microseconds(total)}, {percent(total / self.strip.total)} of the {self.strip.clock}"
                 words, tip = fitted(block.words, place.width), block.words + (f": {share}" if self.strip.timed else "")
                 self.out.append(box(place, self.y, heights["module"] - 2, "view", words, tip, "module"))
             self.y += heights["module"]
@@ -495,7 +495,7 @@ def legend(strips: Sequence[Strip], height: float) -> list[str]:
         "input": "memset or copy",
     }
     timed = all(strip.timed for strip in strips)
-    scale = "widths: device time; equal layers once (×N)" if timed else "not to scale: one width per call"
+    scale = f"widths: {strips[0].clock}; equal layers once (×N)" if timed else "not to scale: one width per call"
     used: dict[Kind, str] = {kind: words for kind, words in names.items() if kind in kinds}
     return key(used | ({"view": "• view, 0 µs"} if any(strip.views for strip in strips) else {}), scale, height)
 

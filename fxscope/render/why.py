@@ -114,7 +114,9 @@ def about_place(
     costs: list[str] = []
     if group is not None and group.time_us is not None:
         bound = "at least " if group.is_lower_bound else ""
-        costs.append(f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the device time)")
+        costs.append(
+            f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the {labels.clock(recording)})"
+        )
     if call is None or not everything:
         costs += cost_of_call(call) if call is not None else []
         lines += fold("; ".join(costs), width) if costs else []

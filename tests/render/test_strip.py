@@ -151,6 +151,7 @@ def test_cpu_kernels_that_took_longer_than_the_step_have_one_time() -> None:
     drawn = strip.render(replace(made, launches=slow))
     time = microseconds(report(replace(made, launches=slow)).step.device_us)
     assert [words for words in texts(drawn) if time in words], texts(drawn)
+    assert "widths: CPU time; equal layers once (×N)" in texts(drawn) and "of the device time" not in drawn
 
 
 def test_the_picture_is_16_to_9_and_no_text_is_below_9_points_at_800_px() -> None:
