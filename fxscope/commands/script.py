@@ -14,7 +14,7 @@ from functools import partial
 from importlib.machinery import PathFinder, SourceFileLoader
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import Any
 
 from fxscope.commands.common import check_outputs, emit, failed, refuse, tidy_on_termination
@@ -217,10 +217,21 @@ def _own_os_exit(finish: Callable[[], None]) -> Generator[None]:
             os._exit = original
 
 
-def _take_ours_out(error: BaseException) -> None:
-    """Take the frames of fxscope, and of runpy, off the head of an exception's traceback."""
-    while (link := error.__traceback__) and link.tb_frame.f_code.co_filename.startswith(_NOT_THEIRS):
-        error.__traceback__ = link.tb_next
+def _take_ours_out(error: BaseException | None) -> None:
+    """Take the frames of fxscope, and of runpy, out of the tracebacks of an exception and of those behind it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        kept: list[TracebackType] = []
+        link = error.__traceback__
+        while link is not None:
+            if not link.tb_frame.f_code.co_filename.startswith(_NOT_THEIRS):
+                kept.append(link)
+            link = link.tb_next
+        for this, following in zip(kept, [*kept[1:], None], strict=True):
+            this.tb_next = following
+        error.__traceback__ = kept[0] if kept else None
+        error = error.__cause__ or error.__context__
 
 
 @contextlib.contextmanager
