@@ -65,7 +65,6 @@ class KernelMatch(Item, frozen=True, kw_only=True):
     aligned_by: AlignedBy | None = None
     time: TimeComparison | None = None
     saved_bytes: int | None = None  # a step's traffic of A minus that of B, where both are known
-    predicted_us: float | None = None  # between plans: a step's predicted time of B minus that of A
 
 
 class Change(Item, frozen=True, kw_only=True):

@@ -91,17 +91,9 @@ def with_eager_graph(recording: Recording) -> Recording:
 
 def check_same_program(recording: Recording, where: str | Path | None) -> None:
     """Raise TraceError where compile files were given and nothing in the trace fits any of their calls."""
-    if where is None or not recording.calls:
-        return
-    if distinct(recording.launches, "call") - {None}:
-        return
-    if any(name.startswith(eager_graph.COMPILED_REGIONS) for name in distinct(recording.ops, "name")):
+    if where is not None and recording.calls and not distinct(recording.launches, "call") - {None}:
         kernels = ", ".join(dict.fromkeys(call.kernel for call in recording.calls[:3]))
         raise TraceError(
-            f"{where} belongs to another program: none of its calls ({kernels}, …) is in the trace. "
-            "Give the files of the compile that the trace shows."
+            f"{where} belongs to another program, or the trace to an eager run: none of its calls ({kernels}, …) is in the "
+            "trace. Give the files of the compile that the trace shows."
         )
-    raise TraceError(
-        f"the trace shows no compiled graph, but {where} has {len(recording.calls)} kernel calls: they are of different "
-        "programs, or the profile was taken of the eager run."
-    )

@@ -54,8 +54,6 @@ def build(
             time = of_equal_work(time, work(group_a), work(group_b), by_place=how == "order")
     bytes_a, bytes_b = sum_bytes(a), sum_bytes(b)
     comparable = a and b and (kind != "regrouped" or len(a) == len(b))
-    planned = not any(side.launches for side in sides)
-    is_predicted = planned and all(item.time_us is not None for item in (*a, *b))
     return KernelMatch(
         kind=kind,
         a=a,
@@ -63,12 +61,7 @@ def build(
         aligned_by=how,
         time=time,
         saved_bytes=bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None,
-        predicted_us=_total_us(b) - _total_us(a) if is_predicted else None,
     )
-
-
-def _total_us(uses: Sequence[KernelUse]) -> float:
-    return sum((item.time_us or 0.0) * item.runs for item in uses)
 
 
 def of_equal_work(time: TimeComparison, a: set[str], b: set[str], *, by_place: bool) -> TimeComparison:

@@ -75,7 +75,7 @@ OPS = (
 
 
 def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
-    """The groups of kernels that belong together, in the order of A; those only in B behind what runs before them."""
+    """The groups of kernels that belong together, in the order of A; those only in B by their place there."""
     links = _Links(recordings, (a, b))
     for items, keys in ((links.nodes, NODES), (links.kernels, KERNELS), (links.ops, OPS)):
         rows = [items(side) for side in (0, 1)]
@@ -84,7 +84,7 @@ def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequen
             links.cut()
     links.share()
     links.take_places()
-    return rejoin(links.groups())
+    return sorted(links.groups(), key=lambda group: ((group.a or group.b)[0].position, not group.a))
 
 
 class _Links:
@@ -351,17 +351,3 @@ def is_gemm(unit: Unit) -> bool:
     if decoded and decoded.get("role") not in (None, "other"):
         return decoded["role"] in ("gemm", "gemv")
     return any(map(op_names.is_gemm, unit.all_ops))
-
-
-def rejoin(groups: list[Aligned]) -> list[Aligned]:
-    """Order groups by where they are in A, those only in B behind what runs before them in B."""
-    at = {unit.position: group.a[0].position if group.a else None for group in groups for unit in group.b}
-    behind: dict[int, int] = {}
-    before = -1
-    for position in sorted(at):
-        before = behind[position] = before if (place := at[position]) is None else place
-
-    def order(group: Aligned) -> tuple[int, bool, int]:
-        return (group.a[0].position, False, 0) if group.a else (behind[group.b[0].position], True, group.b[0].position)
-
-    return sorted(groups, key=order)

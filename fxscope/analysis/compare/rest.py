@@ -56,10 +56,6 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def predicted_us(recording: Recording) -> float | None:
-    return recording.predicted.device_us if recording.predicted else None
-
-
 def per_step(recording: Recording, *categories: str) -> float | None:
     """Device events of these categories per step (all where none is named); planned calls where nothing ran, as kernels."""
     if not recording.launches:
