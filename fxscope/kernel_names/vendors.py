@@ -82,8 +82,11 @@ def _arch(name: str, pattern: str) -> str | None:
 def _flash(name: str, function: str) -> dict[str, Any]:
     result: dict[str, Any] = {"family": "flash_attention"}
     result |= direction("library", function.lower()) or direction("library", name.lower())
+    # Flash_fwd_kernel_traits<head dim, rows of Q, rows of K, warps, …, type>
     text = cpp.normalize(name)
     traits = cpp.template(text, "Flash_fwd_kernel_traits") or cpp.template(text, "Flash_bwd_kernel_traits") or ()
+    if len(traits) > 2 and all(value.isdigit() for value in traits[:3]):
+        result |= {"head_dim": int(traits[0]), "tile": [int(traits[1]), int(traits[2])]}
     dtype = next(filter(None, map(of_cpp, traits)), None)
     result |= {"dtypes": dtypes(dtype, dtype)}
     return result | {"arch": _arch(name, r"(?i)(?:FlashAttn(?:Fwd|Bwd)|arch::)Sm(\d+)|enable_sm(\d+)")}

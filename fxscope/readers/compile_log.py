@@ -244,6 +244,8 @@ class _Log:
         self._num_aot = 0
         self._run = 1  # between two resets of Dynamo
         self._started: set[str] = set()  # compile ids of this run
+        self._restarts: dict[str, tuple[str, Source]] = {}  # compile id → why Dynamo began it again, and of what
+        self._resumed: set[str] = set()  # functions that run on after a graph break
 
     def read(self) -> None:
         for entry, payload in _entries(self._path, self._collected):
@@ -262,6 +264,10 @@ class _Log:
             self._entry(
                 name, about, payload, f"aot/{self._num_aot}" if compile_id is None else self._in_run(compile_id)
             )
+        # Old logs have no entry for breaks. A restart alone is none: a function that resumes proves it.
+        if not any(item.break_reason for item in self._collected.compiles.values()):
+            for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
+                self._collected.note(compile_id, break_reason=reason, break_source=source)
 
     def _in_run(self, compile_id: str) -> str:
         return compile_id if self._run == 1 else f"r{self._run}/{compile_id}"
@@ -276,6 +282,8 @@ class _Log:
             self._collected.note(compile_id, source=self._frame(about.get("stack")))
         elif name in ("compilation_metrics", "bwd_compilation_metrics"):
             self._metrics(about, compile_id)
+        elif name in ("guard_added", "propagate_real_tensors_provenance"):
+            self._export_guard(name, about, compile_id)
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
         if name in _CACHE and (limits := _limits(_json(payload))):
@@ -308,7 +316,8 @@ class _Log:
         if kind == "mappings":
             mapping = _json(payload)
             if found is not None and isinstance(mapping, dict):
-                found.mappings |= mapping
+                before_2_9 = name == "inductor_triton_kernel_to_post_grad_nodes"
+                found.mappings |= {"cppCodeToPost": mapping} if before_2_9 else mapping
             return
         if found is None or found.code is not None:
             found = InductorGraph(compile_id=compile_id, direction=self._direction.get(compile_id, "inference"))
@@ -326,6 +335,12 @@ class _Log:
         if metrics.get("fail_type"):
             failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
             self._collected.problem(failure.partition("\n")[0], where=f"compile {compile_id}")
+        function = str(metrics.get("co_name"))
+        if restarts := metrics.get("restart_reasons"):
+            place = Source(file=metrics.get("co_filename"), line=metrics.get("co_firstlineno"), function=function)
+            self._restarts[compile_id] = str(restarts[-1]).strip("'"), place
+        if function.startswith("torch_dynamo_resume_in_"):
+            self._resumed.add(function)
         dynamic = metrics.get("shape_env_guard_count")
         phases = with_phases(known.phases if known else {}, {} if metrics.get("is_runtime") else metrics)
         self._collected.note(
@@ -338,6 +353,20 @@ class _Log:
             failure=failure,
         )
 
+    def _export_guard(self, name: str, about: dict[str, Any], compile_id: str) -> None:
+        """A guard that `torch.export` took; one that it could only take by looking at real tensors is a problem."""
+        if not compile_id.startswith("aot/"):
+            return
+        self._collected.note(compile_id)
+        text = str(about.get("expr"))
+        if name == "guard_added":
+            known = self._collected.compiles[compile_id].guards
+            self._collected.note(compile_id, guards=tuple(dict.fromkeys((*known, text))))
+            return
+        place = self._frame(about.get("user_stack")) or Source()
+        message = f"export read real data at {place.file}:{place.line}: {text} is {about.get('result')}"
+        self._collected.problem(message, where=f"compile {compile_id}")
+
 
 _ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
 _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
@@ -346,12 +375,12 @@ _ENTRIES = json.loads((resources.files("fxscope") / "data" / "log_entries.json")
 _CACHE: dict[str, str] = _ENTRIES["cache"]
 _SWITCH = re.compile(r"\[\w+\] inductor_config\[([\w.]+)\]: (.*)")
 # → end of the graph's id, stage, direction
-# Phases of a compile, each inside the one before: the names that torch's metrics have for them, in µs.
+# Phases of a compile, each inside the one before: the names that torch's metrics have for them, in µs, and in older ones in s.
 _PHASES = {
-    "Dynamo": "dynamo_cumulative_compile_time_us",
-    "AOTAutograd": "aot_autograd_cumulative_compile_time_us",
-    "Inductor": "inductor_cumulative_compile_time_us",
-    "code generation": "inductor_code_gen_cumulative_compile_time_us",
+    "Dynamo": ("dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s"),
+    "AOTAutograd": ("aot_autograd_cumulative_compile_time_us", "backend_compile_time_s"),
+    "Inductor": ("inductor_cumulative_compile_time_us", "inductor_compile_time_s"),
+    "code generation": ("inductor_code_gen_cumulative_compile_time_us", "code_gen_time_s"),
 }
 _GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = _ENTRIES["graphs"]
 # → field of `InductorGraph`; torch has named the last graph before lowering in three ways.
@@ -405,7 +434,7 @@ def _compile_id(entry: dict[str, Any]) -> str | None:
 
 def with_phases(known: Mapping[str, float], metrics: Mapping[str, Any]) -> dict[str, float]:
     """Add the phases of a compile, or of its backward's, from torch's metrics: µs of each without those inside it."""
-    values = {phase: float(metrics.get(name) or 0) for phase, name in _PHASES.items()}
+    values = {phase: float(metrics.get(new) or (metrics.get(old) or 0) * 1e6) for phase, (new, old) in _PHASES.items()}
     start, end = metrics.get("start_time_us"), metrics.get("end_time_us")
     whole = float(metrics.get("duration_us") or (end - start if start and end else 0))
     if not values["Dynamo"]:
@@ -460,10 +489,12 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
         )
     folders = sorted({file.parent for file in path.rglob("output_code.py")}, key=_folder_order)
     if not folders:
-        raise TraceError(
-            f"{path} holds no output_code.py: it is not a debug folder of TORCH_COMPILE_DEBUG=1, or Inductor compiled "
-            "nothing in that run (everything came out of its cache)."
-        )
+        if next(path.rglob("torchdynamo"), None) is not None:
+            raise TraceError(
+                f"{path} holds no output_code.py: Inductor compiled nothing in that run (an eager run, another backend, or "
+                "everything came out of its cache)."
+            )
+        raise TraceError(f"{path} holds no output_code.py: it is not a debug folder of TORCH_COMPILE_DEBUG=1.")
     collected = Collected(where=path.name, limit=max_bytes)
     with _foreign_refused(path):
         logs = (_text(folder / "fusion.log", collected) for folder in (path, path.parent))

@@ -50,15 +50,13 @@ def test_a_mapping_by_kernel_names_nodes_but_no_loop_computes_a_collective() -> 
     assert not any(row.is_possible for row in report(recording).missed)
 
 
-def test_export_keeps_its_graph() -> None:
+def test_export_keeps_its_graph_its_guards_and_the_data_that_it_read() -> None:
     recording = read_trace(LOGS / "export.log.gz")
-    assert [item.compile_id for item in recording.compiles] == ["aot/0"]
-    assert [node.name for node in recording.graph("aot/0:pre_grad").nodes][:4] == [
-        "x",
-        "y",
-        "_local_scalar_dense",
-        "neg",
-    ]
+    graph, compile_ = recording.graph("aot/0:pre_grad"), recording.compiles[0]
+    assert [node.name for node in graph.nodes][:4] == ["x", "y", "_local_scalar_dense", "neg"]
+    assert compile_.guards[:3] == ("(((-u0)//3)) + 5 >= 0", "(((-u0)//3)) + 5 < 2*s0", "Ne((((-u0)//3)) + 5, 0)")
+    assert "export read real data at" in recording.problems[0].message
+    assert read_trace(LOGS / "export_guard_added.log.gz").compiles[0].guards == ("Eq(s0, 3)",)
 
 
 def test_a_failed_compile_says_what_failed() -> None:
@@ -166,3 +164,11 @@ Traceback (most recent call last):
     code = {13: "lengths(packed)", 7: "return fn(*args, **kwargs)"}[line]
     assert reason == "Attempted to call function marked as skipped"
     assert source is not None and (source.line, source.code) == (line, code)
+
+
+def test_breaks_of_a_log_without_an_entry_for_them_need_a_restart_and_a_function_that_resumes(tmp_path) -> None:
+    text = gzip.decompress((LOGS / "breaks_of_old_torch.log.gz").read_bytes()).decode()
+    made = report(read_trace(LOGS / "breaks_of_old_torch.log.gz"))
+    assert [(row.where, row.count) for row in made.breaks] == [("test_misc.py:9549", 1), ("test_misc.py:9551", 1)]
+    (tmp_path / "restarted.log").write_text(text.replace("torch_dynamo_resume_in_", "other_"))
+    assert report(read_trace(tmp_path / "restarted.log")).breaks == ()

@@ -447,7 +447,14 @@ def _not_a_trace(path: Path, head: bytes) -> str:
     if not head.strip():
         return f"{path} is empty. Export the profile again (`profiler.export_chrome_trace`)."
     if head.lstrip()[:1] not in (b"{", b"["):
+        with contextlib.suppress(*NOT_JSON):
+            msgspec.json.decode(head)
+            return f"{path} is JSON of {head.strip()[:20].decode()} alone: it is not a profiler trace."
         return f"{path} is not JSON. fxscope reads what `profiler.export_chrome_trace` writes (.json or .json.gz)."
     if b'"fxscope/' in head[:4096]:
         return f"{path} is a recording, not a trace: use `fxscope view {path}`."
+    if b'"rocprofiler-sdk-tool"' in head[:4096]:
+        return (
+            f"{path} is rocprofv3's own JSON, not a trace of PyTorch. Export one with `profiler.export_chrome_trace`."
+        )
     return f"{path} has no traceEvents: it is not a profiler trace. fxscope reads what `profiler.export_chrome_trace` writes."
