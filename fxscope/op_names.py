@@ -39,7 +39,6 @@ LINEARS = _SETS["linear"]  # GEMMs whose weight is [columns, inner], as a Linear
 _MORE_VIEWS = _SETS["view"]
 MAY_COPY = _SETS["may_copy"]  # new metadata or a copy, depending on strides, dtype or device
 RESIZES = _SETS["resize"]  # views that only rename sizes, the elements in their order
-TRANSPOSES = _SETS["transpose"]  # views that only permute
 CASTS = _SETS["cast"]
 # Ops that a user writes to copy or fill; a lookup by index or a scan, whose loops compute no value either, is not.
 MOVES = _SETS["move"]

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, column, distinct, rows_of, uncollected
+from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, column, rows_of, uncollected
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
 
@@ -94,13 +94,17 @@ def load(path: str | Path) -> Recording:
 def _whole(recording: Recording, where: str) -> Recording:
     """The recording. Raises FxscopeError where an op or a node is inside itself: what walks up would never end."""
     for items, name in ((recording.ops, "id"), *((graph.nodes, "name") for graph in recording.graphs)):
-        after = distinct(items, name)
-        for item, parent in rows_of(items, name, "parent"):
-            if parent in after:  # every recording is written parents first
-                raise FxscopeError(
-                    f"{where} is not a valid recording: {item!r} is inside itself, or before its parent."
-                )
-            after.discard(item)
+        above = dict(rows_of(items, name, "parent"))
+        after = set(above)
+        for start, parent in above.items():
+            after.discard(start)
+            item: Any = start if parent in after or parent == start else None
+            walked: set[Any] = set()
+            while item is not None:  # in a circle, some item stands before what it is inside of
+                if item in walked:
+                    raise FxscopeError(f"{where} is not a valid recording: {item!r} is inside itself.")
+                walked.add(item)
+                item = above.get(item)
     return recording
 
 
