@@ -12,7 +12,7 @@ import pytest
 
 from fxscope import store
 from fxscope.errors import FxscopeError
-from fxscope.model import Link, Recording, weakest
+from fxscope.model import Link, Recording
 from tests import build
 
 ROOT = Path(__file__).parent.parent
@@ -59,12 +59,6 @@ def test_a_link_is_spelled_from_and_to() -> None:
     )
     data = json.loads(Recording(links=(link,)).to_json())["links"][0]
     assert data["from"] == ["0/0:pre_grad", "h"] and data["to"] == ["0/0:inference:post_grad", "tanh"]
-
-
-def test_the_weakest_evidence_of_a_path_is_shown() -> None:
-    assert weakest("correlation", "order", "debug_handle") == "order"
-    assert weakest("correlation", None) is None
-    assert weakest() is None
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,6 @@ Purpose = Literal[
 Relation = Literal["lowered_to", "ran_in", "backward_of", "same_source"]
 
 
-def weakest(*evidence: Evidence | None) -> Evidence | None:
-    """The weakest evidence on a path, `None` where a link of the path is missing."""
-    if not evidence or None in evidence:
-        return None
-    return max(evidence, key=lambda item: EVIDENCE_BY_STRENGTH.index(item))  # type: ignore[arg-type]
-
-
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every type of the record."""
 

@@ -1,11 +1,12 @@
 """The parts of a comparison that are neither kernels nor decisions: totals, CPU ops, and what could not be compared."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from statistics import median
 from typing import Literal
 
 from fxscope.analysis import select
+from fxscope.analysis.compare.uses import call_bytes
 from fxscope.analysis.findings import Change
 from fxscope.columns import column
 from fxscope.index import index_of, kept
@@ -106,10 +107,8 @@ def traffic(recording: Recording) -> int | None:
     """Bytes moved by all kernel calls, `None` unless each is known."""
     if not recording.calls:
         return None
-    values = [(call.bytes_read, call.bytes_written) for call in recording.calls]
-    if any(None in pair for pair in values):
-        return None
-    return sum((read or 0) + (written or 0) for read, written in values)
+    values = [value for call in recording.calls if (value := call_bytes(call)) is not None]
+    return sum(values) if len(values) == len(recording.calls) else None
 
 
 def tells_of_dynamo(recording: Recording) -> bool:
@@ -125,19 +124,15 @@ def graph_breaks(recording: Recording) -> int | None:
 
 
 def op_counts(recording: Recording) -> dict[str, float]:
-    """CPU op → occurrences per step; runtime calls and the profiler's own marks are no ops."""
-    columns = (column(recording.ops, field) for field in ("category", "name", "step"))
-    return of_a_step(
-        recording, Counter((name, step) for kind, name, step in zip(*columns, strict=True) if kind == "cpu_op")
-    )
+    """CPU op → occurrences per step; runtime calls and the profiler's own marks are no ops.
 
-
-def of_a_step(recording: Recording, found: Mapping[tuple[str, int], int]) -> dict[str, float]:
-    """Return (name, step) → number as name → number per step; names without the number that a process gives a graph."""
+    Names are without the number that a process gives a graph.
+    """
     index = index_of(recording)
     total: dict[str, Counter[int]] = {}
-    for (name, step), number in found.items():
-        if step in index.step_set:
+    columns = (column(recording.ops, field) for field in ("name", "step", "category"))
+    for (name, step, kind), number in Counter(zip(*columns, strict=True)).items():
+        if kind == "cpu_op" and step in index.step_set:
             total.setdefault(without_graph_number(name), Counter())[step] += number
     return {name: index_per_step(by_step.values(), index.num_steps) for name, by_step in total.items()}
 
