@@ -276,7 +276,7 @@ OF_RECORDINGS = """view PATH
 view PATH --format md
 view PATH --format html
 view PATH --format dot
-view PATH --format slide
+view PATH --format svg
 view PATH --json
 view PATH
 view PATH --all
