@@ -799,10 +799,10 @@ def test_search_finds_and_selects(open_page):
 def test_tables_sort_filter_and_copy(open_page):
     page = open_page("geglu", "#view=tables")
     page.page.click("[data-table=kernels]")
-    page.page.get_by_role("button", name="Mean", exact=True).click()
-    assert page.page.locator("[role=columnheader][aria-sort=descending]").inner_text().strip().startswith("Mean")
+    page.page.get_by_role("button", name="Median", exact=True).click()
+    assert page.page.locator("[role=columnheader][aria-sort=descending]").inner_text().strip().startswith("Median")
     first = page.page.locator(".lines-rows .tr").first.inner_text()
-    page.page.get_by_role("button", name="Mean", exact=True).click()
+    page.page.get_by_role("button", name="Median", exact=True).click()
     assert page.page.locator(".lines-rows .tr").first.inner_text() != first
     page.page.fill("#view-tables input[type=search]", "triton")
     assert page.page.locator(".lines-rows .tr").count() == 1
@@ -819,7 +819,7 @@ def test_tables_sort_filter_and_copy(open_page):
     page.page.get_by_role("button", name="Copy CSV").click()
     page.wait("#say", "CSV copied")
     heading, row = page.page.evaluate("window.caught").splitlines()
-    assert heading.startswith("Kernel,Category,Launches,Total (µs),Mean (µs)")
+    assert heading.startswith("Kernel,Category,Launches,Total (µs),Median (µs)")
     assert row.startswith("triton_poi_fused__unsafe_view_gelu_mul_0,kernel,3,168.")
 
 
