@@ -271,12 +271,8 @@ def quoted(name: str) -> str:
     return name if re.fullmatch(r"[\w.,:/@·…-]+", name) else shlex.quote(name)
 
 
-def next_commands(recording: Recording, made: Report) -> list[str]:
+def next_commands(made: Report) -> list[str]:
     """Commands that go on from here; RECORDING stands for the input."""
-    found: list[str] = []
     pairs = [" ".join(map(quoted, row.names)) for row in made.missed if row.names and row.is_possible]
-    if short := [pair for pair in pairs if len(pair) < MAX_NAMES]:
-        found.append(f"fxscope why RECORDING {short[0]}")
-    found.append(VIEW_ALL)
-    found.append("fxscope view RECORDING -o page.html")
-    return found
+    short = [f"fxscope why RECORDING {pair}" for pair in pairs if len(pair) < MAX_NAMES]
+    return [*short[:1], VIEW_ALL, "fxscope view RECORDING -o page.html"]

@@ -95,9 +95,8 @@ class Comparison(Item, frozen=True, kw_only=True):
     schema: str = COMPARISON_SCHEMA
     a_title: str
     b_title: str
-    settings: tuple[
-        tuple[str, str, str], ...
-    ] = ()  # (name, of A, of B): device, versions, Inductor's switches that differ
+    # (Name, of A, of B): device, versions, Inductor's switches that differ.
+    settings: tuple[tuple[str, str, str], ...] = ()
     kernels: tuple[KernelMatch, ...] = ()
     totals: tuple[Change, ...] = ()
     step_time: TimeComparison | None = None  # device time of a step

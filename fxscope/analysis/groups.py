@@ -138,11 +138,6 @@ def call_ops(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
     return tuple([*biases, *ran] or ([op_name(call.kernel)] if call.is_extern else []))
 
 
-def _shown(ops: Sequence[str], call: KernelCall) -> tuple[str, ...]:
-    """Ops as a label has them: a Triton kernel of the user's by its own name, without Inductor's number."""
-    return tuple(without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops)
-
-
 @lru_cache(maxsize=4096)
 def label_of(ops: tuple[str, ...]) -> str:
     """ "gelu·mul", in the names that people use; the first ops and the last where there are many."""
@@ -166,11 +161,12 @@ class Places:
             nodes = self._index.nodes.get(call.graph, {})
             inside = [nodes[name] for name in call.nodes if name in nodes]
             ops = call_ops(call, nodes)
-            graph = self._index.graphs.get(call.graph)
+            # A Triton kernel of the user's is called by its own name, without Inductor's number.
+            shown = tuple(without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops)
             self._known[call.id] = PlaceFacts(
-                label=label_of(_shown(ops, call)) or ("layout copy" if call.purpose is not None else call.kernel),
+                label=label_of(shown) or ("layout copy" if call.purpose is not None else call.kernel),
                 ops=ops,
-                phase=self.phase(call.graph, ()) if graph is not None else None,
+                phase=self.phase(call.graph, ()) if call.graph in self._index.graphs else None,
                 modules=modules_of(inside),
                 shape=call_shape(call, inside, nodes),
                 call=call,
@@ -306,18 +302,12 @@ class _Total:
         self.by_step: dict[int, float] = defaultdict(float)  # ns of launches, µs of planned calls
         self.launches: dict[int, int] = defaultdict(int)
         self.places: dict[int, set[Any]] = defaultdict(set)
-        self.modules: dict[str, None] = dict.fromkeys(facts.modules)
+        self.modules: dict[str, None] = {}
         self.kernels: dict[str, None] = {}
         self.calls: dict[str, None] = {}
         self.nodes: dict[tuple[str, str], None] = {}
         self.roofed, self.roof = 0.0, 0.0
         self.start_ns: int | None = None  # in the typical step
-
-    def add_place(self, facts: PlaceFacts) -> None:
-        self.modules.update(dict.fromkeys(facts.modules))
-        self.nodes.update(dict.fromkeys(facts.nodes))
-        if facts.call is not None:
-            self.calls[facts.call.id] = None
 
 
 @uncollected()
@@ -391,7 +381,10 @@ def _total_of(totals: dict[tuple[object, ...], _Total], facts: PlaceFacts, key: 
     total = totals.get(key)
     if total is None:
         total = totals[key] = _Total(facts, key[-1])
-    total.add_place(facts)
+    total.modules.update(dict.fromkeys(facts.modules))
+    total.nodes.update(dict.fromkeys(facts.nodes))
+    if facts.call is not None:
+        total.calls[facts.call.id] = None
     return total
 
 
@@ -400,7 +393,7 @@ def _group(total: _Total, steps: int, share: float | None, time_us: float | None
     everything = sum(total.by_step.values())
     module = pattern(total.modules)
     return KernelGroup(
-        id=_id(facts, module),
+        id="/".join(part for part in (facts.phase, module, facts.label) if part),
         label=facts.label,
         ops=facts.ops,
         phase=facts.phase,
@@ -418,10 +411,6 @@ def _group(total: _Total, steps: int, share: float | None, time_us: float | None
         nodes=tuple(total.nodes),
         attributed=facts.attributed,
     )
-
-
-def _id(facts: PlaceFacts, module: str | None) -> str:
-    return "/".join(part for part in (facts.phase, module, facts.label) if part)
 
 
 def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]:
@@ -487,7 +476,8 @@ def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
     runs = runs_of(recording.compiles)
     totals: dict[tuple[object, ...], _Total] = {}
     for call in recording.calls:
-        facts, times, time_us = places.of_call(call), runs(call.graph), call_us(call)
+        facts, times = places.of_call(call), runs(call.graph)
+        time_us = call.timing.median_us if call.timing else call.estimated_us
         total = _total_of(totals, facts, facts.key)
         total.kernels[call.kernel] = None
         total.launches[0] += times
@@ -505,11 +495,6 @@ def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
         else group
         for group in found
     ]
-
-
-def call_us(call: KernelCall) -> float | None:
-    """The median time of a call, else the predicted one."""
-    return call.timing.median_us if call.timing else call.estimated_us
 
 
 def ends_of(recording: Recording) -> Callable[[Decision], tuple[PlaceFacts, PlaceFacts]]:

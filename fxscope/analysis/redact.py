@@ -94,9 +94,7 @@ class _Redactor:
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
     def _words(self, text: str) -> str:
-        if _LIBRARY.match(text):
-            return text
-        return _CHUNK.sub(self._chunk, text)
+        return text if _LIBRARY.match(text) else _CHUNK.sub(self._chunk, text)
 
     def _chunk(self, found: re.Match[str]) -> str:
         """A dotted name; where it is not public, those of its parts that have no number may be."""

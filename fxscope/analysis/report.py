@@ -19,7 +19,7 @@ from fxscope.analysis.missed import Bracket, MissedRow, missed_rows
 from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
-from fxscope.analysis.stats import is_whole_run
+from fxscope.analysis.stats import is_on_cpu, is_whole_run
 from fxscope.columns import column, rows_of
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
@@ -188,7 +188,7 @@ def _report(recording: Recording) -> Report:
         problems=tuple(problem.message for problem in recording.problems),
     )
     made = replace(made, advice=tuple(advise(recording, made)))
-    return replace(made, next=tuple(next_commands(recording, made)))
+    return replace(made, next=tuple(next_commands(made)))
 
 
 def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
@@ -225,11 +225,9 @@ def step_row(recording: Recording) -> StepRow:
         return _planned_step(recording)
     times, walls = recording.step_times, index.wall_us
     wall = times.median_us if times is not None and not times.while_recording else median(walls) if walls else None
-    on_cpu = "cpu_kernel" in set(column(recording.launches, "category"))
     limit = bound.of_recording(recording)
     busy = None if limit is None else limit.busy * limit.wall_us
     is_cut = any(item.what in ("ops", "after") for item in recording.unobserved)
-    ops = [index.dispatched.get(step, 0) for step in index.steps]
     is_after = times is not None and times.when == "after" and recording.environment.cuda is not None
     return StepRow(
         wall_us=wall,
@@ -244,8 +242,8 @@ def step_row(recording: Recording) -> StepRow:
         launches=index.num_launches if recording.launches else 0,
         launches_range=index.launches_range if recording.launches else None,
         launch_calls=index.launch_calls if recording.launches else 0,
-        ops=median(ops),
-        on_cpu=on_cpu,
+        ops=median(index.dispatched.get(step, 0) for step in index.steps),
+        on_cpu=is_on_cpu(recording),
         bound=limit.side if limit else None,
         verdict=limit.short if limit else "",
         steps=len(index.steps),
@@ -488,8 +486,7 @@ def replays(recording: Recording) -> int:
 
 def cuda_graphs(recording: Recording) -> CudaGraphs:
     """Return whether kernels are replayed, from the launches; else what the compile was told."""
-    replayed = replays(recording)
-    if replayed:
+    if replayed := replays(recording):
         return CudaGraphs(state="on", share=replayed / len(recording.launches))
     asked = {item.cudagraphs for item in recording.compiles} - {None}
     told = next((item.cudagraph_skip for item in recording.compiles if item.cudagraph_skip), None)
@@ -506,9 +503,7 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
         return CudaGraphs(state="off", reason="eager" if has_ops else "")
     if asked == {False}:
         return CudaGraphs(state="off", reason="the compile mode does not use them")
-    return CudaGraphs(
-        state="off" if recording.launches else "unknown", reason="" if recording.launches else "nothing ran"
-    )
+    return CudaGraphs(state="off") if recording.launches else CudaGraphs(state="unknown", reason="nothing ran")
 
 
 def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
@@ -552,8 +547,7 @@ def unknown(recording: Recording) -> list[str]:
     out: list[str] = []
     covered = recording.coverage
     if covered and covered.unattributed:
-        replayed = any(graph is not None for graph in column(recording.launches, "cuda_graph"))
-        how = " (graph replays: --capture)" if replayed else ""
+        how = " (graph replays: --capture)" if replays(recording) else ""
         out.append(f"the op of {covered.unattributed} of {covered.device_events} device events{how}")
     if recording.launches and not recording.graphs:
         out.append("graph nodes")
@@ -570,8 +564,7 @@ def unknown(recording: Recording) -> list[str]:
         out.append(f"where {counted(lost, 'node')} ran")
     if left := buffers_unknown(recording):
         out.append(f"missed fusions: {left}")
-    undecided = Counter(item.verdict for item in recording.decisions)[None]
-    if undecided:
+    if undecided := [item.verdict for item in recording.decisions].count(None):
         out.append(f"why {counted(undecided, 'pair')} were not fused (TORCH_LOGS=fusion)")
     if recording.memory is None and set(column(recording.launches, "category")) - {"cpu_kernel"}:
         out.append("memory peak")

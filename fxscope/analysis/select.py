@@ -166,10 +166,6 @@ def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     return ops_of(inside)
 
 
-def call_of(recording: Recording, unit: Unit) -> KernelCall | None:
-    return index_of(recording).calls.get(unit.call or "")
-
-
 def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float, ...]]]:
     """The launches of a step, in the order of the first step that has them, each with its duration in every step."""
     names, durations = (column(recording.launches, field) for field in ("name", "duration_ns"))
@@ -322,11 +318,10 @@ def units_matching(recording: Recording, name: str) -> list[Unit]:
 
 def units_named(recording: Recording, text: str) -> list[Unit]:
     """The kernels of a step by this name. Raises PassError where the name is nowhere in the recording."""
-    selector = parse_selector(text)
     found = [u for u in units_matching(recording, text) if u.is_kernel]
     if not found:
         require(recording, text)
-    return pick(found, selector, "kernel")
+    return pick(found, parse_selector(text), "kernel")
 
 
 def pick(found: list[T], selector: Selector, what: str) -> list[T]:
@@ -339,13 +334,12 @@ def pick(found: list[T], selector: Selector, what: str) -> list[T]:
 
 def ops_named(recording: Recording, text: str) -> list[Op]:
     """The CPU ops of the first step by this name, in order. Raises PassError where it is nowhere."""
-    selector = parse_selector(text)
     first = index_of(recording).typical_step
     found = [op for op in recording.ops if op.step == first and op_named(op, text)]
     found.sort(key=lambda op: (op.start_ns, op.id))
     if not found:
         require(recording, text)
-    return pick(found, selector, "op")
+    return pick(found, parse_selector(text), "op")
 
 
 def op_named(op: Op, name: str) -> bool:
@@ -354,9 +348,7 @@ def op_named(op: Op, name: str) -> bool:
     if not selector.may_be("op"):
         return False
     name = selector.name
-    if op.category == "runtime":
-        return op.name == name
-    return op.name == name or is_called(op.name, name) or fnmatchcase(op.name, name)
+    return op.name == name or (op.category != "runtime" and (is_called(op.name, name) or fnmatchcase(op.name, name)))
 
 
 def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], recording: Recording) -> UnknownNameError:

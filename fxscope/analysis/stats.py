@@ -62,8 +62,12 @@ def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
 
     Steps that no profiler watched, where both recordings have such; their medians are those that a report prints.
     """
-    unwatched = all(item.step_times is not None and not item.step_times.while_recording for item in (a, b))
-    walls = [_step_samples(recording, unwatched=unwatched) for recording in (a, b)]
+    sides = [(item, item.step_times) for item in (a, b)]
+    unwatched = all(times is not None and not times.while_recording for _, times in sides)
+    walls = [
+        times.samples_us or (times.median_us,) if unwatched and times is not None else index_of(item).wall_us
+        for item, times in sides
+    ]
     limits = [bound.of_recording(recording) for recording in (a, b)]
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
     if not all(walls):
@@ -77,14 +81,7 @@ def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
     return time
 
 
-def _step_samples(recording: Recording, *, unwatched: bool) -> tuple[float, ...]:
-    times = recording.step_times
-    if not unwatched or times is None:
-        return index_of(recording).wall_us
-    return times.samples_us or (times.median_us,)
-
-
-def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeats") -> TimeComparison:
+def compare_times(a: Sequence[float], b: Sequence[float]) -> TimeComparison:
     """Return what two sets of repeats (µs) show; a difference needs an interval without 1, and over `RUN_TO_RUN`.
 
     The ratio is that of the two medians. The interval is Welch's, of the difference of their logarithms: times are
@@ -101,13 +98,12 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeat
         return TimeComparison(**common, ratio=ratio, verdict="no difference shown", reason=reason)
     va, vb = variance_of_median(a), variance_of_median(b)
     freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)) if va + vb > 0 else 1.0
-    quantile = next(
-        (value for key, value in reversed(_T.items()) if key <= freedom), _T[1]
-    )  # towards the wider interval
+    # Towards the wider interval.
+    quantile = next((value for key, value in reversed(_T.items()) if key <= freedom), _T[1])
     half = min(50.0, quantile * math.sqrt(va + vb))  # e**50 is no bound, and a float
     low, high = ratio * math.exp(-half), ratio * math.exp(half)
     top = f"{high:.2f}" if high < 1e4 else "over 10,000"
-    spread = f"×{ratio:.2f} ({low:.2f} to {top}, {len(a)} and {len(b)} {unit})"
+    spread = f"×{ratio:.2f} ({low:.2f} to {top}, {len(a)} and {len(b)} repeats)"
     verdict = "no difference shown"
     if low <= 1 <= high:
         reason = f"{spread}: the interval holds 1"

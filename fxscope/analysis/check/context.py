@@ -1,7 +1,7 @@
 """The context of an expectation: named recordings, the places in them that a file can point at, how values are written."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from fxscope.analysis import select
@@ -92,13 +92,3 @@ def a_table(value: object, kind: str, example: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
         raise PassError(f"{kind} takes a table, such as {kind} = {example}.")
     return cast(dict[str, Any], value)
-
-
-def keys_of(value: Mapping[str, Any], kind: str, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
-    """Raise PassError for a key that is missing or unknown, naming the nearest."""
-    for key in value:
-        if key not in (*needed, *optional):
-            raise PassError(f"{kind} has no key {key!r}. {select.nearest(key, (*needed, *optional))}")
-    for key in needed:
-        if key not in value:
-            raise PassError(f"{kind} needs the key {key!r}.")

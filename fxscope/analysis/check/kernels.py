@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, keys_of, listed
+from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, listed
 from fxscope.analysis.compare.uses import use
 from fxscope.errors import PassError
 from fxscope.index import index_of
@@ -165,7 +165,11 @@ def faster(context: Context, value: object) -> Iterator[Row]:
 def ratio(context: Context, value: object) -> Iterator[Row]:
     """Hold the ratio of two places' times; where only its interval reaches the expected one, nothing can be said."""
     table = a_table(value, "ratio", '{ of = "compiled:mm#3", to = "eager:mm#3", is = "0.85..0.95" }')
-    keys_of(table, "ratio", ["of", "to", "is"])
+    needed = ("of", "to", "is")
+    if unknown := [key for key in table if key not in needed]:
+        raise PassError(f"ratio has no key {unknown[0]!r}. {select.nearest(unknown[0], needed)}")
+    if missing := [key for key in needed if key not in table]:
+        raise PassError(f"ratio needs the key {missing[0]!r}.")
     wanted = quantity.parse(table["is"])
     time = context.compared(table["to"], table["of"])
     if time.ratio is None:

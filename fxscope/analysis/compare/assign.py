@@ -266,7 +266,8 @@ class _Links:
             tied = (sorted(tie) for tie in ties.edges(members))
             hows: list[AlignedBy] = [self.how[x, y] for (_, x), (_, y) in tied]
             how = max(hows, key=TRUST.index, default=None)
-            found.append(Aligned(xs, ys, "name" if how != "shapes" and names_of(xs) == names_of(ys) else how))
+            are_named_alike = list(map(name_of, xs)) == list(map(name_of, ys))
+            found.append(Aligned(xs, ys, "name" if how != "shapes" and are_named_alike else how))
         return found
 
 
@@ -323,10 +324,6 @@ def _what(node: Node) -> tuple[object, ...]:
 def name_of(unit: Unit | KernelUse) -> str:
     """Return what a kernel is called, whichever graph of its process it is in."""
     return op_names.without_graph_number(unit.kernel)
-
-
-def names_of(units: Sequence[Unit]) -> list[str]:
-    return list(map(name_of, units))
 
 
 def work(units: Sequence[Unit | KernelUse]) -> set[str]:

@@ -105,10 +105,8 @@ def dispatched(recording: Recording) -> float | None:
 
 def traffic(recording: Recording) -> int | None:
     """Bytes moved by all kernel calls, `None` unless each is known."""
-    if not recording.calls:
-        return None
-    values = [value for call in recording.calls if (value := call_bytes(call)) is not None]
-    return sum(values) if len(values) == len(recording.calls) else None
+    values = [call_bytes(call) for call in recording.calls]
+    return sum(value or 0 for value in values) if values and None not in values else None
 
 
 def tells_of_dynamo(recording: Recording) -> bool:
@@ -124,15 +122,15 @@ def graph_breaks(recording: Recording) -> int | None:
 
 
 def op_counts(recording: Recording) -> dict[str, float]:
-    """CPU op → occurrences per step; runtime calls and the profiler's own marks are no ops.
+    """CPU op, without the number that a process gives a graph → occurrences per step.
 
-    Names are without the number that a process gives a graph.
+    Runtime calls and the profiler's own marks are no ops.
     """
-    index = index_of(recording)
+    index, columns = index_of(recording), (column(recording.ops, field) for field in ("category", "name", "step"))
+    found = Counter((name, step) for kind, name, step in zip(*columns, strict=True) if kind == "cpu_op")
     total: dict[str, Counter[int]] = {}
-    columns = (column(recording.ops, field) for field in ("name", "step", "category"))
-    for (name, step, kind), number in Counter(zip(*columns, strict=True)).items():
-        if kind == "cpu_op" and step in index.step_set:
+    for (name, step), number in found.items():
+        if step in index.step_set:
             total.setdefault(without_graph_number(name), Counter())[step] += number
     return {name: index_per_step(by_step.values(), index.num_steps) for name, by_step in total.items()}
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any, TypeVar
 
-from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.select import Unit
+from fxscope.index import index_of
 from fxscope.model import KernelCall, Recording
 from fxscope.passes.predicted import runs_a_step
 
@@ -17,7 +17,7 @@ LAUNCH_FIELDS = ("registers", "shared_bytes", "occupancy", "grid", "block")
 
 def use(recording: Recording, unit: Unit) -> KernelUse:
     """The row of one unit, with its median time; what was not recorded stays `None`."""
-    call = select.call_of(recording, unit)
+    call = index_of(recording).calls.get(unit.call or "")
     launch = unit.launch
     config, num_warps, num_stages = settings_of(unit)
     return KernelUse(
@@ -89,7 +89,4 @@ def settings_of(unit: Unit) -> tuple[str | None, int | None, int | None]:
 
 def first_of(kind: type[T], *values: Any) -> T | None:
     """The first value of a type: a trace may hold anything."""
-    for value in values:
-        if isinstance(value, kind):
-            return value
-    return None
+    return next((value for value in values if isinstance(value, kind)), None)
