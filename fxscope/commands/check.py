@@ -27,8 +27,6 @@ SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    import argparse
-
     parser.usage = "fxscope check RECORDING … EXPECT.toml [options]"
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

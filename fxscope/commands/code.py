@@ -1,15 +1,9 @@
 """`fxscope code RECORDING [NAME]`: the output code, each call and each kernel line tied to nodes and source lines."""
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording, SourceText
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +18,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     format = common.text_format(arguments.output, arguments)
     recording = common.read(arguments.recordings, arguments)
-    texts = output_codes(recording)
+    texts = [source for source in recording.sources if source.kind == "output_code"]
+    if not texts:
+        raise FxscopeError(
+            "the recording has no output code: nothing was compiled, or the trace was read without --debug-dir and "
+            "--compile-log."
+        )
     call = None
     if arguments.name is not None:
         place = common.call_named(recording, arguments.name)
@@ -49,14 +48,3 @@ def run(arguments: argparse.Namespace) -> int:
     shown = common.clipped("\n".join(parts) + "\n", everything=everything)
     common.write_text(common.fenced(shown, format), arguments.output, arguments)
     return 0
-
-
-def output_codes(recording: Recording) -> list[SourceText]:
-    """The output codes of the recording. Raises FxscopeError where there is none."""
-    sources = [source for source in recording.sources if source.kind == "output_code"]
-    if not sources:
-        raise FxscopeError(
-            "the recording has no output code: nothing was compiled, or the trace was read without --debug-dir and "
-            "--compile-log."
-        )
-    return sources

@@ -144,16 +144,12 @@ def add_input_options(parser: argparse.ArgumentParser, *, nargs: str | None = "+
 
 def add_trace_options(parser: argparse.ArgumentParser) -> None:
     """Return how traces among the inputs are read."""
-    group = parser.add_argument_group("traces")
-    group.add_argument(
-        "--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3"
-    )
-    group.add_argument("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
-    group.add_argument("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
-    group.add_argument(
-        "--capture", metavar="TRACE", help="for a trace of CUDA or HIP graph replays: the trace of their capture"
-    )
-    group.add_argument(
+    add = parser.add_argument_group("traces").add_argument
+    add("--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3")
+    add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
+    add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
+    add("--capture", metavar="TRACE", help="for a trace of CUDA or HIP graph replays: the trace of their capture")
+    add(
         "--max-size",
         type=size,
         metavar="SIZE",
@@ -211,11 +207,8 @@ def several_in(path: Path) -> list[str]:
     """The recordings, or the traces, of a folder without a `trace.json`; none of a folder that is one input itself."""
     if not path.is_dir() or any((path / name).is_file() for name in (*TRACES, "output_code.py")):
         return []
-    kinds = (
-        (".json.gz", ".json.zst"),
-        (".json",),
-        (".fxscope",),
-    )  # a `.json` beside packed traces says something of them
+    # A `.json` beside packed traces says something of them.
+    kinds = ((".json.gz", ".json.zst"), (".json",), (".fxscope",))
     files = sorted(file for file in path.iterdir() if file.is_file())
     return next(filter(None, ([str(file) for file in files if file.name.endswith(kind)] for kind in kinds)), [])
 
@@ -434,9 +427,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         if name == "-":
             raise RenderError("-o - would be a file of that name: leave -o out, and --format NAME goes to stdout.")
         check_target(name, format=arguments.format, force=arguments.force)
-    formats = {format_of(name, arguments.format) for name in outputs} or {
-        format_of(None, arguments.format or "terminal")
-    }
+    formats = {format_of(name, arguments.format or (None if name else "terminal")) for name in outputs or (None,)}
     if stage and formats <= WITHOUT_STAGE:
         raise RenderError(f"--stage means nothing here: {' and '.join(sorted(formats))} draw no single graph.")
 

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "op", metavar="OP", help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear"
-    )
-    parser.add_argument(
-        "--device", metavar="DEVICE", help="where the tensors are: cpu, cuda, meta (default: cuda where there is a GPU)"
-    )
-    parser.add_argument("--autocast", action="store_true", help="inside torch.autocast")
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    add = parser.add_argument
+    add("op", metavar="OP", help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear")
+    where = "where the tensors are: cpu, cuda, meta (default: cuda where there is a GPU)"
+    add("--device", metavar="DEVICE", help=where)
+    add("--autocast", action="store_true", help="inside torch.autocast")
+    add("--json", action="store_true", help="everything as JSON")
     common.add_budget_option(parser)
 
 

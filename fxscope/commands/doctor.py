@@ -64,9 +64,7 @@ def verdict(checks: list[Check]) -> str:
 def shown(check: Check) -> str:
     """The lines of one check, at most 80 columns but for a command, which is copied whole."""
     mark = {True: "ok", False: "MISSING", None: "–"}[check.ok]
-    lines = textwrap.wrap(
-        f"{check.name}: {check.found}", 78, initial_indent=f"{mark:<9}", subsequent_indent=" " * 11
-    ) or [mark]
+    lines = textwrap.wrap(f"{check.name}: {check.found}", 78, initial_indent=f"{mark:<9}", subsequent_indent=" " * 11)
     if check.ok is False:
         lines += textwrap.wrap(f"needed for {check.purpose}", 78, initial_indent=" " * 9, subsequent_indent=" " * 9)
         if check.remedy:

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".svg": "svg", ".png": "png"}
 FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout
 
-EPILOG = "One trace per rank, as torch.profiler exports them (rank0.json.gz, …; two steps or more)."
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EPILOG
+    parser.epilog = "One trace per rank, as torch.profiler exports them (rank0.json.gz, …; two steps or more)."
     add = parser.add_argument
     add("traces", nargs="+", metavar="FOLDER", help="a folder with a trace or a compile log per rank; or the traces")
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")

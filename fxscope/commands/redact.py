@@ -20,8 +20,6 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render import check_target, save
 
     check_target(arguments.output, force=arguments.force)
-    print(
-        f"wrote {save(redact(common.read(arguments.recordings, arguments)), arguments.output, force=arguments.force)}",
-        file=sys.stderr,
-    )
+    redacted = redact(common.read(arguments.recordings, arguments))
+    print(f"wrote {save(redacted, arguments.output, force=arguments.force)}", file=sys.stderr)
     return 0

@@ -18,20 +18,17 @@ FORMATS = {".json": "json", ".txt": "terminal"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "factory", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)"
-    )
-    parser.add_argument(
-        "--vary", required=True, metavar="NAME=V1,V2,…", help="a parameter of the factory and its values"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("factory", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)")
+    add("--vary", required=True, metavar="NAME=V1,V2,…", help="a parameter of the factory and its values")
+    add(
         "--setup",
         metavar="NAME",
         action="append",
         help="eager, compiled, a mode of torch.compile (max-autotune, …), or NAME=FILE.py:FACTORY; repeatable "
         "(default: eager and compiled)",
     )
-    parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
+    add("--backward", action="store_true", help="run the backward pass as well")
     common.add_output_options(parser, "write to FILE: .json or .txt", tuple(FORMATS.values()))
 
 

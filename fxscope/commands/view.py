@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
@@ -86,5 +86,4 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
     from fxscope.analysis import compare
 
     comparison = [compare.compare(recordings[0], other) for other in recordings[1:]]
-    options: dict[str, Any] = {"others": tuple(recordings[1:]), "comparison": tuple(comparison)}
-    common.emit(recordings[0], arguments, **options)
+    common.emit(recordings[0], arguments, others=tuple(recordings[1:]), comparison=tuple(comparison))

@@ -10,7 +10,6 @@ from fxscope.errors import UsageError
 
 if TYPE_CHECKING:
     from fxscope.analysis.why import WhyAnswer
-    from fxscope.model import Recording
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     answer = why(recording, *arguments.names)
     if format == "json":
+        from fxscope.analysis.report import report
         from fxscope.model import encoded
 
-        found = missed(recording) if not arguments.names else decided(answer)
         if arguments.names:
-            found = {"text": words(recording, answer, width=100).splitlines(), **found}
+            found = {"text": words(recording, answer, width=100).splitlines(), **decided(answer)}
+        else:
+            made = report(recording)
+            found = {"missed": made.missed, "brackets": made.brackets}
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0
     text = words(recording, answer, width=common.width(), everything=arguments.all)
@@ -59,13 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         common.fenced(common.clipped(text, everything=arguments.all), format), arguments.output, arguments
     )
     return 0
-
-
-def missed(recording: Recording) -> dict[str, Any]:
-    from fxscope.analysis.report import report
-
-    made = report(recording)
-    return {"missed": made.missed, "brackets": made.brackets}
 
 
 def decided(answer: WhyAnswer) -> dict[str, Any]:

@@ -45,16 +45,10 @@ def attribute(recording: Recording) -> Recording:
     runs = with_calls(links, recording)
     decoded = {name: decode(name) for name in distinct(launches, "name")}
     linked = dict(zip(_LINKED, map(list, zip(*links, strict=True)), strict=True))
-    launches = with_columns(
-        launches,
-        **linked,
-        # On a CPU a kernel goes by its op's name, or by the function that Inductor wrote: neither is coded.
-        decoded=[
-            None if category == "cpu_kernel" else decoded[name]
-            for name, category in rows_of(launches, "name", "category")
-        ],
-    )
-    recording = replace(recording, launches=launches)
+    # On a CPU a kernel goes by its op's name, or by the function that Inductor wrote: neither is coded.
+    names = rows_of(launches, "name", "category")
+    said = [None if category == "cpu_kernel" else decoded[name] for name, category in names]
+    recording = replace(recording, launches=with_columns(launches, **linked, decoded=said))
     recording = replace(recording, coverage=coverage_of(recording))
     return with_reasons(with_timing(with_remainder(recording)), runs)
 
@@ -260,14 +254,11 @@ def with_timing(recording: Recording) -> Recording:
         replace(call, timing=timing(executions[call.id].values()) if call.id in executions else None)
         for call in recording.calls
     )
-    return replace(
-        recording,
-        calls=calls,
-        graphs=tuple(
-            with_times(graph, per_step[graph.id]) if graph.stage == "eager" and graph.id in per_step else graph
-            for graph in recording.graphs
-        ),
+    graphs = tuple(
+        with_times(graph, per_step[graph.id]) if graph.stage == "eager" and graph.id in per_step else graph
+        for graph in recording.graphs
     )
+    return replace(recording, calls=calls, graphs=graphs)
 
 
 def with_times(graph: Graph, per_step: Mapping[str, Mapping[int, int]]) -> Graph:

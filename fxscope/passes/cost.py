@@ -49,23 +49,13 @@ def cost(recording: Recording) -> Recording:
     )
     index = index_of(replace(recording, calls=calls, graphs=costed))
     gpu = limits.gpu if limits is not None else None
-    planned = bool(recording.environment.target) and not recording.launches
-    return replace(
-        recording,
-        calls=calls,
-        graphs=costed,
-        predicted=predicted_step(
-            as_run(calls, recording.compiles), gpu, replays=not any(item.cudagraph_skip for item in recording.compiles)
-        )
-        if planned and gpu is not None
-        else recording.predicted,
-        decisions=tuple(
-            sorted(
-                (priced(item, gpu, index.calls, index.nodes) for item in recording.decisions),
-                key=lambda item: rank(item, pair_runs(recording, item)),
-            )
-        ),
-    )
+    predicted = recording.predicted
+    if recording.environment.target and not recording.launches and gpu is not None:
+        replays = not any(item.cudagraph_skip for item in recording.compiles)
+        predicted = predicted_step(as_run(calls, recording.compiles), gpu, replays=replays)
+    decisions = [priced(item, gpu, index.calls, index.nodes) for item in recording.decisions]
+    decisions.sort(key=lambda item: rank(item, pair_runs(recording, item)))
+    return replace(recording, calls=calls, graphs=costed, predicted=predicted, decisions=tuple(decisions))
 
 
 def find_limits(recording: Recording) -> Limits | None:

@@ -93,23 +93,17 @@ def with_calls(recording: Recording) -> Recording:
     homes = index_of(recording).calls_of_node
     originals = _originals(recording)
     ran = {graph for graph, _ in (*homes, *originals)}
-    graphs = tuple(
-        graph
-        if graph.id not in ran and not any(column(graph.nodes, "calls"))
-        else replace(
-            graph,
-            nodes=tuple(
-                replace(
-                    node,
-                    calls=tuple(call.id for call in homes.get((graph.id, node.name), ())),
-                    original_aten=node.original_aten or originals.get((graph.id, node.name)),
-                )
-                for node in graph.nodes
-            ),
-        )
-        for graph in recording.graphs
-    )
-    return replace(recording, graphs=graphs)
+    graphs: list[Graph] = []
+    for graph in recording.graphs:
+        if graph.id in ran or any(column(graph.nodes, "calls")):
+            nodes: list[Node] = []
+            for node in graph.nodes:
+                key = (graph.id, node.name)
+                calls = tuple(call.id for call in homes.get(key, ()))
+                nodes.append(replace(node, calls=calls, original_aten=node.original_aten or originals.get(key)))
+            graph = replace(graph, nodes=tuple(nodes))
+        graphs.append(graph)
+    return replace(recording, graphs=tuple(graphs))
 
 
 def _originals(recording: Recording) -> dict[tuple[str, str], str]:

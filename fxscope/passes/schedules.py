@@ -36,12 +36,11 @@ def schedules(recording: Recording) -> Recording:
             calls[call.id] = with_members(call, members, schedule, slices)
     for graph in recording.graphs:
         if graph.id in of_graph and graph.id not in told:
-            mine = [calls[call.id] for call in of_graph[graph.id]]
             # The scheduler knows buffers as they are stored; an operand's shape as the call passes it is the wrapper's.
             as_written = of_graph[graph.id]
             if all(call.writes is None for call in as_written):  # a C++ wrapper: its buffers are not read
                 continue
-            mine = with_opaque_nodes(mine, graph, index_of(recording).calls)
+            mine = with_opaque_nodes([calls[call.id] for call in as_written], graph, index_of(recording).calls)
             calls |= {call.id: call for call in nodes_of_calls(mine, as_written, graph)}
     return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
 
@@ -71,9 +70,8 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
 def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> bool:
     """Return whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
     read = {access.shape for access in call.reads or () if access.shape is not None}
-    inputs = (
-        node.inputs[:2] if op_name(node.target) == "convolution" else node.inputs
-    )  # its bias may be added elsewhere
+    # The bias of a convolution may be added elsewhere.
+    inputs = node.inputs[:2] if op_name(node.target) == "convolution" else node.inputs
     needed = [by_name[name].outputs[0].shape for name in inputs if name in by_name and by_name[name].outputs]
     written = {access.shape for access in call.writes or () if access.shape is not None}
     made = node.outputs[0].shape if node.outputs else None
@@ -172,9 +170,8 @@ def accesses(
     # The tuple of an extern's results is no memory: its items are.
     reads = merge(list(from_outside(items, renames)), renames)
     writes = merge([item.writes for item in items], renames)
-    return tuple(item for item in reads if item.buffer not in inner), tuple(
-        sized(item) for item in writes if item.buffer not in inner
-    )
+    made = tuple(sized(item) for item in writes if item.buffer not in inner)
+    return tuple(item for item in reads if item.buffer not in inner), made
 
 
 def from_outside(

@@ -262,9 +262,10 @@ class _CallWalk:
             item.buffer for item in written.writes or () if item.buffer in self.values and item.buffer not in reads
         ]
         if not call.is_generated:
-            own = self.own.get(call.id)
+            if (own := self.own.get(call.id)) is None:
+                return call
             self.store_own(own, written, reads, call)
-            return call if own is None else self.with_nodes(call, {own}, set(call.nodes))
+            return self.with_nodes(call, {own}, set(call.nodes))
         held = [self.held(buffer) for buffer in reads]
         given = {name for values, _ in held for name in values}
         parts = {name for _, half in held for name in half}
@@ -310,9 +311,7 @@ class _CallWalk:
             nodes_evidence=(call.nodes_evidence or "order") if nodes else None,
         )
 
-    def store_own(self, own: str | None, written: KernelCall, reads: list[str], call: KernelCall) -> None:
-        if own is None:
-            return
+    def store_own(self, own: str, written: KernelCall, reads: list[str], call: KernelCall) -> None:
         items = {name for name in self.takers[own] if op_name(self.flow.nodes[name].target) == "getitem"}
         for access in written.writes or ():
             self.values[access.buffer] = {own, *items}

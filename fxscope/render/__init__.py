@@ -79,8 +79,7 @@ def save(
     recording: Recording, path: str | Path, *, format: str | None = None, force: bool = False, **options: Any
 ) -> Path:
     check_target(path, format=format, force=force)
-    name = format_of(path, format)
-    data = render(recording, name, **options)
+    data = render(recording, format_of(path, format), **options)
     return store.write(path, data, force=force)
 
 

@@ -151,9 +151,8 @@ def coverage_line(recording: Recording) -> str:
 def default_stage(recording: Recording) -> str | None:
     """The stage to draw when none is asked for: post-grad where something was compiled, else eager."""
     stages = [graph.stage for graph in recording.graphs]
-    return next(
-        (s for s in ("post_grad", "eager", "forward", "pre_grad") if s in stages), stages[0] if stages else None
-    )
+    preferred = ("post_grad", "eager", "forward", "pre_grad")
+    return next((stage for stage in (*preferred, *stages) if stage in stages), None)
 
 
 def graphs_of(recording: Recording, stage: str | None) -> list[Graph]:
@@ -199,8 +198,6 @@ def decoded_words(decoded: Mapping[str, Any]) -> dict[str, str]:
 
 def layout_words(layout: str | None) -> str | None:
     """Explain a BLAS pair for somebody who thinks in rows."""
-    if layout is None:
-        return None
     meaning = {
         "TN": "x @ w with w a transposed view: both operands are read along K",
         "NN": "x @ w with w stored row by row",

@@ -160,13 +160,8 @@ def step(made: Report, width: int) -> list[str]:
     elif row.on_cpu:
         out.append([f"CPU     kernels {microseconds(row.device_us)} while recording", per_step])
     elif per_step:
-        known = row.device_us is not None
-        out.append(
-            [
-                f"GPU     {bound}{microseconds(row.device_us)} of device time" if known else "Device  time not known",
-                per_step,
-            ]
-        )
+        known = f"GPU     {bound}{microseconds(row.device_us)} of device time"
+        out.append([known if row.device_us is not None else "Device  time not known", per_step])
     if made.num_compiles and not row.predicted:
         breaks, recompiles = (sum(item.count for item in rows) for rows in (made.breaks, made.recompiles))
         out.append([f"Compile {compile_words(made)}", f"graph breaks {breaks}, recompiles {recompiles}"])
@@ -189,11 +184,9 @@ def compile_words(made: Report) -> str:
     cache = {True: " (cold)", False: " (from the cache)", None: some}[made.cold]
     took = microseconds(made.compile_us) if made.compile_us is not None else "time not recorded"
     times = "once" if made.num_compiles == 1 else f"{made.num_compiles} times"
-    most = (
-        f", {percent(made.phases[0][1] / made.compile_us)} {made.phases[0][0]}"
-        if made.phases and made.compile_us
-        else ""
-    )
+    most = ""
+    if made.phases and made.compile_us:
+        most = f", {percent(made.phases[0][1] / made.compile_us)} {made.phases[0][0]}"
     return f"{took}, {times}{cache}{most}"
 
 
@@ -202,9 +195,8 @@ def advice(items: Sequence[Advice], width: int, *, name: str | None = None) -> l
         return []
     out = ["Try first"]
     for number, item in enumerate(items, 1):
-        out += grid.folded(
-            f"  {number}. {in_command(item.text, name)}: {item.why}", width, rest="     ", most=ADVICE_LINES
-        )
+        text = f"  {number}. {in_command(item.text, name)}: {item.why}"
+        out += grid.folded(text, width, rest="     ", most=ADVICE_LINES)
     return out
 
 
@@ -384,11 +376,10 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     out = ["Memory peak of each compiled graph (Inductor's estimate, without inputs that stay)"] if rows else []
     for row in rows:
         every = zip(row.buffers, row.owners, strict=True)
-        owners = listed(
-            [f"{name} {num_bytes(size)}{f' ({words})' if words else ''}" for (name, size), words in every], 3
-        )
+        owners = [f"{name} {num_bytes(size)}{f' ({words})' if words else ''}" for (name, size), words in every]
         where = kernel_name(row.call or "an unknown kernel", width // 2)
-        out += grid.folded(f"  {row.graph}  {num_bytes(row.bytes)} at {where}: {owners}", width, rest="      ")
+        text = f"  {row.graph}  {num_bytes(row.bytes)} at {where}: {listed(owners, 3)}"
+        out += grid.folded(text, width, rest="      ")
     return out
 
 

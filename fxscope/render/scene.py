@@ -116,9 +116,8 @@ class Scene:
             if node.name in parents:
                 self.own[position] = len(self.groups)
                 title, shape = labels.op_title(node.target), tensor_of(node)
-                works = (
-                    node.kind == "kernel" and node.nature != "composite"
-                )  # launches itself, whatever it calls besides
+                # It launches itself, whatever it calls besides.
+                works = node.kind == "kernel" and node.nature != "composite"
                 meta = microseconds(node.timing.median_us) if node.timing and works else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
 

@@ -122,9 +122,8 @@ def about_place(
         lines += fold("; ".join(costs), width) if costs else []
         lines += purpose(recording, call, width) if call is not None else []
     else:
-        lines += [line for text in costs for line in fold(text, width)] + call_story(
-            recording, call, width=width
-        ).splitlines()
+        lines += [line for text in costs for line in fold(text, width)]
+        lines += call_story(recording, call, width=width).splitlines()
     if call is not None:
         compared = report_of(recording).numerics
         for row in compared.rows if compared is not None else ():

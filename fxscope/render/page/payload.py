@@ -378,5 +378,4 @@ def files(recording: Recording, places: Interned) -> list[dict[str, Any]]:
     return [
         {"file": file, "text": texts.get(file), "lines": None if file in texts else sorted(lines[file].items())}
         for file in dict.fromkeys([*lines, *texts])
-        if file in lines or file in texts
     ]
