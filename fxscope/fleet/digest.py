@@ -145,9 +145,8 @@ class _Reading:
         every = intervals.union(self.start[self.device], self.end[self.device])
         work = intervals.union(self.start[self.work], self.end[self.work])
         runtime = np.flatnonzero(trace.category == t.RUNTIME)
-        allocating, blocking = (
-            of_names(trace, trace.name[runtime], pattern.match) for pattern in (ALLOCATION, BLOCKING)
-        )
+        names = trace.name[runtime]
+        allocating, blocking = (of_names(trace, names, pattern.match) for pattern in (ALLOCATION, BLOCKING))
         blocked_rows = runtime[(blocking | (trace.duration_ns[runtime] > LONG_CALL_NS)) & ~allocating]
         # A host that is stuck in a call while the device has nothing to do does not wait for the device.
         blocked = intervals.common(intervals.union(self.start[blocked_rows], self.end[blocked_rows]), every)

@@ -78,10 +78,8 @@ def _made(found: Sequence[Source], jobs: int | None, memory_bytes: int) -> Gener
                     died.add(source)
                     waiting.insert(0, source)  # once more, when others have gone
                     continue
-                message = (
-                    "the process that read it was killed, twice (out of memory?). Lower --jobs or trace fewer steps."
-                )
-                yield source, answer or encoded(digesting.unreadable(source.name, message))
+                said = "the process that read it was killed, twice (out of memory?). Lower --jobs or trace fewer steps."
+                yield source, answer or encoded(digesting.unreadable(source.name, said))
     finally:
         for _, process in running.values():
             process.kill()

@@ -40,9 +40,7 @@ def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]
                 "give a folder of .json or .json.gz files, one a rank."
             )
         found |= {source.path: source for source in here}
-    return sorted(
-        found.values(), key=lambda source: (rank_in(source.name) is None, rank_in(source.name) or 0, source.name)
-    )
+    return sorted(found.values(), key=lambda item: (rank_in(item.name) is None, rank_in(item.name) or 0, item.name))
 
 
 def local(path: Path, wanted: re.Pattern[str] = _ANY) -> list[Source]:

@@ -36,10 +36,6 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     source: str  # key in `Gpu.sources`
 
 
-def _is_datasheet(rate: Rate) -> bool:
-    return rate.kind == "datasheet"
-
-
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU. `properties` uses the names of `torch.cuda.get_device_properties`, and a few more of the CUDA guide."""
 
@@ -75,14 +71,14 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     def bandwidth(self) -> Rate | None:
         """The rate of the device's memory, in bytes per second: measured, else the datasheet's."""
-        return min(self.bandwidths, key=_is_datasheet, default=None)
+        return max(self.bandwidths, key=lambda rate: rate.kind, default=None)
 
     def matrix_rate(self, dtype: str) -> Rate | None:
         """The dense matrix rate for operands of a dtype ("bfloat16", "tfloat32"), `None` where not known.
 
         "float32" is the rate without TF32, as torch multiplies by default.
         """
-        return min(self.matrix.get(dtype, ()), key=_is_datasheet, default=None)
+        return max(self.matrix.get(dtype, ()), key=lambda rate: rate.kind, default=None)
 
     def basis(self, rate: Rate) -> str:
         return f"{rate.kind}, {self.sources.get(rate.source, rate.source)}"

@@ -139,9 +139,8 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     out = np.where(window, np.ceil(work.n / _CHANNELS) * _CHANNELS, work.n)
     if "second" in p:
         tiles = tiled(p, (work.batch, work.n, work.k, work.m), multiprocessors)
-        tiles += (work.passes - 1) * tiled(
-            p, (work.batch, work.m, work.k / work.taps, out * work.taps), multiprocessors
-        )
+        second = (work.batch, work.m, work.k / work.taps, out * work.taps)
+        tiles += (work.passes - 1) * tiled(p, second, multiprocessors)
     else:
         tiles = tiled(p, (work.batch, work.m, work.n, channels * work.taps), multiprocessors)
     # cuDNN brings tensors with other layouts into its own order first.

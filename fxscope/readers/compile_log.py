@@ -186,9 +186,7 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
     payload = bytearray()  # a string for each line would take twenty times as much
     num_lost = 0
     for line in _lines(path, collected):
-        if line.startswith(b"\t") or (
-            entry is not None and not line.strip()
-        ):  # torch.export's payloads have empty ones
+        if line.startswith(b"\t") or (entry is not None and not line.strip()):  # torch.export writes empty ones
             payload += line.removeprefix(b"\t")
             continue
         if entry is not None:
@@ -261,16 +259,15 @@ class _Log:
                     self._run += 1
                     self._started.clear()
                 self._started.add(compile_id)
-            self._entry(
-                name, about, payload, f"aot/{self._num_aot}" if compile_id is None else self._in_run(compile_id)
-            )
+            if compile_id is None:
+                compile_id = f"aot/{self._num_aot}"
+            elif self._run > 1:
+                compile_id = f"r{self._run}/{compile_id}"
+            self._entry(name, about, payload, compile_id)
         # Old logs have no entry for breaks. A restart alone is none: a function that resumes proves it.
         if not any(item.break_reason for item in self._collected.compiles.values()):
             for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
                 self._collected.note(compile_id, break_reason=reason, break_source=source)
-
-    def _in_run(self, compile_id: str) -> str:
-        return compile_id if self._run == 1 else f"r{self._run}/{compile_id}"
 
     def _entry(self, name: str, about: dict[str, Any], payload: str, compile_id: str) -> None:
         if name in _GRAPHS:
@@ -448,9 +445,7 @@ def with_phases(known: Mapping[str, float], metrics: Mapping[str, Any]) -> dict[
 
 def _break(payload: str) -> tuple[str, Source | None]:
     place = re.search(r"Graph break in user code at (.+):(\d+)", payload)
-    reason = re.search(
-        r"Graph Break Reason: (.+?)(?:\n\n For more details|\n\nUser code traceback|\Z)", payload, re.DOTALL
-    )
+    reason = re.search(r"Graph Break Reason: (.+?)(?:\n\n For more details|\n\nUser code traceback|\Z)", payload, re.S)
     lines = [line.strip() for line in (reason[1] if reason else payload).splitlines() if line.strip()]
     wanted = [line for line in lines if not line.startswith("Developer debug context")]
     text = "\n".join(wanted).removeprefix("Encountered graph break when attempting to trace ")
@@ -556,9 +551,8 @@ def _recording(collected: Collected) -> Recording:
         post_grad = collected.graph(f"{found.id}:post_grad", "post_grad", found.direction, found.post_grad)
         parsed = None
         if found.code is not None:
-            sources.append(
-                SourceText(id=f"{found.id}:output_code", kind="output_code", text=found.code, graph=post_grad.id)
-            )
+            code_id = f"{found.id}:output_code"
+            sources.append(SourceText(id=code_id, kind="output_code", text=found.code, graph=post_grad.id))
             if "::run_impl(" in found.code:
                 calls += _cpp_calls(found, post_grad)
             else:

@@ -63,8 +63,7 @@ def _graph(
     """The graph, and which node each op (by position) is.
 
     Args:
-        facts: external id → what the session says; none of a trace, whose nodes are made when
-            they are looked at.
+        facts: external id → what the session says; none of a trace, whose nodes are made when they are looked at.
     """
     op_names, sources = column(ops, "name"), column(ops, "source")
     external_ids = column(ops, "external_id") if facts else ()
@@ -260,10 +259,8 @@ def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:
         return ((index, index) for index in range(len(left)))
     if max(len(left), len(right)) > _MAX_DIFFERENT:
         return ()
-    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
-    return (
-        (block.a + offset, block.b + offset) for block in matcher.get_matching_blocks() for offset in range(block.size)
-    )
+    blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
+    return ((block.a + offset, block.b + offset) for block in blocks for offset in range(block.size))
 
 
 def _source_name(tensor: SeenTensor, producer: dict[int, str], inputs: dict[Any, Node], names: _Names) -> str:

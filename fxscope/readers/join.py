@@ -45,7 +45,10 @@ def read_trace(
         recording = merged(recording, compile_files.read_debug_dir(debug_dir, max_bytes=max_bytes))
     try:
         with uncollected():
-            recording = passes.run(with_eager_graph(recording))
+            graph, ops = eager_graph.traced_graph(recording.ops)  # of the fullest step; every step's ops tied to it
+            if graph.nodes:
+                recording = replace(recording, graphs=(graph, *recording.graphs), ops=ops)
+            recording = passes.run(recording)
     except (PassError, *FOREIGN) as error:  # a trace alone has no graph but ours
         files = " and ".join(str(item) for item in (compile_log, debug_dir) if item is not None)
         if not files:
@@ -54,7 +57,13 @@ def read_trace(
         raise TraceError(
             f"{files} cannot be read as a whole ({said}): damaged, or not what this torch's Inductor writes. Make it again."
         ) from error
-    check_same_program(recording, debug_dir or compile_log)
+    where = debug_dir or compile_log
+    if where is not None and recording.calls and not distinct(recording.launches, "call") - {None}:
+        kernels = ", ".join(dict.fromkeys(call.kernel for call in recording.calls[:3]))
+        raise TraceError(
+            f"{where} belongs to another program, or the trace to an eager run: none of its calls ({kernels}, …) is in the "
+            "trace. Give the files of the compile that the trace shows."
+        )
     return recording
 
 
@@ -81,19 +90,3 @@ def merged(recording: Recording, artefact: Recording) -> Recording:
         found = ((item, graphs.get(theirs.get(item.graph, ()))) for item in artefact.schedules)
         compiled = {"schedules": tuple(replace(item, graph=free.pop(0)) for item, free in found if free)}
     return replace(recording, **compiled, problems=(*recording.problems, *artefact.problems))
-
-
-def with_eager_graph(recording: Recording) -> Recording:
-    """The recording with the op tree of its fullest step as an eager graph, and every step's ops tied to it."""
-    graph, ops = eager_graph.traced_graph(recording.ops)
-    return replace(recording, graphs=(graph, *recording.graphs), ops=ops) if graph.nodes else recording
-
-
-def check_same_program(recording: Recording, where: str | Path | None) -> None:
-    """Raise TraceError where compile files were given and nothing in the trace fits any of their calls."""
-    if where is not None and recording.calls and not distinct(recording.launches, "call") - {None}:
-        kernels = ", ".join(dict.fromkeys(call.kernel for call in recording.calls[:3]))
-        raise TraceError(
-            f"{where} belongs to another program, or the trace to an eager run: none of its calls ({kernels}, …) is in the "
-            "trace. Give the files of the compile that the trace shows."
-        )

@@ -35,9 +35,7 @@ class Kernel:
     arguments: tuple[str, ...]  # of the kernel's function: in_ptr0, out_ptr0, …
     origins: tuple[str, ...]  # post-grad nodes that torch's comment names, in order
     meta: dict[str, Any] = field(default_factory=dict)
-    from_node: dict[str, str] = field(
-        default_factory=dict
-    )  # post-grad node → the node of an earlier graph it came from
+    from_node: dict[str, str] = field(default_factory=dict)  # post-grad node → the earlier graph's node it came from
 
     @cached_property
     def signature(self) -> dict[str, str]:
@@ -233,11 +231,9 @@ def _with_bytes(
             access if item is None else replace(access, bytes=item * footprint(dep for deps in places for dep in deps))
         )
 
-    sides = (
-        (known(item, loaded=loaded) for item in items) for items, loaded in ((call.reads, True), (call.writes, False))
-    )
-    reads, writes = (tuple(filter(None, side)) for side in sides)
-    return reads, writes
+    reads = (known(item, loaded=True) for item in call.reads)
+    writes = (known(item, loaded=False) for item in call.writes)
+    return tuple(filter(None, reads)), tuple(filter(None, writes))
 
 
 # ---------------------------------------------------------------------- kernels
@@ -358,9 +354,8 @@ class _Walk:
         known = self.layout.get(access.buffer)
         if access.shape is not None or known is None:
             return access
-        return replace(
-            access, shape=known.shape, stride=known.stride, dtype=known.dtype or self.dtype_of(access.buffer)
-        )
+        dtype = known.dtype or self.dtype_of(access.buffer)
+        return replace(access, shape=known.shape, stride=known.stride, dtype=dtype)
 
     def dtype_of(self, buffer: str) -> str | None:
         return self.dtypes.get(self.memory.get(buffer, buffer))

@@ -6,11 +6,11 @@ profiler's own `ProfilerStep#N` are.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,17 +40,15 @@ class SessionCut(NamedTuple):
     last_launch: int  # correlation id: what it launched may run after the end
 
 
-@dataclasses.dataclass
+@dataclass
 class Timeline:
     """When what of a session's program began, in ns."""
 
-    outer: list[tuple[int, str]] = dataclasses.field(default_factory=list)  # ops that no op called
-    calls: list[tuple[int, int]] = dataclasses.field(default_factory=list)  # of modules that no other called, by number
-    functions: list[tuple[int, str]] = dataclasses.field(
-        default_factory=list
-    )  # compiled, in no module, by their regions
-    marks: defaultdict[str, list[int]] = dataclasses.field(default_factory=lambda: defaultdict(list))  # ends of steps
-    compiles: list[int] = dataclasses.field(default_factory=list)  # and other phases of the compiler
+    outer: list[tuple[int, str]] = field(default_factory=list)  # ops that no op called
+    calls: list[tuple[int, int]] = field(default_factory=list)  # of modules that no other called, by number
+    functions: list[tuple[int, str]] = field(default_factory=list)  # compiled, in no module, by their regions
+    marks: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # ends of steps
+    compiles: list[int] = field(default_factory=list)  # and other phases of the compiler
     begins: float = math.inf  # of the first op or annotation
     ends: float = 0.0
     cut: SessionCut | None = None
@@ -125,9 +123,8 @@ class OwnTrace:
         theirs = [event for event in _of(events, _LAUNCHERS) if phases.hold(event["tid"], event["ts"])]
         calls = {event["args"].get("correlation") for event in theirs}  # mostly of benchmarks of candidates
         self.tuned = [event for event in _of(events, _ON_DEVICE) if event["args"].get("correlation") in calls]
-        drop.update(
-            map(id, (*theirs, *self.tuned, *(item for item in _of(events, ("ac2g",)) if item.get("id") in calls)))
-        )
+        flows = (event for event in _of(events, ("ac2g",)) if event.get("id") in calls)
+        drop.update(map(id, (*theirs, *self.tuned, *flows)))
         self.events = [event for event in events if id(event) not in drop]
 
     def replays(self) -> list[tuple[float, str]]:

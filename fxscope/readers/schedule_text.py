@@ -76,9 +76,8 @@ def read_blocks(ir: str) -> list[Block]:
 
 def node_of(block: Block, group: int) -> SchedulerNode:
     iteration = block.said.get("sizes", "").partition("\n")[0] or None
-    writes, met, unmet = (
-        dependencies(block.said.get(key, "")) for key in ("writes", "met_dependencies", "unmet_dependencies")
-    )
+    keys = ("writes", "met_dependencies", "unmet_dependencies")
+    writes, met, unmet = (dependencies(block.said.get(key, "")) for key in keys)
     kernel = (block.said.get("node.python_kernel_name") or block.said.get("node.kernel") or "").split()
     return SchedulerNode(
         name=block.name,

@@ -70,9 +70,7 @@ class TritonBody:
         given = zip(kernel.arguments, call.arguments, strict=False)
         self.sizes = {name: int(size) for name, size in given if name.endswith("numel") and size.isdigit()}
         self.sizes |= {name: int(size) for name, size in _NUMEL.findall(self.text)}
-        self.accesses = grouped(
-            accesses_of(self.text, self.sizes), lambda access: (access.pointer, access.what == "load")
-        )
+        self.accesses = grouped(accesses_of(self.text, self.sizes), lambda item: (item.pointer, item.what == "load"))
 
 
 def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:

@@ -219,9 +219,8 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     x, w = _first(call, 1 if backward else 0, 2)
     words = dict(zip(_OF_CONVOLUTION, call.arguments[4:], strict=False) if backward else call.keywords)
     shape, weight = _dims(x), _dims(w)
-    stride, padding, dilation, groups = (
-        read_sizes(words.get(name, "").strip("[]()")) for name in ("stride", "padding", "dilation", "groups")
-    )
+    names = ("stride", "padding", "dilation", "groups")
+    stride, padding, dilation, groups = (read_sizes(words.get(name, "").strip("[]()")) for name in names)
     if shape is None or weight is None or not stride or not padding or not dilation:
         return None
     transposed = words.get("transposed") == "True"

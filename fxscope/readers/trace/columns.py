@@ -45,9 +45,7 @@ class Trace:
     launcher: NDArray[np.int32] = field(init=False)  # device rows: row of the runtime call with the same correlation id
     op: NDArray[np.int32] = field(init=False)  # device rows: row of the op that caused it
     op_evidence: NDArray[np.int8] = field(init=False)  # how that is known: `table.BY_…`
-    issuer: NDArray[np.int32] = field(
-        init=False
-    )  # device rows: the runtime call that asked for it, at a capture or now
+    issuer: NDArray[np.int32] = field(init=False)  # device rows: the runtime call that asked, at a capture or now
     graph: NDArray[np.int64] = field(init=False)  # device rows of a graph's replay: the graph's number
     graph_node: NDArray[np.int64] = field(init=False)  # and which of its nodes
     names: list[str]
@@ -133,7 +131,7 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     nest(trace)
     part_overlaps(trace)
     link(trace)
-    trace.steps = find_steps(trace)
+    trace.steps = find_steps(trace, is_step)
     captures = graphs.captures_of(trace)
     trace.windows += [(item.begin_ns, item.end_ns, 0, len(trace)) for item in captures]
     if capture is not None:
@@ -289,12 +287,9 @@ def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.
         jump = further
 
 
-def find_steps(trace: Trace) -> list[int]:
+def find_steps(trace: Trace, is_step: NDArray[np.bool_]) -> list[int]:
     """The rows of `ProfilerStep#N`, one each, in order of time."""
-    wanted = {index for index, name in enumerate(trace.names) if name.startswith(t.STEP)}
-    if not wanted:
-        return []
-    rows = np.flatnonzero((trace.category == ANNOTATION) & np.isin(trace.name, list(wanted)))
+    rows = np.flatnonzero((trace.category == ANNOTATION) & is_step)
     rows = rows[np.argsort(-trace.duration_ns[rows], kind="stable")]
     _, longest = np.unique(trace.name[rows], return_index=True)
     return sorted(rows[longest].tolist(), key=lambda row: int(trace.start_ns[row]))

@@ -47,9 +47,8 @@ class Capture:
 
 @dataclass(kw_only=True)
 class Replay:
-    """One replay: its launch call, and its device rows in the order of the graph's nodes."""
+    """One replay: its device rows in the order of the graph's nodes."""
 
-    launch: int
     rows: NDArray[np.int64]
     graph: int | None  # as the profiler numbers it
     nodes: list[int] | None
@@ -120,7 +119,6 @@ def replays_of(trace: Trace) -> list[Replay]:
         graph = _number(details.get(int(rows[0])), "graph_id")
         found.append(
             Replay(
-                launch=launch,
                 rows=rows,
                 graph=graph,
                 nodes=sorted(known) if len(known) == len(rows) else None,

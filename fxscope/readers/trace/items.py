@@ -157,6 +157,7 @@ def launches(kept: Kept) -> Items[Launch]:
     places = [device_and_stream(thread) for thread in trace.threads]
     around = np.where(issuer >= 0, issuer, op)
     in_replay = trace.graph[rows] >= 0
+    evidence = trace.op_evidence[rows] if kept.on_device else np.full(len(rows), t.BY_CORRELATION)
     common: dict[str, Column] = {
         "id": Given(range(len(rows))),
         "name": Chosen(kept.launch_name, trace.names),
@@ -168,9 +169,7 @@ def launches(kept: Kept) -> Items[Launch]:
         "op": Chosen(np.where(op >= 0, trace.name[op], -1), trace.names),
         "op_id": Numbers(kept.launch_op, none=-1),
         "chain": _chains(trace, around),
-        "evidence": Chosen(
-            trace.op_evidence[rows] if kept.on_device else np.full(len(rows), t.BY_CORRELATION), _EVIDENCE
-        ),
+        "evidence": Chosen(evidence, _EVIDENCE),
     }
     if not kept.on_device:
         return Items(Launch, len(rows), common)
@@ -229,9 +228,8 @@ def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
     Of more than `MAX_CHAIN` the middle is one "…": a trace in which each op lies in the one before would else take the square
     of its size. Each has `MAX_CHAIN_NAME` characters at most.
     """
-    named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~of_names(
-        trace, trace.name, lambda name: name.startswith("ProfilerStep#")
-    )
+    is_step = of_names(trace, trace.name, lambda name: name.startswith(t.STEP))
+    named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~is_step
     around = np.where(named, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, named))
     lowest, which = np.unique(np.where(rows >= 0, around[rows], -1), return_inverse=True)
     above, names = np.where(trace.parent >= 0, around[trace.parent], -1).tolist(), trace.name.tolist()

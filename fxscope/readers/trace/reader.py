@@ -105,9 +105,8 @@ class _RawEvent(Event):
     dur: msgspec.Raw = msgspec.Raw()
 
 
-_LIST = re.compile(
-    rb'"traceEvents"\s*:\s*\[|\A\s*\[(?=\s*\{\s*"(?:ph|name|cat|pid|ts)"\s*:)'
-)  # the latter of the first Kineto
+# The first Kineto wrote a list alone.
+_LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[(?=\s*\{\s*"(?:ph|name|cat|pid|ts)"\s*:)')
 _BASE_TIME = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})')
 _PHASE = re.compile(rb'"ph"\s*:[^}]*')  # once an event: no other begins before a brace
 _BEFORE_EVENT = (re.compile(rb"\s*(?=\{)"), re.compile(rb"\s*,\s*(?=\{)"))  # the first one, another one
@@ -134,10 +133,9 @@ def decode_json(text: bytes, decoder: json.JSONDecoder = _PLAIN) -> Any:
 
     Raises ValueError for what is not JSON, or nested too deeply.
     """
+    said = text.decode("utf-8", errors="replace")
     try:
-        return decoder.decode(
-            _ESCAPE.sub(lambda found: _REPLACEMENT if found[2] else found[0], text.decode("utf-8", errors="replace"))
-        )
+        return decoder.decode(_ESCAPE.sub(lambda found: _REPLACEMENT if found[2] else found[0], said))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

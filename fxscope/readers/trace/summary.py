@@ -282,9 +282,8 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     """The runtime calls that wait for the device, the longest first."""
-    waits = np.flatnonzero(
-        (kept.category == t.RUNTIME) & (kept.step >= 0) & of_names(kept.trace, kept.name, BLOCKING.match)
-    )
+    blocks = of_names(kept.trace, kept.name, BLOCKING.match)
+    waits = np.flatnonzero((kept.category == t.RUNTIME) & (kept.step >= 0) & blocks)
     names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
     total = _sums(which, kept.trace.duration_ns[kept.rows[waits]], len(names))
     columns = (column[np.argsort(first)].tolist() for column in (names, np.bincount(which), total))

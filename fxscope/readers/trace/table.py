@@ -91,10 +91,9 @@ class Table:
         if not rows:
             return
         table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
-        codes = _looked_up(
-            table[:, CATEGORY], strings, self._category_spans, lambda span: self._category(_string(span))
-        )
-        category = codes[table[:, CATEGORY]]
+        used = table[:, CATEGORY]
+        codes = _looked_up(used, strings, self._category_spans, lambda span: self._category(_string(span)))
+        category = codes[used]
         if (category < 0).any():
             table, category = table[category >= 0], category[category >= 0]
         names = _looked_up(table[:, NAME], strings, self._name_spans, lambda span: self._code(_string(span)))
@@ -102,16 +101,13 @@ class Table:
         part = table[:, :WIDTH].copy()
         part[:, CATEGORY], part[:, NAME], part[:, THREAD] = category, names[table[:, NAME]], places[table[:, THREAD]]
         np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
-        kept = np.flatnonzero(self._has_args(category, part[:, NAME]) & (part[:, ARGS_AT] >= 0))
+        are_kept = _HAS_ARGS[category] | np.isin(part[:, NAME], self.launch_names)
+        kept = np.flatnonzero(are_kept & (part[:, ARGS_AT] >= 0))
         at, lengths = part[kept, ARGS_AT], part[kept, ARGS_LENGTH]
         part[:, ARGS_AT] = -1
         part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths
         self.args += gather(buffer, at, lengths)
         self._append(part)
-
-    def _has_args(self, category: NDArray[np.int64], name: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return of which events the arguments are kept."""
-        return _HAS_ARGS[category] | np.isin(name, self.launch_names)
 
     def _category(self, name: str) -> int:
         self.categories.add(name)
