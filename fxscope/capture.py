@@ -98,13 +98,7 @@ def record(
         from fxscope._torch.target import child
 
         return child.record(
-            model,
-            *inputs,
-            target=target,
-            compile=options or {},
-            backward=backward,
-            title=title,
-            kwargs=dict(kwargs or {}),
+            model, *inputs, target=target, compile=options, backward=backward, title=title, kwargs=kwargs
         )
     title = title or _title(model)
     with _alone(title), restore.restored(model, inputs, kwargs or {}) as problems:
@@ -354,9 +348,8 @@ class Recorder:
             recording, num_calls = _of_trace(*traced, self._names, **plan)
         times = self._watch.times(num_calls)
         on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)
-        busy_us = (
-            [] if recording.summary is None or on_cpu else [step.device_busy_us for step in recording.summary.steps]
-        )
+        steps = () if recording.summary is None or on_cpu else recording.summary.steps
+        busy_us = [step.device_busy_us for step in steps]
         if times is None:  # the profiled steps' own
             times = summary(index_of(recording).wall_us if recording.summary is not None else (), "recording")
         elif times.median_us < min(busy_us, default=0.0):  # the CPU runs ahead: it timed launches, not steps

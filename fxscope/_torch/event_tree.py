@@ -156,9 +156,7 @@ class EventTree:
         outermost = here if around.module is None else around.module[2]
         if here not in self.parameters:
             self.parameters[here] = outermost, {name: tensor.impl_ptr for name, tensor, _ in fields.module.parameters}
-        root = around.root
-        if around.module is None:
-            root = [self.roots.setdefault(here, len(self.roots))]
+        root = [self.roots.setdefault(here, len(self.roots))] if around.module is None else around.root
         return around._replace(module=(here, fields.module.cls_name, outermost), root=root)
 
     def _op(self, event: Any, around: _Around) -> _Around:
@@ -310,17 +308,18 @@ class _Identity:
     def _read(self, tensor: Any) -> SeenTensor:
         impl = tensor.impl_ptr
         storage = tensor.allocation_id if self._has_allocations and tensor.allocation_id is not None else -impl
-        meta = _meta(tensor)
+        stride = tuple(tensor.strides) if tensor.layout == torch.strided else None
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        meta = TensorMeta(shape=tuple(tensor.sizes), dtype=dtype, stride=stride, device=str(tensor.device))
         if impl not in self._bound:
             self._bound[impl] = self._maker(storage, meta)
-        name = self._names.of_tensor(impl)
+        name = self._names.tensors.get(impl)
         return SeenTensor(meta=meta, storage=storage, producer=self._bound[impl], name=name)
 
     def _maker(self, storage: int, meta: TensorMeta) -> int | None:
         """The op whose output a tensor is that no op has read before; of several that fit, who wrote the memory."""
-        made = self._made.get(storage, [])
         like = meta.shape, meta.stride, meta.dtype
-        made = [item for item in made if item.is_open]
+        made = [item for item in self._made.get(storage, ()) if item.is_open]
         fitting = [it for it in made if it.meta is None or (it.meta.shape, it.meta.stride, it.meta.dtype) == like]
         exact = [item for item in fitting if item.meta is not None] or fitting
         if len(exact) == 1:
@@ -336,9 +335,7 @@ class _Identity:
             return None
         if mutates:  # an in-place op returns what it wrote
             return tuple(mutates) if any(item.alias_info is not None for item in schema.returns) else ()
-        if not any("Tensor" in str(item.type) for item in schema.returns):
-            return ()
-        if raw.allocated:
+        if raw.allocated or not any("Tensor" in str(item.type) for item in schema.returns):
             return ()
         shared = None if not replayed else tuple(dict.fromkeys(at for _, at in replayed if at is not None))
         if shared is None or shared or not self._has_allocations:
@@ -368,12 +365,6 @@ class _Identity:
         if source is not None and number is not None and number >= 0:
             self._sources[number] = source  # the last op with a number is the one whose node has it
         return source
-
-
-def _meta(tensor: Any) -> TensorMeta:
-    stride = tuple(tensor.strides) if tensor.layout == torch.strided else None
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return TensorMeta(shape=tuple(tensor.sizes), dtype=dtype, stride=stride, device=str(tensor.device))
 
 
 # ---------------------------------------------------------------------- asking torch

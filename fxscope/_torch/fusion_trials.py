@@ -36,11 +36,15 @@ def tried(graph: Any, schedule: Schedule, problems: list[Problem]) -> Schedule:
     if (untried := len(pairs) - MOST_PAIRS) > 0:
         message = f"{untried} pairs of kernels were not tried with other switches: their hints are not verified"
         problems.append(Problem(where=f"trial fusions of {schedule.graph}", message=message))
-    pairs = pairs[:MOST_PAIRS]
+    pairs, switches, found = pairs[:MOST_PAIRS], _switches(schedule), list[FusionTrial]()
     # What code generation left in the scheduler is as it was before fusion, for as long as it is asked.
     fused = {node.get_name(): group for group in groups for node in group.get_nodes()}
     with V.set_graph_handler(graph), mock.patch.dict(scheduler.name_to_fused_node, fused):
-        found = list(_pairwise(scheduler, groups, pairs, schedule))
+        for one, other in pairs:
+            for config in _candidates(groups[one], groups[other], switches.get((one, other), set())):
+                accepted = _accepts(scheduler, groups[one], groups[other], config)
+                if accepted is not None:
+                    found.append(FusionTrial(a=one, b=other, config=config, accepted=accepted))
     return replace(schedule, trials=tuple(found))
 
 
@@ -52,17 +56,6 @@ def _pairs(groups: list[Any]) -> list[tuple[int, int]]:
             users[name].append(position)
     pairs = {pair for positions in users.values() for pair in combinations(positions, 2)}
     return sorted(pairs, key=lambda pair: (pair[1] - pair[0], pair))
-
-
-def _pairwise(
-    scheduler: Any, groups: list[Any], pairs: list[tuple[int, int]], schedule: Schedule
-) -> Iterator[FusionTrial]:
-    switches = _switches(schedule)
-    for one, other in pairs:
-        for config in _candidates(groups[one], groups[other], switches.get((one, other), set())):
-            accepted = _accepts(scheduler, groups[one], groups[other], config)
-            if accepted is not None:
-                yield FusionTrial(a=one, b=other, config=config, accepted=accepted)
 
 
 def _switches(schedule: Schedule) -> dict[tuple[int, int], set[str]]:
@@ -146,9 +139,7 @@ def _wanted(config: str, before: Any) -> Any:
 
 def _joins(scheduler: Any, a: Any, b: Any) -> bool:
     first, second = (b, a) if a.ancestors & b.get_operation_names() else (a, b)
-    if not scheduler.can_fuse(first, second, True):
-        return False
-    return not scheduler.will_fusion_create_cycle(first, second)
+    return bool(scheduler.can_fuse(first, second, True)) and not scheduler.will_fusion_create_cycle(first, second)
 
 
 # ---------------------------------------------------------------------- templates
@@ -164,9 +155,8 @@ def _as_template(scheduler: Any, extern: Any) -> Generator[Any]:
 
     operation, graph = extern.node, V.graph
     kept = (list(graph.buffers), list(graph.operations))
-    operands = [item.get_name() for item in operation.inputs[-2:]]
-    if operation.python_kernel_name not in _LOADED_WITH_PROLOGUE:
-        operands = []
+    loaded = operation.inputs[-2:] if operation.python_kernel_name in _LOADED_WITH_PROLOGUE else ()
+    operands = [item.get_name() for item in loaded]
     with mock.patch.dict(graph.name_to_buffer), mock.patch.dict(graph.name_to_op):
         inside = ir.TritonTemplateBuffer(
             operation.get_layout(), operation.inputs, None, allowed_prologue_inps=OrderedSet(operands)

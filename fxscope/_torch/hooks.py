@@ -220,12 +220,10 @@ class Hooks:
         self.put(owner, name, value, path, on_restore=lambda: state.update(on=False))
         return True
 
-    def replace(self, path: str, value: Any) -> bool:
-        """Replace a value of torch by another. Returns whether this torch has it."""
-        found = self._found(path)
-        if found is not None:
+    def replace(self, path: str, value: Any) -> None:
+        """Replace a value of torch by another, where this torch has it."""
+        if (found := self._found(path)) is not None:
             self.put(*found[:2], value, path)
-        return found is not None
 
     def value(self, path: str, purpose: str) -> Any:
         """Return a value of torch; None, with a problem, where this torch does not have it."""

@@ -23,7 +23,7 @@ class ModuleNames:
         self._parts: dict[int, tuple[int, str]] = {}  # module → its owner, and the name there
         self._kinds: dict[int, str] = {}
         self._alive: dict[int, weakref.ref[Any]] = {}
-        self._tensors: dict[int, str] = {}  # TensorImpl → name
+        self.tensors: dict[int, str] = {}  # TensorImpl → name
         self._paths: dict[tuple[int, int], str | None] = {}
 
     def start(self, hooks: Hooks) -> None:
@@ -49,10 +49,7 @@ class ModuleNames:
 
     def name_tensors(self, named: Iterable[tuple[str, torch.Tensor]]) -> None:
         for name, tensor in named:
-            self._tensors.setdefault(tensor._cdata, name)
-
-    def of_tensor(self, impl: int) -> str | None:
-        return self._tensors.get(impl)
+            self.tensors.setdefault(tensor._cdata, name)
 
     def of_module(self, address: int, kind: str, root: int) -> str | None:
         """Return the path of a module from the outermost one; None where it is not known."""
@@ -69,7 +66,7 @@ class ModuleNames:
             buffers = vars(module).get("_buffers", {}) if module is not None and id(module) == address else {}
             addresses = {name: tensor._cdata for name, tensor in buffers.items() if tensor is not None}
             for name, impl in (*named.items(), *addresses.items()):
-                self._tensors.setdefault(impl, f"{prefix}{name}")
+                self.tensors.setdefault(impl, f"{prefix}{name}")
 
     def _note(self, owner: Any, name: str, part: Any) -> None:
         if part is None:

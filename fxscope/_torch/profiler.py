@@ -32,20 +32,15 @@ _WAIT_S = 2.0  # for the main thread to end its session
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
 
-def activities() -> list[Any]:
-    """Return what this machine can profile: the CPU, and CUDA where there is a device."""
-    kinds = [torch.profiler.ProfilerActivity.CPU]
-    if torch.cuda.is_available():
-        kinds.append(torch.profiler.ProfilerActivity.CUDA)
-    return kinds
-
-
 def is_profiling() -> bool:
     """Return whether a profiler session is running in this thread."""
     return bool(torch._C._autograd._profiler_enabled())
 
 
-def _observing(kinds: list[Any]) -> Any:
+def _observing() -> Any:
+    kinds = [torch.profiler.ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        kinds.append(torch.profiler.ProfilerActivity.CUDA)
     return torch.profiler.profile(
         activities=kinds,
         record_shapes=True,
@@ -253,7 +248,7 @@ class Session:
                 "start fxscope before the profiler, or read its trace: `fxscope view FILE`",
             )
             return
-        profile = _observing(activities())
+        profile = _observing()
         self._thread = threading.get_ident()
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:

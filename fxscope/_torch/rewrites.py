@@ -154,7 +154,7 @@ class Rewrites:
         for pattern, (matched, node, code, arguments) in tries.items():
             if (name := names.get(pattern)) is None:
                 continue
-            total = len(_calls_in(pattern, set()))
+            total = len(_calls_in(pattern))
             found = NearMiss(
                 graph=graph,
                 by=by or "pattern_matcher",
@@ -229,23 +229,17 @@ def _why(failed: Any) -> tuple[str, dict[str, Any]]:
 def _op_names(functions: Iterable[Any]) -> list[str]:
     """The names of at most four ops; an op stands for its overloads."""
     names: list[str] = []
-    for name in map(_op_name, functions):
+    for function in functions:
+        is_op = hasattr(function, "overloads") or hasattr(function, "_schema")
+        name = str(function if is_op else getattr(function, "__name__", function))
         if not any(name.startswith(f"{known}.") for known in names):
             names.append(name)
     return names[:4]
 
 
-def _op_name(function: Any) -> str:
-    return (
-        str(function)
-        if hasattr(function, "overloads") or hasattr(function, "_schema")
-        else str(getattr(function, "__name__", function))
-    )
-
-
-def _calls_in(pattern: Any, seen: set[Any]) -> set[Any]:
+def _calls_in(pattern: Any) -> set[Any]:
     """The patterns of single ops in a pattern, each once."""
-    waiting = [pattern]
+    waiting, seen = [pattern], set[Any]()
     while waiting:
         here = waiting.pop()
         if isinstance(here, dict):

@@ -9,7 +9,7 @@ import functools
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -23,15 +23,10 @@ _TAG = "fxscope_node"
 _RAN = "fxscope_ran"
 _MOVES = frozenset("load store index_expr value_expr constant load_seed output".split())
 _ASSIGNMENT = re.compile(r"^(?:auto |[\w:<>,]+ )?(\w+) = ")
-_STORES = tuple(
-    map(
-        re.compile,
-        (
-            r"^tl\.(?:store|atomic_\w+)\(.*?, (tmp\w+)[,)]",
-            r"^(tmp\w+)\.store\(",
-            r"^\w+\[.*?\] = (?:[\w<>]+\()?(tmp\w+)\)*;?$",
-        ),
-    )
+_STORES = (
+    re.compile(r"^tl\.(?:store|atomic_\w+)\(.*?, (tmp\w+)[,)]"),
+    re.compile(r"^(tmp\w+)\.store\("),
+    re.compile(r"^\w+\[.*?\] = (?:[\w<>]+\()?(tmp\w+)\)*;?$"),
 )
 
 
@@ -71,30 +66,25 @@ class Tap:
     def _of_operation(operation: Any) -> tuple[torch.fx.Node, ...] | None:
         """The node that a library's or a user's kernel, or a template, was made for."""
         tag = getattr(operation, _TAG, None) or getattr(operation, "origin_node", None)
-        if tag is None:
-            origins = tuple(getattr(operation, "origins", None) or ())
-            return origins if len(origins) == 1 else None
-        return (tag,)
+        origins = (tag,) if tag is not None else tuple(getattr(operation, "origins", None) or ())
+        return origins if len(origins) == 1 else None
 
     def lines(self, source: str, graph: torch.fx.Graph) -> dict[int, tuple[str, str]]:
         """Line of a kernel (from its first that is not empty) → its text, and the graph's node that it computes.
 
         A line that was written for several nodes, in loops side by side, has none.
         """
-        texts, variables = self._here.texts, self._here.variables
         found: dict[int, tuple[str, str]] = {}
         for position, line in enumerate(source.lstrip("\n").splitlines()):
             text = line.strip()
-            nodes = self._of_line(text, texts, variables)
+            nodes = self._of_line(text)
             if len(nodes) == 1 and (node := next(iter(nodes))).graph is graph:
                 found[position] = (text, node.name)
         self._here.texts, self._here.variables = defaultdict(set), defaultdict(set)
         return found
 
-    @staticmethod
-    def _of_line(
-        text: str, texts: Mapping[str, set[torch.fx.Node]], variables: Mapping[str, set[torch.fx.Node]]
-    ) -> set[torch.fx.Node]:
+    def _of_line(self, text: str) -> set[torch.fx.Node]:
+        texts, variables = self._here.texts, self._here.variables
         if assigned := _ASSIGNMENT.match(text):
             written = text[assigned.start(1) :].rstrip(";")
             return texts.get(written) or variables.get(assigned[1].lstrip("_"), set())

@@ -40,10 +40,8 @@ def padding(plan: Plan) -> Generator[None]:
     """
     import torch._inductor.fx_passes.pad_mm as pad_mm
 
-    original: Any = getattr(
-        pad_mm._should_pad, "__wrapped__", pad_mm._should_pad
-    )  # without its memory of other devices
-
+    # Without its memory of other devices.
+    original: Any = getattr(pad_mm._should_pad, "__wrapped__", pad_mm._should_pad)
     undecided: Any = object()  # in the place of what an earlier timing decided
 
     def should_pad(match: Any, mat1: Any, mat2: Any, op: Any, input: Any = None) -> bool:

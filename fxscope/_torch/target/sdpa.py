@@ -273,9 +273,8 @@ def _run(backend: str, call: AttentionCall, scale: float | None) -> Any:
         mask = _efficient_mask(q, k, mask)
         op = aten._scaled_dot_product_efficient_attention
         return op(q, k, v, mask, call.needs_grad, dropout, causal, scale=scale)[0]
-    if (
-        backend == "cudnn"
-    ):  # is given -65504, half precision's lowest, where the others get -inf; seen on an H200 with 2.11
+    if backend == "cudnn":
+        # -65504, half precision's lowest, where the others get -inf: seen on an H200 with 2.11.
         mask = _added_mask(q, mask, -65504.0)
         op = aten._scaled_dot_product_cudnn_attention
         return op(q, k, v, mask, call.needs_grad, dropout, causal, False, scale=scale)[0]

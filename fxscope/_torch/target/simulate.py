@@ -412,11 +412,10 @@ def _make_fake(module: nn.Module, once: _Once) -> None:
                 if tensor is not None:
                     table[name] = once(tensor)  # type: ignore[assignment]
         for name, value in list(vars(part).items()):
-            leaves = (
-                torch.utils._pytree.tree_leaves(value) if isinstance(value, torch.Tensor | list | tuple | dict) else ()
-            )
-            named = name in ("_parameters", "_buffers", "_modules")
-            if not named and any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+            is_table = name in ("_parameters", "_buffers", "_modules")
+            if is_table or not isinstance(value, torch.Tensor | list | tuple | dict):
+                continue
+            if any(isinstance(leaf, torch.Tensor) for leaf in torch.utils._pytree.tree_leaves(value)):
                 vars(part)[name] = torch.utils._pytree.tree_map(once, value)
 
 

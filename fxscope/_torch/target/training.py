@@ -181,11 +181,9 @@ def decompose(graph_module: Any) -> None:
             drawn = torch.Tag.nondeterministic_seeded in getattr(n.target, "tags", ())
             return result.to(before.dtype) if drawn and isinstance(before, torch.Tensor) else result
 
-    def again(*arguments: Any) -> Any:
-        return Again(graph_module).run(*arguments)
-
     with torch.no_grad(), traceback.preserve_node_meta(), mode or contextlib.nullcontext():
-        traced: Any = make_fx(again, decomposition_table=select_decomp_table(), tracing_mode="real")(*values)
+        again = make_fx(Again(graph_module).run, decomposition_table=select_decomp_table(), tracing_mode="real")
+        traced: Any = again(*values)
     for old, new in zip(placeholders, traced.graph.find_nodes(op="placeholder"), strict=True):
         value = new.meta.get("val")
         new.meta.update(old.meta)
@@ -302,12 +300,11 @@ def _cast(values: Any, dtype: torch.dtype) -> Any:
 
 def enter_on_cpu(graph_module: Any) -> None:
     """Make every `autocast("cuda")` that a Dynamo graph enters one of the CPU, in place."""
-    for node in (node for part in graph_module.modules() if hasattr(part, "graph") for node in part.graph.nodes):
-        if "_enter_autocast" in str(node.target) and node.args and node.args[0] == "cuda":
-            dtype = (
-                node.args[1] if len(node.args) > 1 and node.args[1] is not None else torch.get_autocast_dtype("cuda")
-            )
-            node.args = ("cpu", dtype, *node.args[2:])
     for part in graph_module.modules():
+        for node in part.graph.nodes if hasattr(part, "graph") else ():
+            if "_enter_autocast" in str(node.target) and node.args and node.args[0] == "cuda":
+                given = node.args[1] if len(node.args) > 1 else None
+                dtype = torch.get_autocast_dtype("cuda") if given is None else given
+                node.args = ("cpu", dtype, *node.args[2:])
         if hasattr(part, "recompile"):
             part.recompile()
