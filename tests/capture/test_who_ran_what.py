@@ -15,7 +15,7 @@ from fxscope._torch.op_lines import lines_of_operators
 from fxscope.assertions import Recorded
 from fxscope.model import replace
 from fxscope.passes import attribute
-from fxscope.render import terminal, why
+from fxscope.render import why
 from fxscope.text import microseconds
 
 
@@ -83,8 +83,6 @@ def test_a_call_without_a_launch_says_why() -> None:
     custom = next(call for call in again.calls if "who_ran" in call.kernel)  # since torch 2.14 known by its neighbours
     untimed = [call.id for call in again.calls if call.untimed]
     assert untimed in ([dropped.id], [dropped.id, custom.id])
-    said = " ".join(terminal.render(again, width=200, everything=True).split())
-    assert f"{dropped.id}: its graph ran 3 times" in said
     elsewhere = attribute.attribute(replace(recording, launches=kept[:0] + tuple(x for x in kept if not x.call)))
     assert all(call.untimed is None for call in elsewhere.calls) or {call.untimed for call in elsewhere.calls} == {
         "its graph was not seen to run in the recorded steps"
