@@ -13,7 +13,7 @@ from fxscope import cli
 from fxscope.fleet import findings
 from fxscope.fleet.digest import digest
 from fxscope.render import fleet as rendering
-from fxscope.render import fleet_page
+from fxscope.render import fleet_page, strip
 from fxscope.text import microseconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
@@ -38,7 +38,8 @@ def test_a_click_on_a_rank_shows_its_steps(browser: Any, page_file: Path, width:
     page.goto(page_file.as_uri())
     assert "Rank 2 is late" in page.inner_text("h1")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".strip svg").bounding_box()["width"] >= 800  # 9 points
+    scale = page.locator(".strip svg").evaluate("e => e.getBoundingClientRect().width / e.viewBox.baseVal.width")
+    assert scale * strip.SIZE >= 12  # px: 9 points
     page.click("button[data-sort=late]")
     assert page.inner_text("#table tbody tr:first-child td:first-child") == "rank 2"
     # The latest rank is the first row of the heat map now.
