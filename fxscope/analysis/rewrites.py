@@ -31,8 +31,10 @@ def life(recording: Recording, name: str) -> list[str]:
         lines += [f"It runs in {listed(list(homes), 3)}."] if lines else []
     if not lines:
         named = [(graph.id, node) for graph in recording.graphs for node in graph.nodes if node.name == name]
-        lines = [f"{name} ({node.target}) in {graph}: {node.kind}, {node.reason}" for graph, node in named]
-    return lines[:MAX_CHANGES]
+        lines = [
+            f"{name} ({node.target}) in {graph}: {node.kind}, {node.reason}" for graph, node in named[:MAX_CHANGES]
+        ]
+    return lines
 
 
 def _starts(recording: Recording, name: str) -> list[Key]:

@@ -13,6 +13,7 @@ from fxscope.analysis.rewrites import life, pattern_story
 from fxscope.analysis.why import why
 from fxscope.cli import main
 from fxscope.errors import PassError
+from fxscope.model import Graph, Node, Recording, Rewrite
 from fxscope.render.why import words
 
 pytestmark = pytest.mark.slow
@@ -255,3 +256,17 @@ def test_no_node_of_a_joint_graph_is_unknown(program, inputs) -> None:
         assert {"mul_3", "sum_1", "sub_2"} <= removed
     for _, name in nodes:
         assert len(words(recording, why(recording, name), width=80).splitlines()) <= 15
+
+
+def test_of_many_changes_the_first_stand_there_and_the_number_of_the_others() -> None:
+    graph, op = "0/0:joint", "aten.relu.default"
+    node = Node(name="relu", op="call_function", target=op, kind="unknown")
+    rewrites = tuple(
+        Rewrite(
+            graph=graph, by="p", pattern=f"p{n}", removed=("relu",), removed_ops=(op,), added=("relu",), added_ops=(op,)
+        )
+        for n in range(8)
+    )
+    recording = Recording(graphs=(Graph(id=graph, stage="joint", nodes=(node,)),), rewrites=rewrites)
+    lines = life(recording, "relu")
+    assert len(lines) == 7 and "p0" in lines[0] and lines[-1] == "… 2 more changes"
