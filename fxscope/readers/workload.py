@@ -39,7 +39,7 @@ _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_paddin
 
 
 def workload(call: Call, kernel: Kernel | None) -> Workload | None:
-    """What one call does, `None` where the code does not say."""
+    """Return the work of one call, `None` where the code does not say it."""
     if call.type == "cpp" or (call.device or "").startswith("cpu"):
         return None
     if call.type in ("user_triton", "triton_foreach"):

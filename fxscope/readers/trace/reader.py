@@ -158,7 +158,7 @@ _ARGS = msgspec.json.Decoder(Args)
 
 
 def made_of(part: Any, make: Callable[[Any], T]) -> T:
-    """What a function makes of a value of arguments; of equal text it is made once."""
+    """Return what a function makes of a value of arguments, made once for equal text."""
     if type(part) is not msgspec.Raw:
         return make(part)
     text = bytes(part)
