@@ -70,6 +70,7 @@ def make_recordings():
     """Load the tests' generator of recordings."""
     spec = importlib.util.spec_from_file_location("make_recordings", ROOT / "tests" / "report" / "make_recordings.py")
     assert spec is not None and spec.loader is not None
+    sys.path.insert(0, str(ROOT))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

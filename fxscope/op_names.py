@@ -61,6 +61,7 @@ _CPP_NODE = re.compile(r"torch::autograd::CppNode<([^<]+).*>")  # the backward o
 _MULTIPLIES = re.compile(
     r"conv|attention|mm$|mv$|matmul|linear|linalg|dot$|outer$|bilinear|cdist|rnn|lstm|gru|transformer|cholesky|solve|fft"
 )
+_COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunctionBackward")
 _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
 
 
@@ -163,6 +164,14 @@ def is_gemm(text: str) -> bool:
 
 def is_convolution(text: str) -> bool:
     return "conv" in op_name(text)
+
+
+def copies_around_graph(op: str, chain: Iterable[str]) -> bool:
+    """Return whether an op that no compiled graph has copies what goes into one.
+
+    That is an input of a CUDA graph, a gradient that the backward expects in another layout, or a changed input.
+    """
+    return op_name(op) in ("copy_", "_foreach_copy_") and any(map(_COMPILED.match, chain))
 
 
 def is_attention(text: str) -> bool:

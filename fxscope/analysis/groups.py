@@ -21,6 +21,7 @@ from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMet
 from fxscope.op_names import (
     OPTIMIZER_STEP,
     USERS_TRITON,
+    copies_around_graph,
     is_dispatched,
     is_generated,
     op_name,
@@ -66,6 +67,7 @@ class KernelGroup(Item, frozen=True, kw_only=True):
     calls: tuple[str, ...] = ()
     nodes: tuple[tuple[str, str], ...] = ()  # (graph, node)
     attributed: bool = True  # whether the op that launched it is known
+    around_graph: bool = False  # a copy that the wrapper of a compiled graph makes
 
     @property
     def about(self) -> str:
@@ -88,6 +90,7 @@ class PlaceFacts(NamedTuple):
     nodes: tuple[tuple[str, str], ...] = ()
     roof: float | None = None
     attributed: bool = True
+    around_graph: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -215,7 +218,8 @@ class Places:
         if key not in self._known:
             ops = (op_name(op),) if is_dispatched(op) else (kernel_label(op, kernel),)
             modules = (module,) if module else ()
-            self._known[key] = self._facts(ops, chain, self.phase(graph, chain), modules, shape)
+            around = bool(self._index.calls) and copies_around_graph(op, chain)
+            self._known[key] = self._facts(ops, chain, self.phase(graph, chain), modules, shape, around_graph=around)
         return self._known[key]
 
     def _facts(
@@ -410,6 +414,7 @@ def _group(total: _Total, steps: int, share: float | None, time_us: float | None
         calls=tuple(total.calls),
         nodes=tuple(total.nodes),
         attributed=facts.attributed,
+        around_graph=facts.around_graph,
     )
 
 

@@ -10,9 +10,12 @@ from fxscope.model import Item, Purpose, Recording
 
 
 class PurposeRow(Item, frozen=True, kw_only=True):
-    """The kernels of a step that exist for one purpose; "eager" are those that no compiled graph calls."""
+    """The kernels of a step that exist for one purpose.
 
-    purpose: Purpose | Literal["eager", "unknown"]
+    "wrapper_copy" are those that copy what goes into a compiled graph, "eager" others that no compiled graph calls.
+    """
+
+    purpose: Purpose | Literal["wrapper_copy", "eager", "unknown"]
     kernels: float  # launches per step
     time_us: float | None = None  # per step; the rows sum to the step's device time
     share: float | None = None  # of that
@@ -29,7 +32,7 @@ def purpose_rows(
     counts, times = defaultdict[str, float](float), defaultdict[str, float](float)
     for group in groups:
         own = [calls[name].purpose or "unknown" for name in group.calls]
-        purposes = own or ["eager" if group.attributed else "unknown"]
+        purposes = own or ["wrapper_copy" if group.around_graph else "eager" if group.attributed else "unknown"]
         for purpose in purposes:
             counts[purpose] += group.launches / len(purposes)
             times[purpose] += (group.time_us or 0.0) / len(purposes)

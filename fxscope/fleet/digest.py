@@ -93,6 +93,7 @@ class _Reading:
         self.device = np.flatnonzero(trace.category >= t.KERNEL)
         comm = of_names(trace, trace.name[self.device], collective)
         self.comm, self.work = self.device[comm], self.device[~comm]
+        trace.steps = [step for step in trace.steps if STEP.search(step.name)]  # others have no number that ranks share
         steps = kept_steps(trace) if len(trace) else ()
         self.numbers = [int(found[1]) if (found := STEP.search(step.name)) else step.index for step in steps]
         self.hosts = [(step.start_ns, step.start_ns + step.duration_ns) for step in steps]

@@ -31,7 +31,7 @@ class Op(Item, frozen=True, kw_only=True):
 
 
 class Step(Item, frozen=True, kw_only=True):
-    """An active profiler step (`ProfilerStep#N`); `index` counts from 0."""
+    """A step: the profiler's (`ProfilerStep#N`), or one that an optimizer ended; `index` counts from 0."""
 
     index: int
     name: str

@@ -24,7 +24,7 @@ from fxscope.model import (
     Timing,
     replace,
 )
-from fxscope.op_names import expected_nature
+from fxscope.op_names import copies_around_graph, expected_nature
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
 from fxscope.text import counted, microseconds, percent
 
@@ -224,8 +224,12 @@ def with_remainder(recording: Recording) -> Recording:
     """
     if recording.coverage is None or recording.coverage.to_node is None:
         return recording
-    rows = rows_of(recording.launches, "op", "call", "nodes", "cuda_graph", "duration_ns")
-    left = [time for op, call, nodes, graph, time in rows if op and call is None and not nodes and graph is None]
+    rows = rows_of(recording.launches, "op", "call", "nodes", "cuda_graph", "duration_ns", "chain")
+    left = [
+        time
+        for op, call, nodes, graph, time, chain in rows
+        if op and call is None and not nodes and graph is None and not copies_around_graph(op, chain)
+    ]
     problems = [item for item in recording.problems if item.where != REMAINDER]
     if left:
         share = sum(left) / (sum(column(recording.launches, "duration_ns")) or 1)

@@ -234,3 +234,11 @@ def test_a_kernel_without_ops_names_the_op_that_it_is_for(program, inputs, words
     made = report(recording)
     shares = {row.share for row in made.purposes if row.purpose == "mutation_copy"}
     assert shares <= {row.time_us / made.step.device_us for row in made.kernels if row.time_us}
+
+
+def test_a_copy_into_a_compiled_graph_is_no_unknown_op() -> None:
+    """The gradient of `sum` has strides of 0; AOTAutograd's wrapper makes it contiguous for the compiled backward."""
+    torch._dynamo.reset()
+    recording = fxscope.record(nn.Linear(8, 8), torch.randn(4, 8), compile=True, backward=True)
+    rows = {row.purpose: row.kernels for row in report(recording).purposes}
+    assert rows["wrapper_copy"] == 1 and "unknown" not in rows and recording.problems == ()

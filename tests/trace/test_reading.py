@@ -290,3 +290,32 @@ def test_ops_of_a_capture_have_their_arguments(native: bool, tmp_path: Path, mon
     found = trace.recording(replay, capture=capture)
     assert [(op.name, op.shapes) for op in found.ops if op.shapes] == [("aten::mm", ((2, 3), (3, 4)))]
     assert [launch.op for launch in found.launches] == ["aten::mm"]
+
+
+OPTIMIZERS = {  # name, begin, number of ops of each call of an optimizer → begins and ends of the steps
+    "one": ([("Adam", 90, 2), ("Adam", 190, 2), ("Adam", 290, 2)], [(0, 100), (100, 200), (200, 300)]),
+    "the first makes its state": ([("Adam", 90, 5), ("Adam", 190, 2), ("Adam", 290, 2)], [(200, 300)]),
+    "two of one class": ([("Adam", 40, 2), ("Adam", 90, 3), ("Adam", 140, 2), ("Adam", 190, 3)], [(100, 200)]),
+    "one less often": (
+        [("Adam", 40, 2), ("SGD", 90, 2), ("Adam", 110, 2), ("Adam", 140, 2), ("SGD", 190, 2)],
+        [(100, 200)],
+    ),
+    "once": ([("Adam", 90, 2)], [(0, 400)]),
+}
+
+
+@pytest.mark.parametrize("case", OPTIMIZERS)
+def test_steps_that_no_profiler_marked_are_those_of_the_optimizer(tmp_path: Path, case: str) -> None:
+    calls, expected = OPTIMIZERS[case]
+    ranges = [("cpu_op", "aten::mm", 0, 400)] if case == "once" else [("cpu_op", "aten::mm", 0, 5)]
+    for name, begin, ops in calls:
+        ranges.append(("user_annotation", f"Optimizer.step#{name}.step", begin, 10))
+        ranges += [("cpu_op", "aten::add_", begin + number, 1) for number in range(ops)]
+    events = [
+        {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": {}}
+        for cat, name, start, duration in ranges
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    steps = trace.recording(path).steps
+    assert [(step.start_ns / 1e3, (step.start_ns + step.duration_ns) / 1e3) for step in steps] == expected

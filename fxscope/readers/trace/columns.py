@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,8 @@ from numpy.typing import NDArray
 
 from fxscope.columns import uncollected
 from fxscope.errors import TraceError
-from fxscope.model import Problem
+from fxscope.model import Problem, Step
+from fxscope.op_names import is_dispatched
 from fxscope.readers.trace import graphs
 from fxscope.readers.trace import reader as reading
 from fxscope.readers.trace import table as t
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from fxscope.readers.trace.graphs import Capture
 
 _OF_GPUS = re.compile(r"aten::record_stream$|nccl:")  # ops and annotations that need a GPU
+_OPTIMIZER = "Optimizer.step#"  # begins the annotation of a call of `step`
 CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs
 
 
@@ -55,7 +59,7 @@ class Trace:
     header: dict[str, Any]
     problems: list[Problem]
     incomplete: bool  # the file is damaged: some events are not there
-    steps: list[int] = field(default_factory=list)  # rows of ProfilerStep#N, in order of time
+    steps: list[Step] = field(default_factory=list)  # in order of time
     windows: list[tuple[int, int, int, int]] = field(default_factory=list)  # of captures: begin and end; rows from, to
     num_own: int = 0  # rows of this file; those after it are of the file with the captures
 
@@ -287,9 +291,41 @@ def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.
         jump = further
 
 
-def find_steps(trace: Trace, is_step: NDArray[np.bool_]) -> list[int]:
-    """The rows of `ProfilerStep#N`, one each, in order of time."""
+def find_steps(trace: Trace, is_step: NDArray[np.bool_]) -> list[Step]:
+    """The steps that the profiler marked, one for each `ProfilerStep#N`; without any, those that an optimizer ends."""
     rows = np.flatnonzero((trace.category == ANNOTATION) & is_step)
     rows = rows[np.argsort(-trace.duration_ns[rows], kind="stable")]
     _, longest = np.unique(trace.name[rows], return_index=True)
-    return sorted(rows[longest].tolist(), key=lambda row: int(trace.start_ns[row]))
+    marked = sorted(rows[longest].tolist(), key=lambda row: int(trace.start_ns[row]))
+    found = [(trace.name_of(row), int(trace.start_ns[row]), int(trace.duration_ns[row])) for row in marked]
+    edges = [] if marked else _optimizer_ends(trace)
+    found += [(f"step {index}", start, end - start) for index, (start, end) in enumerate(pairwise(edges))]
+    return [
+        Step(index=index, name=name, start_ns=start, duration_ns=duration)
+        for index, (name, start, duration) in enumerate(found)
+    ]
+
+
+def _optimizer_ends(trace: Trace) -> list[int]:
+    """When the trace begins, where its first step is whole, and when an optimizer returned; nothing without two ends.
+
+    A step may call several optimizers, or one of them several times: the rarest, of these the last, ends it. Two of one
+    class differ by their numbers of ops.
+    """
+    is_end, is_op = (
+        np.array(list(map(test, trace.names)), np.bool_)[trace.name]
+        for test in (lambda name: name.startswith(_OPTIMIZER), is_dispatched)
+    )
+    rows = np.flatnonzero((trace.category == ANNOTATION) & is_end)
+    ends = trace.start_ns[rows] + trace.duration_ns[rows]
+    ops = np.sort(trace.start_ns[(trace.category == CPU_OP) & is_op])
+    counts = np.searchsorted(ops, ends) - np.searchsorted(ops, trace.start_ns[rows])
+    of_kind: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for name, count, end in sorted(zip(trace.name[rows].tolist(), counts.tolist(), ends.tolist(), strict=True)):
+        of_kind[name, count].append(end)
+    repeated = [times for times in of_kind.values() if len(times) > 1]
+    if not repeated:
+        return []
+    chosen = min(repeated, key=lambda times: (len(times), -times[-1]))
+    # A first step that initialises the optimizer is of another kind, and is not told from half a step
+    return chosen if ends.min() < chosen[0] else [int(trace.start_ns.min()), *chosen]

@@ -170,18 +170,9 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
 
 
 def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, ...]:
-    """The wanted active steps; one, "whole trace", where the profiler marked none. Raises TraceError for others."""
-    if trace.steps:
-        found = [
-            Step(
-                index=index,
-                name=trace.name_of(row),
-                start_ns=int(trace.start_ns[row]),
-                duration_ns=int(trace.duration_ns[row]),
-            )
-            for index, row in enumerate(trace.steps)
-        ]
-    else:
+    """The wanted steps; one, "whole trace", where the trace has none. Raises TraceError for others."""
+    found = trace.steps
+    if not found:
         own = slice(trace.num_own)
         start = int(trace.start_ns[own].min())
         end = int((trace.start_ns + trace.duration_ns)[own].max())
