@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -13,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
-FILE = Path(__file__).with_name("any_programs.py")
-NAMES = [
-    node.name
-    for node in ast.parse(FILE.read_text()).body
-    if isinstance(node, ast.FunctionDef) and any(ast.unparse(item) == "program" for item in node.decorator_list)
-]
+from tests.capture import any_programs
+
+FILE = Path(any_programs.__file__)
+NAMES = [*any_programs.PROGRAMS]
 SAME = ("value", "error", "out", "err", "warnings", "random", "state")
 ALWAYS = NAMES[::8]  # the others where slow tests run
 LONG = {"aot_inductor_package"}  # compiles a package: as long as all others together
