@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +38,31 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test of the mark `cpp` where there is no compiler."""
     if item.get_closest_marker("cpp") and not any(map(shutil.which, COMPILERS)):
         pytest.skip("Inductor finds no C++ compiler")
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command line in this process, which must end with `status`: what it printed (`out`) and reported (`err`)."""
+    from fxscope import cli
+
+    def run(*words: object, status: int = 0) -> Any:
+        capsys.readouterr()  # of what came before
+        try:
+            ended = cli.main([str(word) for word in words])
+        except SystemExit as end:  # argparse's
+            ended = end.code
+        said = capsys.readouterr()
+        assert ended == status, said.err
+        return said
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 AUTOGRADS_THREADS = "autograd's threads do not survive"  # a plan of this process's own model, after a backward in it

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import cli
-
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "questions.md"
 MAX_SHOWN = 15
@@ -32,11 +30,11 @@ def shown() -> list[tuple[str, list[str]]]:
     return [(command, text.splitlines()) for command, text in blocks]
 
 
-def output(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+@pytest.fixture
+def output(command, monkeypatch: pytest.MonkeyPatch):
+    """Run a line of the page in the root of the project: the lines that it prints."""
     monkeypatch.chdir(ROOT)
-    capsys.readouterr()
-    assert cli.main(shlex.split(command)) == 0
-    return capsys.readouterr().out.splitlines()
+    return lambda line: command(*shlex.split(line)).out.splitlines()
 
 
 def test_the_page_answers_ten_questions() -> None:
@@ -44,22 +42,18 @@ def test_the_page_answers_ten_questions() -> None:
     assert len(shown()) >= 10
 
 
-@pytest.mark.parametrize(("command", "lines"), shown(), ids=[command for command, _ in shown()])
-def test_a_command_gives_what_the_page_shows(
-    command: str, lines: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("typed", "lines"), shown(), ids=[typed for typed, _ in shown()])
+def test_a_command_gives_what_the_page_shows(typed: str, lines: list[str], output) -> None:
     assert 0 < len(lines) <= MAX_SHOWN
-    rest = iter(output(command, capsys, monkeypatch))
+    rest = iter(output(typed))
     for line in lines:
         assert line == "…" or line in rest, f"not in the output, or not in this order: {line!r}"
 
 
-def test_the_table_counts_the_lines_of_default_answers(
-    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counts = {command: len(output(command, capsys, monkeypatch)) for command in COUNTED}
+def test_the_table_counts_the_lines_of_default_answers(request: pytest.FixtureRequest, output) -> None:
+    counts = {typed: len(output(typed)) for typed in COUNTED}
     assert max(counts.values()) <= 40
-    table = "".join(f"| `fxscope {command}` | {count} |\n" for command, count in counts.items())
+    table = "".join(f"| `fxscope {typed}` | {count} |\n" for typed, count in counts.items())
     text = PAGE.read_text()
     head, tail = text.split("|---|--:|\n")
     if request.config.getoption("--accept"):

@@ -37,19 +37,16 @@ def fits(out: str) -> bool:
 
 
 @pytest.mark.parametrize("path", [*INPUTS, *EXTRA], ids=lambda path: "-".join(path.parts[-2:]))
-def test_a_default_answer_fits_on_one_screen(
-    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_default_answer_fits_on_one_screen(path: Path, command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)  # a command of the answer repeats the path as it was typed
     for verb in ("view", "why"):
-        assert cli.main([verb, path.name]) == 0
-        out = capsys.readouterr().out
+        out = command(verb, path.name).out
         assert fits(out), (verb, out)
 
 
-def test_a_bare_trace_of_compiled_code_is_not_called_eager(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["view", str(captures.CAPTURES["mlp_small_compiled"] / "trace.json.gz")]) == 0
-    assert 'mode="reduce-overhead" (CUDA graphs): the GPU idles' in " ".join(capsys.readouterr().out.split())
+def test_a_bare_trace_of_compiled_code_is_not_called_eager(command) -> None:
+    out = command("view", captures.CAPTURES["mlp_small_compiled"] / "trace.json.gz").out
+    assert 'mode="reduce-overhead" (CUDA graphs): the GPU idles' in " ".join(out.split())
 
 
 @pytest.mark.parametrize("verb", ["view", "why", "diff", "check", "redact"])
@@ -176,12 +173,10 @@ def test_pairs_that_share_a_library_kernel_are_bracketed_and_counted_once() -> N
     assert "at most one of these per kernel" in text.render(captures.read("mlp_compiled"))
 
 
-def test_why_answers_for_a_group_and_lists_the_exceptions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_answers_for_a_group_and_lists_the_exceptions(tmp_path: Path, command) -> None:
     path = layers(4).save(tmp_path / "layers.fxscope")
-    assert cli.main(["why", str(path), "mm", "gelu"]) == 0
-    assert capsys.readouterr().out.startswith("– mm → gelu ×4: not fused: cuBLAS GEMM")
-    assert cli.main(["why", str(path), "mm"]) == 0
-    out = capsys.readouterr().out
+    assert command("why", path, "mm", "gelu").out.startswith("– mm → gelu ×4: not fused: cuBLAS GEMM")
+    out = command("why", path, "mm").out
     assert out.startswith("mm ×4 (layers.[0..3].fc): own kernel, ") and "×1 head: mm → 1 kernel" in out
 
 
@@ -219,7 +214,7 @@ def test_a_missed_fusion_saves_no_more_than_its_kernels_take(capture: str) -> No
         assert item.gain_us is None or made.step.wall_us is None or item.gain_us <= made.step.wall_us, item
 
 
-def test_the_next_commands_work_as_they_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_next_commands_work_as_they_are_printed(tmp_path: Path, command) -> None:
     """A long path becomes a variable of the shell; a name of RECORDING would have to be replaced by hand."""
     for name in ("short.fxscope", f"{'long' * 8}.fxscope", f"{'long' * 30}.fxscope"):
         path = layers(2).save(tmp_path / name)
@@ -227,14 +222,12 @@ def test_the_next_commands_work_as_they_are_printed(tmp_path: Path, capsys: pyte
         commands = [line[6:] for line in lines[next(n for n, line in enumerate(lines) if line.startswith("Next:")) :]]
         variables = dict(line.split("=") for line in commands if line.startswith("R="))
         assert "RECORDING" not in " ".join(commands)
-        for command in commands:
-            if command.startswith("fxscope") and "page.html" not in command:
-                words = [variables.get("R", "") if word == "$R" else word for word in shlex.split(command)]
-                assert cli.main(words[1:]) == 0, command
-        capsys.readouterr()
+        for line in commands:
+            if line.startswith("fxscope") and "page.html" not in line:
+                command(*(variables.get("R", "") if word == "$R" else word for word in shlex.split(line)[1:]))
 
 
-def test_the_python_api_answers_as_the_verbs_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_api_answers_as_the_verbs_do() -> None:
     recording = layers(4)
     answer = recording.why("mm", "gelu")
     assert answer.same[0].count == 4 and "cuBLAS GEMM" in str(answer)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fxscope import cli
 from fxscope.analysis.budget import fit
 from fxscope.analysis.compare import compare
 from fxscope.analysis.findings import Sweep
@@ -72,20 +71,17 @@ VERBS = [
 
 @pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(Path(word).name for word in words))
 def test_a_verbs_json_is_small_and_its_command_for_more_gives_all(
-    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str], command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """4 kB by default; the parts and rows that come first are those of the whole answer."""
     measured = msgspec.json.decode((DATA / "sweep/sweep.json").read_bytes(), type=Sweep)
     monkeypatch.setattr(sweep, "measure", lambda arguments: measured)
-    assert cli.main([*words, "--json"]) == 0
-    text = capsys.readouterr().out
+    text = command(*words, "--json").out
     answer = json.loads(text)
     assert len(text.encode()) <= 4097
-    assert cli.main([*words, "--json", "--budget", "300"]) == 0
-    small = json.loads(capsys.readouterr().out)
+    small = json.loads(command(*words, "--json", "--budget", "300").out)
     assert small["more"] == shlex.join(["fxscope", *words, "--json", "--budget", "0"])
-    assert cli.main(shlex.split(small["more"])[1:]) == 0
-    whole = json.loads(capsys.readouterr().out)
+    whole = json.loads(command(*shlex.split(small["more"])[1:]).out)
     for key, rows in answer.items():
         if key not in ("left_out", "more") and isinstance(rows, list):
             assert len(rows) + answer.get("left_out", {}).get(key, 0) == len(whole[key]), key

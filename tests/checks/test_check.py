@@ -10,7 +10,6 @@ import pytest
 
 from fxscope.analysis import check
 from fxscope.analysis.check import quantity
-from fxscope.cli import main
 from fxscope.errors import PassError
 from fxscope.render import reports
 from tests import build
@@ -205,40 +204,34 @@ def test_the_reports(tmp_path: Path) -> None:
     assert reports.check_markdown(report).startswith("### a &lt; b\n\n```text\n✗ kernels 3")
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, command) -> None:
     build.gelu_mul_eager().save(tmp_path / "eager.fxscope")
     build.gelu_mul_compiled().save(tmp_path / "compiled.fxscope")
     expectations = tmp_path / "expect.toml"
     expectations.write_text('[[expect]]\nin = "a"\nkernels = 3\n[[expect]]\nin = "compiled"\nfused = ["gelu", "mul"]\n')
     files = [f"a={tmp_path / 'eager.fxscope'}", str(tmp_path / "compiled.fxscope"), str(expectations)]
-    assert main(["check", *files, "-o", str(tmp_path / "junit.xml")]) == main(["check", *files]) == 0
-    assert "2 of 2 hold" in capsys.readouterr().out
+    command("check", *files, "-o", tmp_path / "junit.xml")
+    assert "2 of 2 hold" in command("check", *files).out
     assert ElementTree.parse(tmp_path / "junit.xml").getroot().get("failures") == "0"
     expectations.write_text("kernels = 3\n[[expect]]\nclaim = 'one: 100 %, no'\ngemms = 9\n")
-    assert main(["check", *files, "--format", "github"]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = command("check", *files, "--format", "github", status=1).out.splitlines()
     assert lines[0].startswith(f"::error file={expectations},title=kernels 3::expected 3; found 2 kernels")
     assert "title=one%3A 100 %25%2C no::" in lines[1] and lines[-1].startswith("::notice title=fxscope check::1 of 4")
-    assert main(["check", *files, "-o", str(tmp_path / "check.sarif")]) == 1
+    command("check", *files, "-o", tmp_path / "check.sarif", status=1)
     (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
     assert [item["kind"] for item in run["results"]] == ["pass", "fail", "fail", "fail"]
     rules = {item["id"]: item["help"]["text"] for item in run["tool"]["driver"]["rules"]}
     assert rules == {kind: check.KINDS[kind].help for kind in ("kernels", "gemms")}
     assert {item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in run["results"]} == {1}
-    assert main(["check", *files, "-o", str(tmp_path / "check.xml")]) == 1
+    command("check", *files, "-o", tmp_path / "check.xml", status=1)
     assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "3"
-    capsys.readouterr()
     shapes = 'shapes = { "aten::mm" = [[0x%s]] }'
     for text in ("kernels = " + "9" * 5000, f"ratio = {{ is = {'9' * 5000} }}", shapes % ("f" * 5000)):
         expectations.write_text(text)
-        assert main(["check", *files]) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+        assert len(command("check", *files, status=2).err.splitlines()) == 1
     expectations.write_text("kernels = 3\n")
-    assert main(["check", *files]) == 1
-    assert main(["check", *files, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out.split("\n\n")[-1].split("do not\n")[-1])["schema"] == "fxscope-check/1"
+    assert json.loads(command("check", *files, "--json", status=1).out)["schema"] == "fxscope-check/1"
     expectations.write_text("kernel = 3\n")
-    assert main(["check", *files]) == 2
-    assert "Did you mean kernels" in capsys.readouterr().err
-    assert main(["check", str(expectations)]) == 2
-    assert main(["check", str(tmp_path / "none.fxscope"), str(expectations)]) == 2
+    assert "Did you mean kernels" in command("check", *files, status=2).err
+    command("check", expectations, status=2)
+    command("check", tmp_path / "none.fxscope", expectations, status=2)

@@ -18,7 +18,6 @@ from fxscope.analysis.compare.uses import sum_bytes, without_memsets
 from fxscope.analysis.findings import KernelMatch, KernelUse
 from fxscope.analysis.select import Unit, launches_by_position, units
 from fxscope.analysis.stats import compare_recorded, compare_times
-from fxscope.cli import main
 from fxscope.commands import common
 from fxscope.model import WHOLE, Decision, Environment, Graph, Recording, Source, Workload, replace
 from fxscope.op_names import without_graph_number
@@ -516,23 +515,19 @@ def test_real_captures_liger_is_aligned_by_place() -> None:
     assert not [item for item in comparison.ops if "Dynamo" in item.subject]
 
 
-def test_the_command_in_three_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_in_three_formats(tmp_path: Path, command) -> None:
     pair = {"a": build.gelu_mul_eager(), "b": build.gelu_mul_compiled()}
     files = [str(recording.save(tmp_path / f"{name}.fxscope")) for name, recording in pair.items()]
-    assert main(["diff", *files]) == 0
-    text = capsys.readouterr().out
+    text = command("diff", *files).out
     assert "fused gelu·mul" in text and "3 → 2 kernels" in text
     assert max(map(len, text.splitlines())) <= 80
-    assert main(["diff", *files, "--all"]) == 0
-    assert "  − elementwise ×2" in capsys.readouterr().out.splitlines()
-    assert main(["diff", *files, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["schema"] == "fxscope-comparison/2"
-    assert main(["diff", *files, "-o", str(tmp_path / "diff.md")]) == 0
+    assert "  − elementwise ×2" in command("diff", *files, "--all").out.splitlines()
+    assert json.loads(command("diff", *files, "--json").out)["schema"] == "fxscope-comparison/2"
+    command("diff", *files, "-o", tmp_path / "diff.md")
     assert "fused gelu·mul " in (tmp_path / "diff.md").read_text()
-    assert main(["diff", *files, "-o", str(tmp_path / "diff.md")]) == 2  # it exists
-    assert main(["diff", *files, "-o", str(tmp_path / "diff.html")]) == 2
-    assert main(["diff", files[0], str(tmp_path / "none.fxscope")]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    command("diff", *files, "-o", tmp_path / "diff.md", status=2)  # it exists
+    command("diff", *files, "-o", tmp_path / "diff.html", status=2)
+    assert "Traceback" not in command("diff", files[0], tmp_path / "none.fxscope", status=2).err
 
 
 def test_hostile_names_stay_text() -> None:
@@ -747,9 +742,8 @@ def test_versions_and_switches_that_differ_stand_first() -> None:
     assert diff_text(compare(a, b)).splitlines()[2:4] == ["torch: 2.11 → 2.13", "max_autotune: default → True"]
 
 
-def test_a_folder_of_one_recording_is_that_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_one_recording_is_that_recording(tmp_path: Path, command) -> None:
     file = build.gelu_mul_eager().save(tmp_path / "a.fxscope")
-    assert main(["diff", str(tmp_path), str(file)]) == 0
+    command("diff", tmp_path, file)
     build.gelu_mul_compiled().save(tmp_path / "b.fxscope")
-    assert main(["diff", str(tmp_path), str(file)]) == 2
-    assert "holds 2 files (" in capsys.readouterr().err
+    assert "holds 2 files (" in command("diff", tmp_path, file, status=2).err

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from fxscope.analysis.findings import Sweep, SweepPoint
-from fxscope.cli import main
 from fxscope.errors import RenderError
 from fxscope.render import strip
 from fxscope.render.sweeps import text
@@ -70,13 +69,17 @@ def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
         strip.rasterised(text)
 
 
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (path := tmp_path / "model.py").write_text(FACTORY)
+    return path
+
+
 @pytest.mark.slow
 @pytest.mark.cpp
-def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = tmp_path / "sweep_model.py"
-    model.write_text(FACTORY)
-    arguments = ["sweep", f"{model}:factory", "--vary", "rows=2,8"]
-    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 0
+def test_a_sweep_of_a_real_program(tmp_path: Path, model: Path, command) -> None:
+    arguments = ["sweep", f"{model}:factory", "--vary", "rows=2,8", "-o", tmp_path / "s.json"]
+    command(*arguments)
     data = json.loads((tmp_path / "s.json").read_text())
     assert data["schema"] == "fxscope-sweep/1"
     assert [(p["setup"], p["vary"]["rows"]) for p in data["points"]] == [
@@ -87,7 +90,7 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
     ]
     for point in data["points"]:
         assert point["problem"] is None and len(point["wall_us"]) > 2 and point["num_kernels"] >= 1
-    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 2  # it exists
+    command(*arguments, status=2)  # the file exists
 
 
 @pytest.mark.parametrize(
@@ -100,59 +103,32 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
         ("broken", "rows=3", "too many rows"),
     ],
 )
-def test_a_mistake_is_one_line(
-    factory: str, vary: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = tmp_path / "sweep_model.py"
-    model.write_text(FACTORY)
-    assert main(["sweep", f"{model}:{factory}", "--vary", vary]) == 2
-    error = capsys.readouterr().err
+def test_a_mistake_is_one_line(factory: str, vary: str, word: str, model: Path, command) -> None:
+    error = command("sweep", f"{model}:{factory}", "--vary", vary, status=2).err
     assert word in error and "Traceback" not in error
 
 
-def test_a_later_point_that_fails_is_a_point_with_a_problem_and_no_success(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = tmp_path / "sweep_model.py"
-    model.write_text(FACTORY)
-    arguments = ["sweep", f"{model}:broken", "--vary", "rows=2,3", "--setup", "eager"]
-    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 3
-    assert "1 of 2 points failed; the first is eager at rows=3: " in capsys.readouterr().err
+def test_a_later_point_that_fails_is_a_point_with_a_problem_and_no_success(tmp_path: Path, model, command) -> None:
+    arguments = ["--vary", "rows=2,3", "--setup", "eager", "-o", tmp_path / "s.json"]
+    said = command("sweep", f"{model}:broken", *arguments, status=3).err
+    assert "1 of 2 points failed; the first is eager at rows=3: " in said
     points = json.loads((tmp_path / "s.json").read_text())["points"]
     assert points[0]["problem"] is None and "too many rows" in points[1]["problem"]
 
 
-def test_a_guess_through_a_pipe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = tmp_path / "guess_model.py"
-    model.write_text(FACTORY)
+def test_a_guess_through_a_pipe(model: Path, monkeypatch: pytest.MonkeyPatch, command) -> None:
     # Eager kernels wrong on purpose, one question left out, a typo that names the nearest, the rest right.
     answers = "77\naten::t\n\n2\ngelo, addmm\n0\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-    assert main(["guess", f"{model}:factory"]) == 0
-    captured = capsys.readouterr()
+    captured = command("guess", f"{model}:factory")
     assert "✗" in captured.out and "expected 77" in captured.out
     assert "right: aten::t → nothing" in captured.out
     assert "'gelo' does not occur" in captured.out and "gelu" in captured.out
     assert "4 of 5" not in captured.out and "3 of 5 hold" in captured.out
     assert "How many graph breaks?" in captured.err
 
-
-def test_a_line_that_is_no_answer_is_a_wrong_guess(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = tmp_path / "guess_model.py"
-    model.write_text(FACTORY)
-    monkeypatch.setattr("sys.stdin", io.StringIO("a few\n\nseven or so\n2\ngelu\n0\n"))
-    assert main(["guess", f"{model}:factory"]) == 0
-    printed = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO("a few\n\nseven or so\n2\ngelu\n0\n"))  # two lines are no answers
+    printed = command("guess", f"{model}:factory").out
     assert printed.count("✗") == 3 and "2 of 5 hold" in printed
-
-
-def test_no_guess_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    model = tmp_path / "guess_model.py"
-    model.write_text(FACTORY)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert main(["guess", f"{model}:factory"]) == 2
-    assert "no guess was made" in capsys.readouterr().err
+    assert "no guess was made" in command("guess", f"{model}:factory", status=2).err

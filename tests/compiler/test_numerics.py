@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import nn
 
 import fxscope
-from fxscope import cli
 from fxscope.analysis.report import report
 from fxscope.errors import CaptureError
 from fxscope.render.report import lines
@@ -203,21 +202,16 @@ def test_it_is_behind_its_switch() -> None:
 
 
 @pytest.mark.cpp
-def test_the_page_shows_what_the_command_prints(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_shows_what_the_command_prints(tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-it-works.md").read_text()
     section = page.partition("## Are the numbers right?")[2].partition("\n## ")[0]
     (program,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    (command,) = re.findall(r"\$ fxscope (run .*)", section)
+    (typed,) = re.findall(r"\$ fxscope (run .*)", section)
     monkeypatch.chdir(tmp_path)
     Path("model.py").write_text(program)
     torch._dynamo.reset()
-    assert cli.main([*command.split(), "-o", "x.fxscope"]) == 0
-    capsys.readouterr()
-    assert cli.main(["view", "x.fxscope", "--all"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
+    command(*typed.split(), "-o", "x.fxscope")
+    text = " ".join(command("view", "x.fxscope", "--all").out.split())
     assert "Numerics: 1 of 1 kernel compared outside the tolerance" in text and "(model.py:6)" in text
-    assert cli.main(["why", "x.fxscope", "sub"]) == 0
-    answer = capsys.readouterr().out
+    answer = command("why", "x.fxscope", "sub").out
     assert "numerics, outside" in answer and "(upcast)" in answer and len(answer.splitlines()) <= 15

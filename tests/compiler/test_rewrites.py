@@ -11,7 +11,6 @@ from torch.utils.checkpoint import checkpoint
 import fxscope
 from fxscope.analysis.rewrites import life, pattern_story
 from fxscope.analysis.why import why
-from fxscope.cli import main
 from fxscope.errors import PassError
 from fxscope.model import Graph, Node, Recording, Rewrite
 from fxscope.render.why import words
@@ -118,7 +117,7 @@ def test_the_patterns_that_fired_and_no_others_are_told(name: str) -> None:
         assert not (set(item.removed) - {name for other in recording.rewrites for name in other.added}) & lowered
 
 
-def test_why_of_a_replaced_op_names_the_pattern_and_the_kernel(tmp_path, capsys) -> None:
+def test_why_of_a_replaced_op_names_the_pattern_and_the_kernel(tmp_path, command) -> None:
     recording = recorded(*PROGRAMS["attention"][:3])
     text = words(recording, why(recording, "softmax"), width=100)
     text, number = " ".join(text.split()), len(text.splitlines())
@@ -127,8 +126,8 @@ def test_why_of_a_replaced_op_names_the_pattern_and_the_kernel(tmp_path, capsys)
     assert number <= 15
     assert life(recording, "no_such_op") == []
     path = str(recording.save(tmp_path / "attention.fxscope"))
-    assert main(["why", path, "softmax", "--json"]) == 0 and "_sfdp_pattern_1" in capsys.readouterr().out
-    assert main(["why", path, "no_such_op"]) == 2
+    assert "_sfdp_pattern_1" in command("why", path, "softmax", "--json").out
+    command("why", path, "no_such_op", status=2)
 
 
 def test_what_no_pattern_replaced_is_answered_by_its_kernel() -> None:
@@ -203,11 +202,10 @@ def test_a_pattern_that_fired_shows_the_graph_before_and_after() -> None:
     ]
 
 
-def test_why_pattern_is_a_verb_and_an_unknown_pattern_is_refused(tmp_path, capsys) -> None:
+def test_why_pattern_is_a_verb_and_an_unknown_pattern_is_refused(tmp_path, command) -> None:
     recording = recorded(masked_mul, Q, None)
     path = str(recording.save(tmp_path / "attention.fxscope"))
-    assert main(["why", path, "--pattern", "_sfdp_pattern_14"]) == 0
-    shown = capsys.readouterr().out
+    shown = command("why", path, "--pattern", "_sfdp_pattern_14").out
     assert "Pattern _sfdp_pattern_14_inference did not match" in shown and len(shown.splitlines()) <= 15
     with pytest.raises(PassError, match="was not tried"):
         pattern_story(recording, "no_such_pattern")

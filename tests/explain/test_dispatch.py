@@ -5,7 +5,6 @@ import json
 import pytest
 import torch
 
-from fxscope import cli
 from fxscope._torch import dispatch_table
 from fxscope.commands import dispatch
 from fxscope.errors import FxscopeError
@@ -91,26 +90,23 @@ def test_a_build_without_cuda_says_what_it_cannot_tell():
     assert "is not known" in dispatch.prose(found)
 
 
-def test_prose_and_table_are_printed_or_json(capsys):
-    assert cli.main(["dispatch", "aten::linear", "--device", "cpu"]) == 0
-    out = capsys.readouterr().out
+def test_prose_and_table_are_printed_or_json(command):
+    out = command("dispatch", "aten::linear", "--device", "cpu").out
     assert "aten::linear is CompositeImplicit for cpu tensors" in " ".join(out.split())
     assert "AutogradCPU" in out and "math kernel" in out
-    assert cli.main(["dispatch", "linear", "--json", "--device", "cpu"]) == 0
-    assert json.loads(capsys.readouterr().out)["name"] == "aten::linear"
+    assert json.loads(command("dispatch", "linear", "--json", "--device", "cpu").out)["name"] == "aten::linear"
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [("linear --device toaster", "no device 'toaster'"), ("model.py:chain", "fxscope view x.fxscope --stage eager")],
 )
-def test_what_is_not_an_op_on_a_device_is_a_clear_error(words, message, capsys):
-    assert cli.main(["dispatch", *words.split()]) == 2
-    error = capsys.readouterr().err
+def test_what_is_not_an_op_on_a_device_is_a_clear_error(words, message, command):
+    error = command("dispatch", *words.split(), status=2).err
     assert message in error and error.count("\n") == 1
 
 
-def test_the_chain_of_an_op_or_an_autograd_function_is_in_the_eager_stage_of_a_recording(tmp_path, capsys):
+def test_the_chain_of_an_op_or_an_autograd_function_is_in_the_eager_stage_of_a_recording(tmp_path, command):
     """What `dispatch` of a factory printed."""
     file = tmp_path / "own_functions.py"
     file.write_text(
@@ -121,7 +117,6 @@ def test_the_chain_of_an_op_or_an_autograd_function_is_in_the_eager_stage_of_a_r
     )
     for name, ops in (("own", ["GeluMul", "aten::gelu", "aten::mul"]), ("linear", ["aten::linear", "aten::addmm"])):
         recorded = str(tmp_path / f"{name}.fxscope")
-        assert cli.main(["run", f"{file}:{name}", "-o", recorded]) == 0
-        assert cli.main(["view", recorded, "--stage", "eager"]) == 0
-        shown = capsys.readouterr().out
+        command("run", f"{file}:{name}", "-o", recorded)
+        shown = command("view", recorded, "--stage", "eager").out
         assert all(op in shown for op in ops), shown

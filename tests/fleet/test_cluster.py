@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fxscope import cli
 from fxscope.fleet import run, sources
 
 if TYPE_CHECKING:
@@ -54,10 +53,7 @@ def test_a_node_killed_in_the_middle_loses_nothing() -> None:
     assert spread == run.digests(found, jobs=1)
 
 
-def test_a_cluster_that_cannot_be_used_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_that_cannot_be_used_is_one_line(monkeypatch: pytest.MonkeyPatch, command) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert cli.main(["fleet", str(JOB), "--on", "ray"]) == 2
-    (said,) = capsys.readouterr().err.splitlines()
+    (said,) = command("fleet", JOB, "--on", "ray", status=2).err.splitlines()
     assert "pip install 'fxscope[ray]'" in said

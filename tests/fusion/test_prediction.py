@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fxscope import cli, gpus
+from fxscope import gpus
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import step_row
 from fxscope.commands.calibrate import calibrated
@@ -228,13 +228,13 @@ def measured() -> dict[str, Any]:
     return {"gpu": gpu, "torch": "2.11.0", "calls": calls, "failed": {}, "replay_us": 0.5, "rates": rates}
 
 
-def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, capsys, monkeypatch):
+def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, command, monkeypatch):
     pytest.importorskip("torch")
     from fxscope._torch import battery
 
     monkeypatch.setattr(battery, "measure", lambda say: measured())
     out = tmp_path / "mine.json"
-    assert cli.main(["calibrate", "-o", str(out)]) == 0
+    command("calibrate", "-o", out)
     gpu = gpus.load(str(out))
     assert (gpu.name, gpu.device_name, gpu.target) == ("mine", "NVIDIA H999", True)
     assert gpu.calibration.families["gemm"].count > 3 and gpu.calibration.replay_us == 0.5
@@ -242,8 +242,7 @@ def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, capsys, mon
     assert gpus.load("mine") == gpu, "by its name from here on"
     work = next(i.call.workload for i in measured_calls(zoo("gpt2")) if family_of(i.call.workload) == "gemm")
     assert predict(gpu, work).basis.startswith("gemm model of the mine")
-    assert cli.main(["calibrate", "-o", str(out)]) == 2
-    assert "exists" in capsys.readouterr().err
+    assert "exists" in command("calibrate", "-o", out, status=2).err
 
 
 def test_a_card_that_is_known_keeps_the_rates_of_its_data_sheet_and_what_was_not_measured() -> None:
@@ -279,12 +278,11 @@ def test_calibrate_takes_the_work_and_the_time_of_each_recorded_call():
     assert (pointwise[0].family, pointwise[0].num_bytes) == ("pointwise", 3 * 50331648) and 50 < pointwise[1] < 60
 
 
-def test_without_a_gpu_calibrate_is_one_sentence(tmp_path, capsys):
+def test_without_a_gpu_calibrate_is_one_sentence(tmp_path, command):
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
-    assert cli.main(["calibrate", "-o", str(tmp_path / "out.json")]) == 2
-    error = capsys.readouterr().err
+    error = command("calibrate", "-o", tmp_path / "out.json", status=2).err
     assert "run this where there is one" in error
     assert len(error.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,6 @@ import pytest
 from fxscope import read_trace
 from fxscope.analysis.groups import Places
 from fxscope.analysis.report import report
-from fxscope.cli import main
 from fxscope.errors import TraceError
 from fxscope.model import replace
 from fxscope.passes.fusion import reasons
@@ -83,9 +82,8 @@ def test_a_log_with_kernel_calls_is_not_said_to_hold_no_compiled_graph() -> None
 
 @pytest.mark.parametrize("verb", ["view", "why", "code"])
 @pytest.mark.parametrize("name", ["aot_inductor", "autotune_with_compile_id", "recompiles"])
-def test_every_verb_takes_a_log(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, str(LOGS / f"{name}.log.gz")]) == 0
-    assert capsys.readouterr().out.strip()
+def test_every_verb_takes_a_log(verb: str, name: str, command) -> None:
+    assert command(verb, LOGS / f"{name}.log.gz").out.strip()
 
 
 @pytest.mark.parametrize("is_on", [True, False])

@@ -172,70 +172,53 @@ def test_an_op_inside_itself_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name, head, command",
+    ("head", "tail", "words"),
     [
-        ("a.json", '{"schema":"fxscope/2","title":', "view PATH"),
-        ("a.json", '{"gpu":', "run nowhere.py:make --target PATH"),
-        ("a.json", '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1,"args":{"a":', "view PATH"),
+        ('{"schema":"fxscope/2","title":', "}", "view PATH"),
+        ('{"gpu":', "}", "run nowhere.py:make --target PATH"),
+        ('{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1,"args":{"a":', "}}]}", "view PATH"),
     ],
 )
-def test_brackets_in_brackets_are_told_with_the_name_of_their_file(
-    name: str, head: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / name
-    text = f"{head}{'[' * 100_000}{']' * 100_000}{'}' * head.count('{')}"
-    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
-    if "traceEvents" in head:
-        path.write_text(text[:-2] + "}]}")
-    assert cli.main(command.replace("PATH", str(path)).split()) == 2
-    said = capsys.readouterr().err
+def test_brackets_in_brackets_are_told_with_the_name_of_their_file(head, tail, words, tmp_path: Path, command) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f"{head}{'[' * 100_000}{']' * 100_000}{tail}")
+    said = command(*words.replace("PATH", str(path)).split(), status=2).err
     assert said.count("\n") == 1 and str(path) in said, said
 
 
-def test_signs_before_signs_are_no_python_and_no_want_of_memory(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_signs_before_signs_are_no_python_and_no_want_of_memory(tmp_path: Path, command) -> None:
     text = "-" * 90_000 + "a"
     (node,) = graph_text.parse(f"def forward(self, a):\n    x = {text}\n    return x\n")[0]
     assert node.name == "x"
     path = tmp_path / "s.py"
     path.write_text(text)
-    assert cli.main(["run", str(path)]) == 2
-    assert capsys.readouterr().err.startswith(f"fxscope run: {path} cannot be read as Python: ")
+    assert command("run", path, status=2).err.startswith(f"fxscope run: {path} cannot be read as Python: ")
 
 
-def test_names_that_are_not_utf_8_are_read_and_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_names_that_are_not_utf_8_are_read_and_written(monkeypatch: pytest.MonkeyPatch, command) -> None:
     name = "t\udcff"
     try:
         Path(f"{name}.json.gz").write_bytes((fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz").read_bytes())
     except OSError:
         pytest.skip("this file system takes no such names")
     store.write("r.json", build.mlp_compiled().to_json())
-    assert cli.main(["view", f"{name}.json.gz", "-o", f"{name}.fxscope", "-o", f"{name}.html"]) == 0
+    command("view", f"{name}.json.gz", "-o", f"{name}.fxscope", "-o", f"{name}.html")
     assert store.load(f"{name}.fxscope").title == "t\\udcff"
     monkeypatch.setattr(store, "MANY", 0)
-    assert cli.main(["view", f"{name}.json.gz", "-o", f"{name}2.fxscope"]) == 0
+    command("view", f"{name}.json.gz", "-o", f"{name}2.fxscope")
     assert store.load(f"{name}2.fxscope").title == "t\\udcff"
-    capsys.readouterr()
-    assert cli.main(["diff", f"{name}.json.gz", "r.json", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)
+    assert json.loads(command("diff", f"{name}.json.gz", "r.json", "--json").out)
     monkeypatch.setattr(opening, "ADDRESS", ("127.0.0.1", 0))  # another test may have the one port
-    for command in (["open", "--no-browser", "--timeout", "0.1"], ["fleet"]):
-        assert cli.main([*command, f"{name}.json.gz"]) == 2
-        assert ".json.gz" in capsys.readouterr().err
+    for words in (["open", "--no-browser", "--timeout", "0.1"], ["fleet"]):
+        assert ".json.gz" in command(*words, f"{name}.json.gz", status=2).err
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX's")
-def test_a_trace_from_a_pipe_is_refused_before_any_of_it_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trace_from_a_pipe_is_refused_before_any_of_it_is_read(tmp_path: Path, command) -> None:
     os.mkfifo(tmp_path / "t.json")
     for verb in ("view", "why"):
-        assert cli.main([verb, str(tmp_path / "t.json")]) == 2
-        assert "t.json is a pipe" in capsys.readouterr().err
+        assert "t.json is a pipe" in command(verb, tmp_path / "t.json", status=2).err
 
 
 def test_names_made_to_be_slow_are_read(tmp_path: Path) -> None:
@@ -302,23 +285,18 @@ def test_open_answers_its_own_address_alone_and_outlasts_a_silent_client(
     assert captured.out.startswith(opening.PERFETTO) and captured.err == ""
 
 
-def test_nobody_who_fetches_in_time_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         monkeypatch.setattr(opening, "ADDRESS", free.getsockname())
     with opening.listen() as server:
-        assert cli.main(["open", str(tmp_path / "none"), "--no-browser"]) == 2
-        assert (
-            "in use" in (said := capsys.readouterr().err) and "End what listens there" in said and said.count("\n") == 1
-        )
+        said = command("open", tmp_path / "none", "--no-browser", status=2).err
+        assert "in use" in said and "End what listens there" in said and said.count("\n") == 1
         with pytest.raises(FxscopeError, match=r"no one fetched t.json in 0.1 s"):
             opening.serve(server, "t.json", io.BytesIO(b"{}"), browser=False, timeout_s=0.1)
     os.mkfifo(tmp_path / "pipe")
     for name, reason in {"none": "cannot read", "pipe": "is not a trace"}.items():
-        assert cli.main(["open", str(tmp_path / name), "--no-browser", "--timeout", "1"]) == 2
-        assert reason in capsys.readouterr().err
+        assert reason in command("open", tmp_path / name, "--no-browser", "--timeout", "1", status=2).err
 
 
 @pytest.mark.parametrize(
@@ -329,14 +307,8 @@ def test_nobody_who_fetches_in_time_is_said(
         (["view", "t", "--steps", f"0:{10**20}"], "is not a range of steps"),
     ],
 )
-def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        status = cli.main(words)
-    except SystemExit as error:  # argparse's
-        status = error.code
-    assert status == 2 and said in capsys.readouterr().err
+def test_names_that_are_empty_and_numbers_beyond_all_are_refused(words: list[str], said: str, command) -> None:
+    assert said in command(*words, status=2).err
 
 
 @pytest.mark.parametrize(
@@ -353,70 +325,52 @@ def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
         ("run s.py:f -o s.py --format json --force", "is a file that is read here"),
     ],
 )
-def test_of_two_outputs_in_one_file_and_of_one_over_an_input_nothing_is_written(
-    words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "job").mkdir()
-    for name in ("r.fxscope", "e.toml", "here.md", "s.py", "job/trace.json"):
-        (tmp_path / name).write_text("1 / 0")
-    (tmp_path / "link").symlink_to("r.fxscope")
-    before = sorted(tmp_path.iterdir())
-    assert cli.main(words.split()) == 2
-    error = capsys.readouterr().err
+def test_of_two_outputs_in_one_file_and_of_one_over_an_input_nothing_is_written(words, said, here, command) -> None:
+    (here / "sub").mkdir()
+    files = ("r.fxscope", "e.toml", "here.md", "s.py")
+    for name in files:
+        (here / name).write_text("1 / 0")
+    (here / "link").symlink_to("r.fxscope")
+    before = sorted(here.iterdir())
+    error = command(*words.split(), status=2).err
     assert said in error and error.count("\n") == 1, error
-    assert sorted(tmp_path.iterdir()) == before
-    assert {(tmp_path / name).read_text() for name in ("e.toml", "job/trace.json")} == {"1 / 0"}
+    assert sorted(here.iterdir()) == before and {(here / name).read_text() for name in files} == {"1 / 0"}
 
 
-def test_an_output_may_be_called_as_a_verb_or_a_format_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("output", ["-o view --force", "-o md --force", "-o /dev/null -o /dev/null"])
+def test_an_output_may_be_a_device_or_be_called_as_a_verb_or_a_format_is(output: str, command) -> None:
     Recording(title="r").save("r.fxscope")
-    for name in ("view", "md"):
-        for _ in range(2):
-            assert cli.main(f"view r.fxscope --format md -o {name} --force".split()) == 0
+    for _ in range(2):
+        command("view", "r.fxscope", "--format", "md", *output.split())
 
 
-@pytest.mark.parametrize("words", [["kernel"], ["code", "r.fxscope"], ["why", "r.fxscope", "mm"]], ids=lambda it: it[0])
-def test_a_kernels_name_may_be_longer_than_that_of_a_file(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("words", ["kernel", "code r.fxscope", "why r.fxscope mm"])
+def test_a_kernels_name_may_be_longer_than_that_of_a_file(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     Recording(title="r").save("r.fxscope")
-    cli.main([*words, f"void at::native::elementwise_kernel<{'4, ' * 2000}1>(int)"])
+    cli.main([*words.split(), f"void at::native::elementwise_kernel<{'4, ' * 2000}1>(int)"])
     assert "too long" not in capsys.readouterr().err
 
 
-def test_devices_take_several_outputs(tmp_path: Path) -> None:
-    Recording(title="r").save(tmp_path / "r.fxscope")
-    assert cli.main(["view", str(tmp_path / "r.fxscope"), *("-o /dev/null --format md -o /dev/null").split()]) == 0
-
-
 @pytest.mark.parametrize("verb", ["view", "fleet", "diff a.json"])
-def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(
-    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.json").write_bytes('{"traceEvents": []}'.encode("utf-16"))
-    (tmp_path / "b.json").write_text("null\n")
-    assert (
-        cli.main([*verb.split(), "a.json"]) == 2 and "is text in UTF-16: write it in UTF-8" in capsys.readouterr().err
-    )
-    assert cli.main([*verb.split(), "b.json"]) == 2 and "b.json is not JSON" not in capsys.readouterr().err
+def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(verb: str, here: Path, command) -> None:
+    (here / "a.json").write_bytes('{"traceEvents": []}'.encode("utf-16"))
+    (here / "b.json").write_text("null\n")
+    assert "is text in UTF-16: write it in UTF-8" in command(*verb.split(), "a.json", status=2).err
+    assert "b.json is not JSON" not in command(*verb.split(), "b.json", status=2).err
 
 
 @pytest.mark.parametrize("name", ["expectations", "recordings", "traces", "folders", "logs", "gpus"])
 def test_a_mark_at_the_head_of_a_text_changes_nothing(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Windows' programs write one. In UTF-16 a text is refused, and said to be so."""
-    monkeypatch.chdir(tmp_path)
     form = fuzz_formats.FORMATS[name]
     seeds = form.seeds()
     seed = next((item for item in seeds if item.parent == Path(fuzz_formats.TRACE).parent), seeds[0])
     (shutil.copytree if seed.is_dir() else shutil.copyfile)(seed, seed.name)
-    texts = [item for item in (tmp_path, *tmp_path.rglob("*")) if item.is_file()]
+    texts = [item for item in (here, *here.rglob("*")) if item.is_file()]
     made = {"PATH": seed.name, "TRACE": fuzz_formats.TRACE, "OUT.json": "made.json"}
     joined = fuzz_formats._made()["joined"]
     made |= {"compiled=WHOLE": f"compiled={joined}", "eager=EAGER": f"eager={joined}"}
@@ -480,11 +434,10 @@ def test_damaged_files_of_every_format_are_one_line_or_an_answer(name: str, tmp_
         fuzz_formats.trial(name, seed, tmp_path)
 
 
-def test_what_is_no_wrapper_in_python_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_wrapper_in_python_is_said(tmp_path: Path, command) -> None:
     trace = str(fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz")
     folder = fuzz.DATA / "cpp_wrapper"
-    assert cli.main(["view", trace, "--debug-dir", str(folder), "--format", "json"]) == 0
-    read = store.loads(capsys.readouterr().out)
+    read = store.loads(command("view", trace, "--debug-dir", folder, "--format", "json").out)
     assert [(problem.where, problem.message) for problem in read.problems] == [
         (
             "0/0:inference:post_grad",
@@ -492,16 +445,12 @@ def test_what_is_no_wrapper_in_python_is_said(tmp_path: Path, capsys: pytest.Cap
         )
     ]
     assert not read.calls and any(node.name == "erf" for graph in read.graphs for node in graph.nodes)
-    assert (
-        output_code.parse("x = (").unread
-        == "the output code is no Python ('(' was never closed, line 1): no kernel calls"
-    )
+    unread = output_code.parse("x = (").unread
+    assert unread == "the output code is no Python ('(' was never closed, line 1): no kernel calls"
     assert output_code.parse("").unread == "the output code has no function `call`: no kernel calls"
     (tmp_path / "torch_compile_debug" / "run" / "torchdynamo").mkdir(parents=True)
-    assert cli.main(["view", trace, "--debug-dir", str(tmp_path)]) == 2
-    assert "Inductor compiled nothing in that run" in capsys.readouterr().err
-    assert cli.main(["view", trace, "--debug-dir", str(folder.parent / "sweep")]) == 2
-    assert "is not a debug folder" in capsys.readouterr().err
+    assert "Inductor compiled nothing in that run" in command("view", trace, "--debug-dir", tmp_path, status=2).err
+    assert "is not a debug folder" in command("view", trace, "--debug-dir", folder.parent / "sweep", status=2).err
 
 
 def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> None:
@@ -529,38 +478,29 @@ def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("verb", ["view", "why", "code", "diff", "redact", "check", "fleet", "open"])
-def test_a_name_that_no_file_can_have_is_one_line(
-    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_name_that_no_file_can_have_is_one_line(verb: str, here: Path, command) -> None:
     name = "x" * 300 + ".json"
     given = {"diff": [name, name], "redact": [name, "-o", "o.json"], "check": [name, "e.toml"]}
     options = given.get(verb, [name])
-    (tmp_path / "e.toml").write_text("kernels = 4\n")
-    assert cli.main([verb, *options]) == 2
-    out, said = capsys.readouterr()
+    (here / "e.toml").write_text("kernels = 4\n")
+    out, said = command(verb, *options, status=2)
     assert out == "" and said.startswith(f"fxscope {verb}: ") and said.count("\n") == 1
-    assert name[:200] in said and [item.name for item in tmp_path.iterdir()] == ["e.toml"]
+    assert name[:200] in said and [item.name for item in here.iterdir()] == ["e.toml"]
 
 
-def test_a_current_folder_that_is_gone_is_one_line_or_does_no_harm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_current_folder_that_is_gone_is_one_line_or_does_no_harm(tmp_path: Path, monkeypatch, command) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    assert cli.main(["view", "recording.fxscope", "-o", "o.svg"]) == 2
-    out, said = capsys.readouterr()
+    out, said = command("view", "recording.fxscope", "-o", "o.svg", status=2)
     assert (out, said) == ("", "fxscope view: the current folder does not exist any more. Change to one that does.\n")
-    assert cli.main(["kernel", "triton_poi_fused_add_0"]) == 0
+    command("kernel", "triton_poi_fused_add_0")
     build.linear_eager().save(tmp_path / "r.fxscope")
     for words in ("view r", "view r -o o.md -o o.json", "why r", "redact r -o p.fxscope", "fleet no"):
-        capsys.readouterr()
         given = [str(tmp_path / word) if "." in word else word for word in words.replace(" r", " r.fxscope").split()]
-        status = cli.main(given)
-        out, said = capsys.readouterr()
-        assert status == (2 if given[0] == "fleet" else 0), said
-        assert "Traceback" not in said and (status == 0 or said.count("\n") == 1)
+        is_refused = given[0] == "fleet"
+        said = command(*given, status=2 * is_refused).err
+        assert "Traceback" not in said and (not is_refused or said.count("\n") == 1)
     assert (tmp_path / "o.md").exists() and (tmp_path / "p.fxscope").exists()
 
 

@@ -18,10 +18,7 @@ def test_a_stage_is_drawn_with_its_fused_kernel(tmp_path: Path) -> None:
     assert drawn.startswith("<?xml") and "triton_poi_fused__unsafe_view_gelu_mul_0" in drawn and "56.2 µs" in drawn
 
 
-def test_without_dot_the_error_names_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_dot_the_error_names_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert cli.main(["view", MLP, "--stage", "post_grad", "-o", str(tmp_path / "graph.svg")]) == 2
-    said = capsys.readouterr().err
+    said = command("view", MLP, "--stage", "post_grad", "-o", tmp_path / "graph.svg", status=2).err
     assert "install graphviz" in said and ".html" in said and not (tmp_path / "graph.svg").exists()

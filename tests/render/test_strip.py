@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fxscope import cli, store
+from fxscope import store
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
 from fxscope.commands import common
@@ -222,19 +222,13 @@ def test_a_recording_without_kernels_is_drawn_as_its_graph_and_says_what_it_need
         strip.render(Recording(title="empty"))
 
 
-def test_the_command_writes_every_format_and_refuses_a_fourth(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names: list[str] = []
-    for name in NAMES:
-        names.append(str(tmp_path / f"{name}.fxscope"))
-        store.write(names[-1], store.encode(recording(name)))
-    outputs = [str(tmp_path / f"x.{suffix}") for suffix in ("svg", "png")]
-    assert cli.main(["view", *names, "-o", outputs[0], "-o", outputs[1]]) == 0
-    assert "mlp_liger" in Path(outputs[0]).read_text(encoding="utf-8")
-    assert Path(outputs[1]).read_bytes().startswith(b"\x89PNG")
-    assert cli.main(["view", *names, names[0], "-o", outputs[0], "--force"]) == 2
-    assert "a picture holds 3 recordings" in capsys.readouterr().err
+def test_the_command_writes_every_format_and_refuses_a_fourth(tmp_path: Path, command) -> None:
+    names = [recording(name).save(tmp_path / f"{name}.fxscope") for name in NAMES]
+    outputs = [tmp_path / f"x.{suffix}" for suffix in ("svg", "png")]
+    command("view", *names, "-o", outputs[0], "-o", outputs[1])
+    assert "mlp_liger" in outputs[0].read_text(encoding="utf-8") and outputs[1].read_bytes().startswith(b"\x89PNG")
+    said = command("view", *names, names[0], "-o", outputs[0], "--force", status=2).err
+    assert "a picture holds 3 recordings" in said
 
 
 @pytest.mark.parametrize("name", NAMES)
