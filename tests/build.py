@@ -7,6 +7,9 @@ run both ways, for comparisons and checks.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from fxscope.model import (
@@ -27,6 +30,8 @@ from fxscope.model import (
     Problem,
     Recording,
     Roof,
+    ScheduledGroup,
+    SchedulerNode,
     Source,
     Step,
     TensorMeta,
@@ -86,6 +91,26 @@ def launch(number: int, name: str = "k", duration_ns: int = 50, **more: Any) -> 
 def steps(count: int, every_ns: int = 100_000) -> tuple[Step, ...]:
     return tuple(
         Step(index=i, name=f"ProfilerStep#{i}", start_ns=i * every_ns, duration_ns=every_ns // 2) for i in range(count)
+    )
+
+
+def event(category: str, name: str, start: float, duration: float, *, tid: int = 1, **args: Any) -> dict[str, Any]:
+    """An event of a trace, in µs: of a thread of the host, or of stream 7 of device 0."""
+    place = {"pid": 1, "tid": tid}
+    if category in ("kernel", "gpu_memcpy", "gpu_memset"):
+        place, args = {"pid": 0, "tid": args.get("stream", 7)}, {"stream": 7, "device": 0, **args}
+    return {"ph": "X", "cat": category, "name": name, "ts": start, "dur": duration, "args": args, **place}
+
+
+def write_trace(path: Path, events: Sequence[object], **header: object) -> Path:
+    path.write_text(json.dumps({**header, "traceEvents": events}))
+    return path
+
+
+def alone(nodes: Sequence[SchedulerNode]) -> tuple[ScheduledGroup, ...]:
+    """Groups of one scheduler node each."""
+    return tuple(
+        ScheduledGroup(members=(node.name,), type=node.type, reads=node.reads, writes=node.writes) for node in nodes
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ from fxscope.passes import bound
 from fxscope.readers.join import read_trace
 from fxscope.render import tables, terminal
 from fxscope.text import microseconds, percent
-from tests import captures
+from tests import build, captures
 
 H200 = Path(__file__).parent / "data" / "h200"
 
@@ -153,18 +152,15 @@ def test_a_first_step_that_took_long_counts_neither_as_busy_nor_as_wall_time():
 
 def trace_of(path: Path, gaps_us: list[float], *, replayed: bool) -> Path:
     """A trace of kernels of 5 µs with this idle time between them, launched one by one or by one graph launch."""
-    host = {"ph": "X", "pid": 1, "tid": 1, "cat": "cuda_runtime", "dur": 2}
-    kernel = {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "k", "dur": 5}
     launch = "cudaGraphLaunch" if replayed else "cudaLaunchKernel"
     events, now = [], 10.0
     for number, gap in enumerate([*gaps_us, 0.0], 1):
         correlation = 1 if replayed else number
         if number == 1 or not replayed:
-            events.append({**host, "name": launch, "ts": now - 3, "args": {"correlation": correlation}})
-        events.append({**kernel, "ts": now, "args": {"correlation": correlation, "stream": 7, "device": 0}})
+            events.append(build.event("cuda_runtime", launch, now - 3, 2, correlation=correlation))
+        events.append(build.event("kernel", "k", now, 5, correlation=correlation))
         now += 5 + gap
-    path.write_text(json.dumps({"traceEvents": events}))
-    return path
+    return build.write_trace(path, events)
 
 
 LONG_IDLE = "Look at what the CPU does before k"
@@ -194,20 +190,16 @@ def test_cuda_graphs_are_advised_where_launches_make_the_device_idle(tmp_path, g
 )
 def test_a_device_that_lags_behind_is_busy(tmp_path, kernel_us, ahead, wall_us, busy, side):
     """Steps of 100 µs on the CPU, each of which launches one kernel; `ahead` kernels were launched before the first."""
-    host, events, free = {"ph": "X", "pid": 1, "tid": 1}, [], 0.0
+    events, free = [], 0.0
     for number in range(-ahead, 5):
         start = max(free, 10 + 100.0 * max(0, number))
         free = start + kernel_us
-        event = {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "k", "ts": start, "dur": kernel_us}
-        events.append({**event, "args": {"correlation": number + 100, "stream": 7, "device": 0}})
+        events.append(build.event("kernel", "k", start, kernel_us, correlation=number + 100))
         if number >= 0:
             at = 100.0 * number
-            step = {**host, "cat": "user_annotation", "name": f"ProfilerStep#{number}", "ts": at, "dur": 100}
-            call = {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 5, "dur": 2}
-            events += [step, {**call, "args": {"correlation": number + 100}}]
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    recording = read_trace(path)
+            events.append(build.event("user_annotation", f"ProfilerStep#{number}", at, 100))
+            events.append(build.event("cuda_runtime", "cudaLaunchKernel", at + 5, 2, correlation=number + 100))
+    recording = read_trace(build.write_trace(tmp_path / "t.json", events))
     limit = bound.of_recording(recording)
     assert (limit.side, limit.wall_us, round(limit.busy, 2)) == (side, wall_us, busy)
     row = report(recording).step

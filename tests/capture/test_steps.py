@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
@@ -122,39 +121,31 @@ def test_replays_before_the_last_call_of_the_model_are_parts_of_calls() -> None:
 
 
 def own_trace(folder: Path, events: list[dict[str, Any]]) -> OwnTrace:
-    path = folder / "own.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    return OwnTrace(path, Timeline())
+    return OwnTrace(build.write_trace(folder / "own.json", events), Timeline())
 
 
 def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread(tmp_path: Path) -> None:
-    def event(cat: str, name: str, thread: int, start: float, duration: float, **args: Any) -> dict[str, Any]:
-        return {"ph": "X", "cat": cat, "name": name, "tid": thread, "ts": start, "dur": duration, "args": args}
-
     events = [
-        event("cpu_op", "## Call CompiledFxGraph f ##", 1, 0, 100),
-        event("cpu_op", "aten::sin", 2, 10, 5),
-        event("cuda_runtime", "cudaGraphLaunch", 1, 50, 1, correlation=1),
-        event("cpu_op", "aten::matmul", 2, 200, 100),
-        event("cuda_runtime", "cudaGraphLaunch", 1, 250, 1, correlation=2),
-        *(event("kernel", "k", 7, start, 5, correlation=at) for at, start in ((1, 60), (2, 260))),
+        build.event("cpu_op", "## Call CompiledFxGraph f ##", 0, 100),
+        build.event("cpu_op", "aten::sin", 10, 5, tid=2),
+        build.event("cuda_runtime", "cudaGraphLaunch", 50, 1, correlation=1),
+        build.event("cpu_op", "aten::matmul", 200, 100, tid=2),
+        build.event("cuda_runtime", "cudaGraphLaunch", 250, 1, correlation=2),
+        *(build.event("kernel", "k", start, 5, correlation=at) for at, start in ((1, 60), (2, 260))),
     ]
     assert own_trace(tmp_path, events).replays() == [(250, "k")]
 
 
 def test_what_the_compiler_launches_is_not_the_programs(tmp_path: Path) -> None:
-    def event(cat: str, name: str, thread: int, start: float, duration: float, **args: Any) -> dict[str, Any]:
-        return {"ph": "X", "cat": cat, "name": name, "tid": thread, "ts": start, "dur": duration, "args": args}
-
     events = [
-        event("user_annotation", "_compile.compile_inner (dynamo_timed)", 1, 0, 100),
-        event("cuda_runtime", "cudaLaunchKernel", 1, 50, 1, correlation=1),
-        event("cuda_runtime", "cudaLaunchKernel", 2, 50, 1, correlation=2),  # another thread's
-        event("cpu_op", "## Call CompiledFxGraph f ##", 1, 200, 100),
-        event("cpu_op", "CachingAutotuner.benchmark_all_configs (dynamo_timed)", 1, 210, 20),
-        event("cuda_driver", "cuLaunchKernel", 1, 215, 1, correlation=3),
-        event("cuda_driver", "cuLaunchKernel", 1, 240, 1, correlation=4),
-        *(event("kernel", f"k{at}", 7, 300 + at, 5, correlation=at) for at in (1, 2, 3, 4)),
+        build.event("user_annotation", "_compile.compile_inner (dynamo_timed)", 0, 100),
+        build.event("cuda_runtime", "cudaLaunchKernel", 50, 1, correlation=1),
+        build.event("cuda_runtime", "cudaLaunchKernel", 50, 1, tid=2, correlation=2),  # another thread's
+        build.event("cpu_op", "## Call CompiledFxGraph f ##", 200, 100),
+        build.event("cpu_op", "CachingAutotuner.benchmark_all_configs (dynamo_timed)", 210, 20),
+        build.event("cuda_driver", "cuLaunchKernel", 215, 1, correlation=3),
+        build.event("cuda_driver", "cuLaunchKernel", 240, 1, correlation=4),
+        *(build.event("kernel", f"k{at}", 300 + at, 5, correlation=at) for at in (1, 2, 3, 4)),
     ]
     found = own_trace(tmp_path, events)
     assert [item["name"] for item in found.tuned] == ["k1", "k3"]

@@ -20,7 +20,6 @@ from fxscope.model import (
     Op,
     Recording,
     Schedule,
-    ScheduledGroup,
     SchedulerNode,
     TensorMeta,
     Workload,
@@ -191,11 +190,8 @@ def test_what_a_loop_of_a_function_wrote_is_not_read_from_outside():
         SchedulerNode(name=f"op{number}", type="pointwise", group=number, reads=reads, writes=writes, ran=())
         for number, (reads, writes) in enumerate(loops)
     )
-    groups = tuple(
-        ScheduledGroup(members=(node.name,), type=node.type, reads=node.reads, writes=node.writes) for node in nodes
-    )
     kernels = (("cpp_fused", tuple(node.name for node in nodes)),)
-    schedule = Schedule(graph=build.GRAPH, nodes=nodes, groups=groups, kernels=kernels)
+    schedule = Schedule(graph=build.GRAPH, nodes=nodes, groups=build.alone(nodes), kernels=kernels)
     (call,) = schedules(Recording(calls=(build.call(0, "cpp_fused", type="cpp"),), schedules=(schedule,))).calls
     assert {item.buffer: item.bytes for item in call.reads} == {"x": 8192, "y": 8192}
     assert (call.bytes_read, call.bytes_written) == (2 * 8192, 3 * 8192 + 4096)
@@ -397,9 +393,6 @@ def test_who_reads_a_whole_concatenation_has_of_each_part_what_its_writer_wrote(
         SchedulerNode(name=f"op{n}", type=kind, group=n, reads=reads, writes=writes, origins=(name,), origin_node=name)
         for n, (name, reads, writes, kind) in enumerate(made)
     )
-    groups = tuple(
-        ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes) for item in nodes
-    )
     graph = Graph(
         id=build.GRAPH, stage="post_grad", nodes=tuple(build.node(name, f"aten.{name}.default") for name, *_ in made)
     )
@@ -415,7 +408,7 @@ def test_who_reads_a_whole_concatenation_has_of_each_part_what_its_writer_wrote(
         for n, (name, reads, writes, _) in enumerate(made)
         if name != "cat"
     }
-    schedule = Schedule(graph=graph.id, nodes=nodes, groups=groups, outputs=("buf3", "buf4"))
+    schedule = Schedule(graph=graph.id, nodes=nodes, groups=build.alone(nodes), outputs=("buf3", "buf4"))
     found = fusion(Recording(graphs=(graph,), calls=tuple(calls.values()), schedules=(schedule,))).decisions
     names = {call.id: name for name, call in calls.items()}
     saved = {(names[item.a_call], names[item.b_call]): (item.saved_bytes, item.saved_bytes_least) for item in found}

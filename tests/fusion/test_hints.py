@@ -12,10 +12,9 @@ from torch import nn
 
 import fxscope
 from fxscope._torch import hooks
-from fxscope._torch.inductor import InductorCapture
-from fxscope.model import Environment, Recording
-from fxscope.passes import run
+from fxscope.model import Recording
 from fxscope.passes.fusion import eager, reasons
+from tests.fusion.compiling import on_the_cpu
 
 DATA = Path(__file__).parent.parent / "data" / "h200"
 BIG = 1 << 30
@@ -30,34 +29,10 @@ class Program(nn.Module):
         return self.function(*inputs)
 
 
-def compiled(model, *inputs, train=False, functorch=None, **switches) -> Recording:
+def compiled(model, *inputs, **options) -> Recording:
     """Return what Inductor writes for the CPU with these switches."""
     torch.manual_seed(0)
-    torch._dynamo.reset()
-    off = {"force_disable_caches": True, **switches}
-    with (
-        torch._inductor.config.patch(off),
-        torch._functorch.config.patch(functorch or {}),
-        InductorCapture() as capture,
-    ):
-        function = torch.compile(model)
-        if train:
-            function(*inputs).sum().backward()
-        else:
-            with torch.no_grad():
-                function(*inputs)
-    facts = capture.facts()
-    return run(
-        Recording(
-            title="hints",
-            environment=Environment(device="cpu"),
-            graphs=facts.graphs,
-            calls=facts.calls,
-            links=facts.links,
-            schedules=facts.schedules,
-            compiles=facts.compiles,
-        )
-    )
+    return on_the_cpu(model, *inputs, **{"force_disable_caches": True, **options})
 
 
 def planned(model, *inputs, **switches) -> Recording:

@@ -24,7 +24,6 @@ from fxscope.model import (
     MemoryDep,
     Recording,
     Schedule,
-    ScheduledGroup,
     SchedulerNode,
     SourceText,
     replace,
@@ -300,9 +299,6 @@ def test_calls_whose_other_loops_were_asked_about_were_considered() -> None:
         SchedulerNode(name=f"op{n}", type=kind, group=n, origins=(name,), reads=access(*reads), writes=access(*writes))
         for n, (name, reads, writes, kind) in enumerate(made)
     )
-    groups = tuple(
-        ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes) for item in nodes
-    )
     graph = Graph(
         id=build.GRAPH,
         stage="post_grad",
@@ -326,7 +322,9 @@ def test_calls_whose_other_loops_were_asked_about_were_considered() -> None:
         call(2, "cpp_fused_1", 3, 4, type="cpp"),
     )
     asked = FusionAttempt(a=("op1",), b=("op4",), fused=False, raw_reason="nodes numel incompatibility")
-    schedule = Schedule(graph=graph.id, nodes=nodes, groups=groups, renames={"buf2": "buf0"}, attempts=(asked,))
+    schedule = Schedule(
+        graph=graph.id, nodes=nodes, groups=build.alone(nodes), renames={"buf2": "buf0"}, attempts=(asked,)
+    )
 
     def verdict(schedule: Schedule) -> str | None:
         found = fusion(Recording(graphs=(graph,), calls=calls, schedules=(schedule,))).decisions

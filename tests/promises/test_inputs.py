@@ -524,15 +524,12 @@ def test_a_compile_log_that_ends_early_is_refused_and_damaged_entries_are_said(t
 
 
 def test_ops_that_lie_in_each_other_without_end_cost_no_square_of_their_number(tmp_path: Path) -> None:
-    event = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 3}
     events = [
-        {**event, "cat": kind, "name": f"aten::op{number}", "args": {"External id": number, "stream": 7, "device": 0}}
+        build.event(kind, f"aten::op{number}", 5, 3, **{"External id": number})
         for kind in ("cpu_op", "kernel")
         for number in range(1, 4001)
     ]
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    chains = [launch.chain for launch in join.read_trace(path).launches]
+    chains = [launch.chain for launch in join.read_trace(build.write_trace(tmp_path / "t.json", events)).launches]
     assert len(chains) == 4000 and max(map(len, chains)) == 100
     deepest = max(chains, key=lambda chain: int(chain[-1].removeprefix("aten::op")))
     assert deepest[:2] == ("aten::op1", "aten::op2") and deepest[50] == "…" and deepest[-1] == "aten::op4000"
@@ -540,13 +537,10 @@ def test_ops_that_lie_in_each_other_without_end_cost_no_square_of_their_number(t
 
 
 def test_long_names_around_an_op_are_not_repeated_with_each_of_its_kernels(tmp_path: Path) -> None:
-    event = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 3}
     names = [f"{number:02}{'x' * 3000}" for number in range(50)]
-    ops = [{**event, "cat": "cpu_op", "name": name, "args": {"External id": n}} for n, name in enumerate(names, 1)]
-    kernel = {**event, "cat": "kernel", "name": "k", "args": {"External id": 50, "stream": 7, "device": 0}}
-    kernels = [{**kernel, "ts": 9 + number, "dur": 0.5} for number in range(1000)]
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps({"traceEvents": [*ops, *kernels]}))
+    ops = [build.event("cpu_op", name, 5, 3, **{"External id": number}) for number, name in enumerate(names, 1)]
+    kernels = [build.event("kernel", "k", 9 + number, 0.5, **{"External id": 50}) for number in range(1000)]
+    path = build.write_trace(tmp_path / "t.json", [*ops, *kernels])
     recording = join.read_trace(path)
     assert {launch.chain for launch in recording.launches} == {tuple(f"{name[:199]}…" for name in names)}
     assert len(recording.to_json()) < 60 * path.stat().st_size  # it was 500 times

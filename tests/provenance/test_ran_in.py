@@ -219,10 +219,7 @@ def scheduled(*nodes: SchedulerNode) -> Recording:
     schedule = Schedule(
         graph=GRAPH.id,
         nodes=nodes,
-        groups=tuple(
-            fxscope.model.ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes)
-            for item in nodes
-        ),
+        groups=build.alone(nodes),
         kernels=tuple((kernel, (item.name,)) for item, kernel in zip(nodes, kernels, strict=True)),
     )
     return Recording(graphs=(GRAPH,), calls=calls, schedules=(schedule,))

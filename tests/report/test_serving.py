@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fxscope import cli
 from fxscope.analysis import why
 from fxscope.analysis.report import report
 from fxscope.analysis.serving import parsed
 from fxscope.model import Recording, replace
 from fxscope.readers.join import read_trace
 from fxscope.render import terminal
+from tests import build
 
 VENDORS = Path(__file__).parent.parent / "data" / "vendors"
 
@@ -38,21 +37,15 @@ def test_a_pass_by_its_annotation(name: str, found: object) -> None:
 def served(path: Path) -> Path:
     """A prefill launched kernel by kernel in two layers, a decode as one replay, and a copy between them."""
     events: list[dict[str, Any]] = []
-    host: dict[str, Any] = {"ph": "X", "pid": 1, "tid": 1}
-
-    def device(name: str, at: float, correlation: int, **args: Any) -> None:
-        places = {"stream": 7, "device": 0, "correlation": correlation, **args}
-        events.append(
-            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at, "dur": 10, "args": places}
-        )
-
-    def call(name: str, at: float, correlation: int) -> None:
-        events.append(
-            {**host, "cat": "cuda_runtime", "name": name, "ts": at, "dur": 1, "args": {"correlation": correlation}}
-        )
 
     def around(category: str, name: str, at: float, duration: float, **args: Any) -> None:
-        events.append({**host, "cat": category, "name": name, "ts": at, "dur": duration, "args": args})
+        events.append(build.event(category, name, at, duration, **args))
+
+    def device(name: str, at: float, correlation: int, **args: Any) -> None:
+        around("kernel", name, at, 10, correlation=correlation, **args)
+
+    def call(name: str, at: float, correlation: int) -> None:
+        around("cuda_runtime", name, at, 1, correlation=correlation)
 
     around("user_annotation", "execute_64_context_2(sq64sk64)_generation_0(sq0sk0)", 0, 100)
     for layer in range(2):
@@ -71,8 +64,7 @@ def served(path: Path) -> Path:
     call("cudaGraphLaunch", 210, 99)
     for node in range(3):
         device("k", 220 + 10 * node, 99, **{"graph id": 1, "graph node id": node})
-    path.write_text(json.dumps({"traceEvents": events}))
-    return path
+    return build.write_trace(path, events)
 
 
 def test_phases_and_layouts(tmp_path: Path) -> None:
@@ -96,26 +88,20 @@ def test_phases_and_layouts(tmp_path: Path) -> None:
     assert len(text.splitlines()) <= 40
 
 
-def test_a_replay_of_an_engine_that_compiles(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_of_an_engine_that_compiles(command) -> None:
     path = VENDORS / "vllm_replay.json.gz"
     recording = read_trace(path)
     assert report(recording).contents == "compiled, its graphs not recorded"
     text = terminal.render(recording)
     (row,) = (line for line in text.splitlines() if line.startswith("  mixed"))
     assert "156.1 ms  100 %" in row and row.endswith("25 piecewise graphs")
-    assert cli.main(["why", str(path), "matmul_ogs_NNT_bf16xbf16"]) == 0
-    assert "the op that launched it is not known; 24 launches" in " ".join(capsys.readouterr().out.split())
+    told = command("why", path, "matmul_ogs_NNT_bf16xbf16").out
+    assert "the op that launched it is not known; 24 launches" in " ".join(told.split())
 
 
 def written(path: Path, events: list[tuple[str, str, float, float, dict[str, Any]]]) -> Recording:
     """Read a trace of (category, name, start, duration, arguments)."""
-    places = {True: {"pid": 0, "tid": 7}, False: {"pid": 1, "tid": 1}}
-    full = [
-        {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "args": args, **places[cat == "kernel"]}
-        for cat, name, ts, dur, args in events
-    ]
-    path.write_text(json.dumps({"traceEvents": full}))
-    return read_trace(path)
+    return read_trace(build.write_trace(path, [build.event(*places, **args) for *places, args in events]))
 
 
 def test_a_collective_has_the_name_of_its_mark(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from fxscope.model import Recording
 from fxscope.readers import trace
 from fxscope.readers.join import read_trace
 from fxscope.readers.trace import reader
+from tests import build
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 WHOLE = gzip.decompress((H200 / "mlp_eager" / "trace.json.gz").read_bytes())
@@ -35,7 +36,7 @@ def op(
     **args: object,
 ) -> dict:
     arguments = {**args, **({"External id": external} if external is not None else {})}
-    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": start, "dur": duration, "args": arguments}
+    return build.event(cat, name, start, duration, tid=tid, **arguments)
 
 
 def runtime(start: float, correlation: object, name: str = "cudaLaunchKernel") -> dict:
@@ -45,23 +46,12 @@ def runtime(start: float, correlation: object, name: str = "cudaLaunchKernel") -
 def kernel(
     name: str, start: float, duration: float, *, correlation: object = None, external: object = None, stream: int = 7
 ) -> dict:
-    args = {"stream": stream, "device": 0} | ({"correlation": correlation} if correlation is not None else {})
-    event = op(name, start, duration, external=external, cat="kernel", **args)
-    return {**event, "pid": 0, "tid": stream}
+    args = {"correlation": correlation} if correlation is not None else {}
+    return op(name, start, duration, external=external, cat="kernel", stream=stream, **args)
 
 
 def read(events: list[dict], tmp_path: Path, **header: object) -> Recording:
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps({**header, "traceEvents": events}))
-    return trace.recording(path)
-
-
-@pytest.fixture(params=[True, False], ids=["native", "msgspec"])
-def either_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param and reader.native is None:
-        pytest.skip("the native scanner was not built here")
-    if not request.param:
-        monkeypatch.setattr(reader, "native", None)
+    return trace.recording(build.write_trace(tmp_path / "t.json", events, **header))
 
 
 @pytest.mark.usefixtures("either_reader")

@@ -16,6 +16,7 @@ import pytest
 from fxscope.errors import TraceError
 from fxscope.readers import trace
 from fxscope.readers.trace import reader
+from tests import build
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 TRACES = sorted(H200.glob("*/trace.json.gz"))
@@ -37,10 +38,6 @@ COLUMNS = (
 )
 
 
-def without_native(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "native", None)
-
-
 def same(a: trace.Trace, b: trace.Trace) -> None:
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(a, column), getattr(b, column), err_msg=column)
@@ -52,7 +49,7 @@ def same(a: trace.Trace, b: trace.Trace) -> None:
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
 def test_the_native_scanner_and_msgspec_give_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = trace.read(path)
-    without_native(monkeypatch)
+    monkeypatch.setattr(reader, "native", None)
     same(fast, trace.read(path))
 
 
@@ -67,15 +64,12 @@ def relaid(path: Path, layout: str) -> bytes:
     return (header + ',\n"traceEvents": [\n' + ",\n".join(map(json.dumps, events)) + "\n]}").encode()
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("chunk", [64, 4096, 16 << 20])
 @pytest.mark.parametrize("layout", ["one key a line", "re-dumped", "two-line header"])
 def test_layouts_and_chunks_do_not_matter(
-    layout: str, chunk: int, native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    layout: str, chunk: int, either_reader: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not native:
-        without_native(monkeypatch)
-    if chunk == 64 and not native:
+    if chunk == 64 and not either_reader:
         pytest.skip("msgspec's chunks are cut at events: a chunk holds one at least")
     path = H200 / "mlp_eager" / "trace.json.gz"
     expected = trace.read(path)
@@ -240,12 +234,7 @@ def test_a_range_is_around_what_it_encloses_in_time_and_nothing_after_it(tmp_pat
         ("cpu_op", "aten::mm", 125, 5),
         ("cpu_op", "aten::relu", 150, 5),
     ]
-    events = [
-        {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": {}}
-        for cat, name, start, duration in ranges
-    ]
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    path = build.write_trace(tmp_path / "trace.json", [build.event(*item) for item in ranges], schemaVersion=1)
     recording = trace.recording(path)
     chains = {launch.name: launch.chain[:-1] for launch in recording.launches}
     optimizer = ("fit", "Optimizer.step#Adam.step")
@@ -257,37 +246,24 @@ def test_a_range_is_around_what_it_encloses_in_time_and_nothing_after_it(tmp_pat
     ] == "ProfilerStep#1"
     # Times that were cut to whole µs prove nothing: the child ends late, and so may what is in it.
     late = [("cpu_op", "outer", 0, 100), ("user_annotation", "range", 50, 51), ("cpu_op", "aten::mm", 100, 1)]
-    cut = [dict(event, cat=c, name=n, ts=s, dur=d) for event, (c, n, s, d) in zip(events, late, strict=False)]
-    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": cut}))
+    build.write_trace(path, [build.event(*item) for item in late], schemaVersion=1)
     assert [launch.chain for launch in trace.recording(path).launches][-1] == ("outer", "range", "aten::mm")
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_ops_of_a_capture_have_their_arguments(native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not native:
-        without_native(monkeypatch)
-
-    def write(name: str, *events: tuple[str, str, int, int, dict[str, object]]) -> Path:
-        rows = [
-            {"ph": "X", "cat": cat, "name": what, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": args}
-            for cat, what, start, duration, args in events
-        ]
-        (tmp_path / name).write_text(json.dumps({"traceEvents": rows}))
-        return tmp_path / name
-
-    capture = write(
-        "capture.json",
-        ("cuda_runtime", "cudaStreamBeginCapture", 1, 1, {}),
-        ("cpu_op", "aten::mm", 10, 10, {"Input Dims": [[2, 3], [3, 4]]}),
-        ("cuda_runtime", "cudaLaunchKernel", 12, 1, {"correlation": 5}),
-        ("cuda_runtime", "cudaStreamEndCapture", 30, 1, {}),
-    )
-    replay = write(
-        "replay.json",
-        ("cuda_runtime", "cudaGraphLaunch", 1, 1, {"correlation": 9}),
-        ("kernel", "gemm", 5, 3, {"correlation": 9, "device": 0, "stream": 7}),
-    )
-    found = trace.recording(replay, capture=capture)
+@pytest.mark.usefixtures("either_reader")
+def test_ops_of_a_capture_have_their_arguments(tmp_path: Path) -> None:
+    captured = [
+        build.event("cuda_runtime", "cudaStreamBeginCapture", 1, 1),
+        build.event("cpu_op", "aten::mm", 10, 10, **{"Input Dims": [[2, 3], [3, 4]]}),
+        build.event("cuda_runtime", "cudaLaunchKernel", 12, 1, correlation=5),
+        build.event("cuda_runtime", "cudaStreamEndCapture", 30, 1),
+    ]
+    replayed = [
+        build.event("cuda_runtime", "cudaGraphLaunch", 1, 1, correlation=9),
+        build.event("kernel", "gemm", 5, 3, correlation=9),
+    ]
+    capture = build.write_trace(tmp_path / "capture.json", captured)
+    found = trace.recording(build.write_trace(tmp_path / "replay.json", replayed), capture=capture)
     assert [(op.name, op.shapes) for op in found.ops if op.shapes] == [("aten::mm", ((2, 3), (3, 4)))]
     assert [launch.op for launch in found.launches] == ["aten::mm"]
 

@@ -1,0 +1,36 @@
+"""What Inductor writes for the CPU, without a profiler."""
+
+from __future__ import annotations
+
+import torch
+
+from fxscope._torch.inductor import InductorCapture
+from fxscope.model import Environment, Recording
+from fxscope.passes import run
+
+
+def on_the_cpu(model, *inputs, train=False, title="", functorch=None, **switches) -> Recording:
+    """Return what capture and the passes make of a compile with these switches."""
+    torch._dynamo.reset()
+    inductor = torch._inductor.config.patch(switches)
+    with inductor, torch._functorch.config.patch(functorch or {}), InductorCapture() as capture:
+        function = torch.compile(model)
+        if train:
+            function(*inputs).sum().backward()
+        else:
+            with torch.no_grad():
+                function(*inputs)
+    facts = capture.facts()
+    return run(
+        Recording(
+            title=title,
+            environment=Environment(device="cpu"),
+            graphs=facts.graphs,
+            calls=facts.calls,
+            links=facts.links,
+            sources=facts.sources,
+            schedules=facts.schedules,
+            compiles=facts.compiles,
+            problems=facts.problems,
+        )
+    )
