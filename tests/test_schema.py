@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from importlib import resources
 from pathlib import Path
@@ -14,18 +13,15 @@ from fxscope import store
 from fxscope.errors import FxscopeError
 from fxscope.model import Link, Recording
 from tests import build
+from tools import make_schema
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = json.loads((resources.files("fxscope") / "data" / "recording.schema.json").read_text())
 
 
 def test_the_shipped_schema_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("make_schema", ROOT / "tools" / "make_schema.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert json.loads(module.schema()) == SCHEMA, "run tools/make_schema.py"
-    assert module.document() == (ROOT / "docs" / "schema.md").read_text(), "run tools/make_schema.py"
+    assert json.loads(make_schema.schema()) == SCHEMA, "run tools/make_schema.py"
+    assert make_schema.document() == (ROOT / "docs" / "schema.md").read_text(), "run tools/make_schema.py"
 
 
 @pytest.mark.parametrize("recording", [build.mlp_compiled(), build.linear_eager(), Recording()])

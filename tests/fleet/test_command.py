@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import os
 import shutil
 import signal
-import sys
 from importlib import resources
 from pathlib import Path
 
@@ -19,8 +17,8 @@ import pytest
 from fxscope import cli
 from fxscope.fleet import run, sources
 from fxscope.fleet.model import FLEET_SCHEMA, Fleet, ranges
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+from tools import make_schema
+from tools.make_fleet import make
 
 JOBS = Path(__file__).parent.parent / "data" / "fleet"
 SLOW = str(JOBS / "ddp_slow_gpu")
@@ -83,12 +81,8 @@ def test_json_has_the_documented_form(command) -> None:
 def test_jobs_keep_the_shipped_schema() -> None:
     from fxscope.fleet import findings
 
-    spec = importlib.util.spec_from_file_location("make_schema", Path(__file__).parents[2] / "tools" / "make_schema.py")
-    assert spec and spec.loader
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
     text = (resources.files("fxscope") / "data" / "fleet.schema.json").read_text()
-    assert text == maker.fleet_schema(), "run tools/make_schema.py"
+    assert text == make_schema.fleet_schema(), "run tools/make_schema.py"
     made = findings.examine(run.digests(sources.listed([SLOW])))
     jsonschema.validate(json.loads(msgspec.json.encode(made)), json.loads(text))
 
@@ -211,8 +205,6 @@ def test_two_ranks_are_compared_without_what_they_wait(tmp_path: Path, command) 
 
 @pytest.mark.slow
 def test_ranks_of_other_lengths(tmp_path: Path) -> None:
-    from make_fleet import make
-
     from fxscope.fleet import findings
     from fxscope.fleet.digest import digest
 

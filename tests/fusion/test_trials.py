@@ -5,26 +5,15 @@ The whole battery is `tools/try_hints.py`; here a sample of it.
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
 
-PATH = Path(__file__).parents[2] / "tools" / "try_hints.py"
-
-
-@pytest.fixture(scope="module")
-def battery():
-    spec = importlib.util.spec_from_file_location("try_hints", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tools import try_hints as battery
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32])
-def test_templates_take_what_torch_accepts_and_nothing_else(battery, dtype):
+def test_templates_take_what_torch_accepts_and_nothing_else(dtype):
     product = battery.PRODUCTS["mm"]
     after = [battery.AFTER[name] for name in ("relu", "sum", "returned_too", "half")]
     parts = [lambda t, a=a: a(product(t), t) for a in after]
@@ -43,7 +32,7 @@ def test_templates_take_what_torch_accepts_and_nothing_else(battery, dtype):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["half_and_sum_float32", "rows_and_transposed_off_float32"])
-def test_a_switch_joins_what_torch_accepts(battery, name):
+def test_a_switch_joins_what_torch_accepts(name):
     program, options = battery.programs()[name]
     before = battery.planned(program, options)
     verified = [item for item in before.decisions if item.hint_verified]

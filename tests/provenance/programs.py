@@ -1,23 +1,14 @@
-"""Programs in which it is easy to say falsely which op ran in which kernel: each is (function, inputs, loss wanted)."""
+"""Programs in which it is easy to say falsely which op ran in which kernel: each public function gives (program, inputs)."""
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-PROGRAMS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {}
-
-
-def program(make: Callable[[], tuple[Any, tuple[Any, ...]]]) -> Callable[[], tuple[Any, tuple[Any, ...]]]:
-    PROGRAMS[make.__name__] = make
-    return make
 
 
 class ConvNet(nn.Module):
@@ -122,41 +113,35 @@ class Encoder(nn.Module):
         return x
 
 
-def heads(*shape: int) -> tuple[torch.Tensor, ...]:
+def _heads(*shape: int) -> tuple[torch.Tensor, ...]:
     torch.manual_seed(0)
     return tuple(torch.randn(shape, requires_grad=True) for _ in range(3))
 
 
-@program
 def conv_net() -> Any:
     return ConvNet().eval(), (torch.randn(2, 3, 16, 16),)
 
 
-@program
 def conv_net_training() -> Any:
     return ConvNet().train(), (torch.randn(2, 3, 16, 16, requires_grad=True),)
 
 
-@program
 def conv1d_gelu_conv1d() -> Any:
     return Conv1d(), (torch.randn(2, 8, 32),)
 
 
-@program
 def cos_before_attention() -> Any:
-    return lambda q, k, v: functional.scaled_dot_product_attention(q.cos() * 2, k, v), heads(2, 4, 16, 8)
+    return lambda q, k, v: functional.scaled_dot_product_attention(q.cos() * 2, k, v), _heads(2, 4, 16, 8)
 
 
-@program
 def masked_attention() -> Any:
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         mask = torch.where(q.sum(-1, keepdim=True) > 0, 0.0, -1e4).expand(-1, -1, -1, k.shape[2]).contiguous()
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
-    return run, heads(2, 4, 16, 8)
+    return run, _heads(2, 4, 16, 8)
 
 
-@program
 def four_attentions_one_mask() -> Any:
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         length = q.shape[2]
@@ -165,27 +150,23 @@ def four_attentions_one_mask() -> Any:
             q = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask) + q
         return q
 
-    return run, heads(2, 4, 16, 8)
+    return run, _heads(2, 4, 16, 8)
 
 
-@program
 def decoder() -> Any:
     mask = torch.ones(2, 16, dtype=torch.bool)
     mask[0, :3] = False
     return Decoder(), (torch.randint(0, 100, (2, 16)), mask)
 
 
-@program
 def encoder() -> Any:
     return Encoder(), (torch.randn(2, 16, 32, requires_grad=True),)
 
 
-@program
 def split_reduction() -> Any:
     return lambda x, y: ((x * y).sum(), (x - y).abs().amax(0)), (torch.randn(4096, 256), torch.randn(4096, 256))
 
 
-@program
 def softmax_and_einsum() -> Any:
     def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return torch.einsum("bij,bjk->bik", torch.softmax(a, -1), b).relu()
@@ -193,7 +174,6 @@ def softmax_and_einsum() -> Any:
     return run, (torch.randn(4, 32, 2048), torch.randn(4, 2048, 16))
 
 
-@program
 def cross_entropy() -> Any:
     def run(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return functional.cross_entropy(x * 2.0, y, label_smoothing=0.1)
@@ -201,7 +181,6 @@ def cross_entropy() -> Any:
     return run, (torch.randn(64, 512, requires_grad=True), torch.randint(0, 512, (64,)))
 
 
-@program
 def index_add_beside_scatter_add() -> Any:
     def run(x: torch.Tensor, rows: torch.Tensor, where: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         y = x.sigmoid()
@@ -211,7 +190,6 @@ def index_add_beside_scatter_add() -> Any:
     return run, (torch.randn(64, 32), torch.randint(0, 16, (64,)), torch.randint(0, 16, (64, 32)))
 
 
-@program
 def one_kernel_at_many_places() -> Any:
     class Many(nn.Module):
         def __init__(self) -> None:
@@ -226,14 +204,12 @@ def one_kernel_at_many_places() -> Any:
     return Many(), (torch.randn(512, 64, requires_grad=True),)
 
 
-@program
 def horizontal_sides() -> Any:
     return lambda x: (x.relu(), x.sigmoid().sum(-1), torch.cat([x, x.tanh()], -1), x.t().contiguous() + 1), (
         torch.randn(64, 128),
     )
 
 
-@program
 def in_place() -> Any:
     def run(x: torch.Tensor, cache: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
         cache[:, place] = x.relu() * 3
@@ -243,7 +219,6 @@ def in_place() -> Any:
     return run, (torch.randn(4, 2, 8), torch.zeros(4, 16, 8), torch.tensor([3, 5]))
 
 
-@program
 def largest_of_each_row() -> Any:
     """A library's kernel writes in place what loops of two shapes read then."""
 
@@ -255,13 +230,11 @@ def largest_of_each_row() -> Any:
     return run, (torch.randn(300, 32), torch.randint(0, 20, (300,)))
 
 
-@program
 def dropout_and_norm() -> Any:
     module = nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Dropout(0.3), nn.GELU(), nn.Linear(64, 8)).train()
     return module, (torch.randn(128, 64, requires_grad=True),)
 
 
-@program
 def recomputed() -> Any:
     def run(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x.sin() + 1
@@ -270,7 +243,6 @@ def recomputed() -> Any:
     return run, (torch.randn(64, 64), torch.randn(64, 64))
 
 
-@program
 def relative_positions() -> Any:
     """Distances are saved for the backward and yet written again, as an address, where the bias is looked up."""
     table = nn.Embedding(9, 2)
@@ -284,5 +256,10 @@ def relative_positions() -> Any:
     return run, (torch.randn(3, 2, 24, 24, requires_grad=True),)
 
 
+PROGRAMS = {
+    name: item
+    for name, item in globals().items()
+    if inspect.isfunction(item) and item.__module__ == __name__ and not name.startswith("_")
+}
 TRAINED = ("conv_net_training", "conv1d_gelu_conv1d", "cos_before_attention", "decoder", "encoder", "cross_entropy",
            "one_kernel_at_many_places", "dropout_and_norm", "relative_positions")  # fmt: skip

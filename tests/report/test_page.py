@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import os
 import re
@@ -20,13 +19,14 @@ from fxscope import store
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import others, report
 from fxscope.commands import common
-from fxscope.model import Decision, Recording, Step, replace
+from fxscope.model import Decision, KernelCall, Recording, Step, replace
 from fxscope.passes.cost import cost
 from fxscope.render import axis, diff, labels, strip, tables, terminal, theme
 from fxscope.render.page import html, payload
 from fxscope.render.report import MAX_KERNELS
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
 from tests import build
+from tests.report import make_recordings as MAKE
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 H200 = DATA.parent / "h200"
@@ -40,16 +40,6 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 MUL = "0/0:inference:post_grad/mul_6"
-
-
-def make_recordings():
-    spec = importlib.util.spec_from_file_location("make_recordings", Path(__file__).parent / "make_recordings.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKE = make_recordings()
 
 
 def recording(name: str):
@@ -151,19 +141,47 @@ class Page:
         found.filter(has_text=text).first.wait_for()
         return found.all_inner_texts()
 
+    def paper(self) -> str:
+        return self.page.evaluate("getComputedStyle(document.body).backgroundColor")
+
     def laid_out(self) -> str:
         """What the graph's toolbar counts."""
         return self.text("#view-graph .count")
 
+    def saved_svg(self) -> str:
+        self.page.click(".menu summary")
+        with self.page.expect_download() as waiting:
+            self.page.click("#save-svg")
+        return Path(waiting.value.path()).read_text()
+
+    def choose_range(self, begin: float, end: float, y: float) -> None:
+        """Drag over the timeline with Shift, from and to places in its box."""
+        box = self.page.locator(".timeline-canvas").bounding_box()
+        self.page.keyboard.down("Shift")
+        self.page.mouse.move(box["x"] + begin, box["y"] + y)
+        self.page.mouse.down()
+        for x in ((begin + end) / 2, end):
+            self.page.mouse.move(box["x"] + x, box["y"] + y)
+        self.page.mouse.up()
+        self.page.keyboard.up("Shift")
+
     def hash(self) -> str:
         return self.page.evaluate("decodeURIComponent(location.hash.replaceAll('+', ' '))")
+
+
+def rgb(colour: str) -> str:
+    return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
 
 
 @pytest.fixture
 def open_page(browser, folder, pages):
     opened: list[Page] = []
 
-    def make(name: str, hash: str = "", **options: Any) -> Page:
+    def make(shown: str | Recording, hash: str = "", *, stage: str | None = None, **options: Any) -> Page:
+        """Open one of the pages, or a page of a recording."""
+        name = shown if isinstance(shown, str) else f"of_a_recording_{len(opened)}"
+        if isinstance(shown, Recording):
+            (folder / f"{name}.html").write_text(html.render(shown, stage=stage), encoding="utf-8")
         opened.append(Page(browser, folder, name, hash, **options))
         return opened[-1]
 
@@ -259,7 +277,7 @@ def test_what_to_try_first_and_the_verdict_are_the_reports(open_page):
         assert words.partition(":")[0] == f"{row.producer} → {row.consumer}{times}"
 
 
-def test_lanes_cover_as_many_pixels_as_the_device_is_busy(browser, folder):
+def test_lanes_cover_as_many_pixels_as_the_device_is_busy(open_page):
     """Kernels that are narrower than a pixel: 3 of every 10 µs on one stream, all of the time on another."""
     launches = [
         build.launch(2 * i + k, "k", time, start_ns=10_000 * i, stream=7 + k, step=0)
@@ -267,9 +285,7 @@ def test_lanes_cover_as_many_pixels_as_the_device_is_busy(browser, folder):
         for k, time in enumerate((3000, 10_000))
     ]
     step = Step(index=0, name="ProfilerStep#0", start_ns=0, duration_ns=20_000_000)
-    made = Recording(title="thin", steps=(step,), launches=tuple(launches))
-    (folder / "thin.html").write_text(html.render(made), encoding="utf-8")
-    page = Page(browser, folder, "thin", "#view=timeline")
+    page = open_page(Recording(title="thin", steps=(step,), launches=tuple(launches)), "#view=timeline")
     page.page.wait_for_timeout(300)
     paint = """() => {
       const { width, height } = document.querySelector('.timeline-canvas'), sums = new Array(height).fill(0);
@@ -282,7 +298,6 @@ def test_lanes_cover_as_many_pixels_as_the_device_is_busy(browser, folder):
     shares = [(row - empty) / (full - empty) for row in rows]
     thin = statistics.mode(round(share, 3) for share in shares if 0.05 < share < 0.95)  # the height of a lane
     assert thin == pytest.approx(0.3, abs=0.02)
-    page.close()
 
 
 NARROW = """() => [...document.querySelectorAll('#app *')].filter((e) => {
@@ -418,64 +433,38 @@ def test_every_cell_of_every_table_is_the_records(open_page):
         assert len(rows) == min(len(table["refs"]), len(rows)) >= 1
 
 
-def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_the_pair(browser, folder):
+def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_the_pair(open_page):
     """Twelve layers and a pair inside the third: the layers' frame opens, that one layer in it, nothing else."""
     made = MAKE.large(600, layers=12)
     fused = [call for call in made.calls if call.kernel.startswith("triton") and "add_3_" in call.nodes[-1]]
     gemm = next(call for call in made.calls if call.nodes and call.nodes[0].startswith("mm_3_1"))
-    made = replace(
-        made,
-        decisions=(
-            Decision(
-                graph=made.graphs[0].id,
-                a=fused[0].nodes,
-                b=gemm.nodes,
-                verdict="rejected",
-                saved_bytes=10**6,
-                a_call=fused[0].id,
-                b_call=gemm.id,
-                reason_code="extern",
-            ),
-        ),
-    )
-    (folder / "pair.html").write_text(html.render(made), encoding="utf-8")
-    page = Page(browser, folder, "pair", "#decision=0&view=graph")
+    page = open_page(replace(made, decisions=(unfused(fused[0], gemm),)), "#decision=0&view=graph")
     page.page.click("[data-stage=post_grad]")
     page.page.wait_for_timeout(300)
     boxes = int(re.search(r"([\d,]+) boxes", page.laid_out())[1])
     assert 12 < boxes < 60, page.laid_out()  # eleven layers stay closed
-    page.page.click(".menu summary")
-    with page.page.expect_download() as waiting:
-        page.page.click("#save-svg")
-    picture = Path(waiting.value.path()).read_text()
+    picture = page.saved_svg()
     assert "not fused" in picture and fused[0].handle in picture and gemm.nodes[0] in picture
-    page.close()
 
 
-def test_a_pair_that_shares_a_node_with_another_kernel_zooms_to_its_own(browser, folder):
+def unfused(a: KernelCall, b: KernelCall) -> Decision:
+    sides = {"a": a.nodes, "b": b.nodes, "a_call": a.id, "b_call": b.id}
+    return Decision(graph=a.graph, **sides, verdict="rejected", saved_bytes=10**6, reason_code="extern")
+
+
+def test_a_pair_that_shares_a_node_with_another_kernel_zooms_to_its_own(open_page):
     """A kernel of the tenth layer computes a node of the third again, whose box is in the third's kernel."""
     made = MAKE.large(600, layers=12)
     fused = [call for call in made.calls if call.kernel.startswith("triton")]
     first, second = (next(call for call in fused if f"add_{layer}_" in call.nodes[-1]) for layer in (3, 10))
     gemm = next(call for call in made.calls if call.nodes and call.nodes[0].startswith("mm_10_1"))
     again = replace(second, nodes=(first.nodes[0], *second.nodes))
-    common = {
-        "graph": made.graphs[0].id,
-        "b": gemm.nodes,
-        "b_call": gemm.id,
-        "verdict": "rejected",
-        "reason_code": "extern",
-    }
-    pairs = [Decision(**common, a=call.nodes, a_call=call.id, saved_bytes=10**6) for call in (first, again)]
+    pairs = tuple(unfused(call, gemm) for call in (first, again))
     calls = tuple(again if call is second else call for call in made.calls)
-    (folder / "shared.html").write_text(
-        html.render(replace(made, calls=calls, decisions=tuple(pairs))), encoding="utf-8"
-    )
-    page = Page(browser, folder, "shared", "#decision=1&view=graph")
+    page = open_page(replace(made, calls=calls, decisions=pairs), "#decision=1&view=graph")
     page.page.wait_for_timeout(300)
     seen = hovered(page)
     assert again.handle in seen and gemm.nodes[0] in seen and first.handle not in seen
-    page.close()
 
 
 def hovered(page: Page) -> str:
@@ -639,14 +628,7 @@ def test_the_address_holds_the_second_step_the_range_and_the_time_in_view(open_p
     page = open_page("geglu", "#view=timeline")
     page.page.select_option("select[aria-label='Second step, below']", index=2)
     page.page.wait_for_url(re.compile("below="))
-    box = page.page.locator(".timeline-canvas").bounding_box()
-    page.page.keyboard.down("Shift")
-    page.page.mouse.move(box["x"] + 300, box["y"] + 300)
-    page.page.mouse.down()
-    page.page.mouse.move(box["x"] + 500, box["y"] + 300)
-    page.page.mouse.move(box["x"] + 600, box["y"] + 300)
-    page.page.mouse.up()
-    page.page.keyboard.up("Shift")
+    page.choose_range(300, 600, y=300)
     page.page.wait_for_url(re.compile("range="))
     sums = page.text(".sums")
     assert sums.count("busy") == 2  # of both steps
@@ -706,18 +688,13 @@ def test_axe_finds_nothing(browser, folder, pages, name, scheme):
     context.close()
 
 
-def test_folding_keeps_order_and_downward_flow(browser, folder, pages):
+def test_folding_keeps_order_and_downward_flow(open_page):
     """Twelve layers: open one after the other; each time a column, data downward."""
-    (folder / "twelve.html").write_text(html.render(MAKE.large(600, layers=12)), encoding="utf-8")
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.goto(f"{(folder / 'twelve.html').as_uri()}#group=0/0:inference:post_grad/layers.3&view=graph")
-    page.focus(".graph-canvas")
+    page = open_page(MAKE.large(600, layers=12), "#group=0/0:inference:post_grad/layers.3&view=graph")
+    page.page.focus(".graph-canvas")
     for _ in range(3):  # close the layer, open it, close it
-        page.keyboard.press("Enter")
-    with page.expect_download() as waiting:
-        page.click(".menu summary")
-        page.click("#save-svg")
-    picture = Path(waiting.value.path()).read_text()
+        page.page.keyboard.press("Enter")
+    picture = page.saved_svg()
     width, height = (float(x) for x in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', picture).groups())
     assert height > width  # no strip
     tops = {
@@ -727,7 +704,6 @@ def test_folding_keeps_order_and_downward_flow(browser, folder, pages):
     }
     order = [tops[str(layer)] for layer in range(12) if str(layer) in tops]
     assert len(order) >= 11 and order == sorted(order)
-    page.close()
 
 
 def test_strips_fit_every_width_and_a_phone_scrolls_them(open_page):
@@ -889,14 +865,9 @@ def test_pictures_to_download(open_page):
 
 def test_dark_and_light(open_page):
     page = open_page("geglu", color_scheme="dark")
-    colour = "getComputedStyle(document.body).backgroundColor"
-
-    def rgb(text: str) -> str:
-        return f"rgb({', '.join(str(int(text[i : i + 2], 16)) for i in (1, 3, 5))})"
-
-    assert page.page.evaluate(colour) == rgb(theme.DARK["paper"])
+    assert page.paper() == rgb(theme.DARK["paper"])
     page.page.click("#theme")
-    assert page.page.evaluate(colour) == rgb(theme.PAPER)
+    assert page.paper() == rgb(theme.PAPER)
 
 
 def test_list_of_the_graph_is_for_screen_readers(open_page):
@@ -915,19 +886,10 @@ def test_list_of_the_graph_is_for_screen_readers(open_page):
     assert unnamed == 0
 
 
-def test_print_is_light_and_shows_the_page(open_page):
-    page = open_page("geglu", color_scheme="dark")
-    page.page.emulate_media(media="print")
-    assert page.page.evaluate("getComputedStyle(document.body).overflow") == "visible"
-    assert not page.page.locator(".searchbox").is_visible() and page.page.locator("#view-overview").is_visible()
-
-
-def test_a_stage_can_be_asked_for(browser, folder):
-    (folder / "stage.html").write_text(html.render(recording("mlp_compiled"), stage="pre_grad"), encoding="utf-8")
-    page = Page(browser, folder, "stage")
+def test_a_stage_can_be_asked_for(open_page):
+    page = open_page(recording("mlp_compiled"), stage="pre_grad")
     assert page.page.get_attribute("#app", "data-view") == "graph"
     assert page.page.get_attribute("[data-stage=pre_grad]", "aria-selected") == "true"
-    page.close()
 
 
 def test_what_changed_between_two_stages(open_page):
@@ -978,13 +940,7 @@ def test_two_recordings_stand_below_each_other_at_one_scale_and_a_range_sums_bot
     page = open_page("three", "#view=timeline")
     assert page.page.input_value("select[aria-label='Second step, below']").startswith("1:")
     box = page.page.locator(".timeline-canvas").bounding_box()
-    page.page.keyboard.down("Shift")
-    page.page.mouse.move(box["x"] + 8, box["y"] + box["height"] - 20)
-    page.page.mouse.down()
-    page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 20)
-    page.page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 20)
-    page.page.mouse.up()
-    page.page.keyboard.up("Shift")
+    page.choose_range(8, box["width"] - 4, y=box["height"] - 20)
     sums = page.page.locator(".sums p").all_inner_texts()
     assert len(sums) == 2 and all("idle" in line for line in sums)
     spans = [re.search(r": ([\d.]+ \S+): device", line)[1] for line in sums]
@@ -1005,13 +961,15 @@ def test_printed_each_view_is_one_page(open_page, folder):
     assert views >= 5 and len(re.findall(rb"/Type\s*/Page\b", data)) == views
     assert page.page.get_attribute("#app", "data-paper") is None
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    light = f"rgb({', '.join(str(int(theme.PAPER[i : i + 2], 16)) for i in (1, 3, 5))})"
-    assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") == light
+    assert page.paper() == rgb(theme.PAPER)
     sheets = "[...document.querySelectorAll('[data-print=true] > .page')].map((e) => e.getBoundingClientRect().height)"
     heights = page.page.evaluate(sheets)
     assert len(heights) == 2 and 0 < min(heights) <= max(heights) <= 712, heights  # nothing is cut
     page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    assert page.paper() != rgb(theme.PAPER)
+    page.page.emulate_media(media="print")
+    assert page.page.evaluate("getComputedStyle(document.body).overflow") == "visible"
+    assert not page.page.locator(".searchbox").is_visible()
 
 
 def test_a_timeline_that_was_printed_before_it_was_seen_shows_the_step(open_page):
@@ -1027,10 +985,7 @@ def test_a_timeline_that_was_printed_before_it_was_seen_shows_the_step(open_page
 def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
     page = open_page("geglu", "#view=graph")
     page.laid_out()
-    page.page.click(".menu summary")
-    with page.page.expect_download() as waiting:
-        page.page.click("#save-svg")
-    picture = Path(waiting.value.path()).read_text()
+    picture = page.saved_svg()
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture)[1])
     for words in ("mlp_compiled", "Post-grad · inference · 0/0 · NVIDIA H200", "fused", "not fused"):
         assert words in picture, words
@@ -1038,19 +993,12 @@ def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
     assert max(ends) <= width  # nothing cut
 
 
-def test_data_flows_downward_through_what_lies_between_two_ops_of_a_kernel(browser, folder):
+def test_data_flows_downward_through_what_lies_between_two_ops_of_a_kernel(open_page):
     """A view outside of the kernel whose ops write and read it: every arrow still ends below where it began."""
-    (folder / "between.html").write_text(html.render(MAKE.large(120, layers=4), stage="post_grad"), encoding="utf-8")
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.goto(f"{(folder / 'between.html').as_uri()}#view=graph")
-    page.wait_for_selector("html[data-ready=yes]")
-    assert page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"  # the stage that was asked for
-    page.get_by_role("button", name="Unfold everything").click()
-    with page.expect_download() as waiting:
-        page.click(".menu summary")
-        page.click("#save-svg")
-    picture = Path(waiting.value.path()).read_text()
-    page.close()
+    page = open_page(MAKE.large(120, layers=4), "#view=graph", stage="post_grad")
+    assert page.page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"  # the stage that was asked for
+    page.page.get_by_role("button", name="Unfold everything").click()
+    picture = page.saved_svg()
     # Every plain edge is a piece of one path; red and dashed marks of missed fusions are others.
     edges = max(re.findall(r'<path d="([^"]+)"[^>]*fill="none"', picture), key=len).split("M")[1:]
     ends = [[float(x) for x in re.findall(r"-?[\d.]+", edge)] for edge in edges]
