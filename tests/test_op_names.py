@@ -76,6 +76,8 @@ def test_an_extern_kernel_is_known_by_the_ops_it_shows_as() -> None:
         ("aten::empty_strided", "host"),
         ("aten::resize_", "host"),
         ("aten::cudnn_is_acceptable", "host"),  # an answer, no tensor
+        ("aten::_coalesced_", "host"),  # sets a flag
+        ("aten::sparse_coo_tensor", "composite"),  # keeps the tensors that it is given
         ("aten::std", "kernel"),  # one overload calls the other, which has a kernel
         ("aten::mm", "kernel"),
         ("mylib::view", "unknown"),

@@ -104,7 +104,10 @@ def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
 @pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
 def test_ops_hand_their_work_on_only_where_they_call_what_does_it() -> None:
     rows, index = torch.randn(6, 4), torch.tensor([0, 2, 2])
+    waves, parts = torch.randn(6, 4, dtype=torch.complex64), (index[None], torch.ones(3), (4,))
     handed = {
+        "abs": lambda: waves.abs(),  # which computes in complex, and copies the real part
+        "_coalesce": lambda: torch.sparse_coo_tensor(*parts, check_invariants=False).coalesce(),
         "scatter_add_": lambda: rows.index_add_(0, index, torch.ones(3, 4)),
         "sub": lambda: 1 - rows,
         "maximum": lambda: torch.max(rows, rows),

@@ -304,7 +304,9 @@ def _hands_on(name: str, called: str) -> bool:
         or out_of_place(called) in HANDS_TO.get(out_of_place(name), ())
     ):
         return True
-    return op != "copy_" and "explicit" in table().get(out_of_place(name), ())  # `copy_` is no `copy` in place
+    kinds = table().get(out_of_place(name), ())
+    copies = op_name(called) == "copy_" and "pointwise" in kinds  # the result of a complex `abs` is copied
+    return op != "copy_" and "explicit" in kinds and not copies  # `copy_` is no `copy` in place
 
 
 def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], Any]) -> NDArray[np.bool_]:
