@@ -91,8 +91,10 @@ def explained(text: str) -> str:
     return "a call in this line cannot be traced" if words == "step_unsupported" else words
 
 
-# Torch's advice on a graph break, a failed compile or a guard.
-_HINT = re.compile(r"(?:Hint: |HINT: |to avoid (?:this )?specialization,? )(?:try )?(.+?)\)?$", re.MULTILINE)
+# Torch's advice on a graph break, a failed compile or a guard; of one that has a second cause ("# …") none.
+_HINT = re.compile(
+    r"(?:Hint: |HINT: |to avoid (?:this )?specialization,? (?!.*  # ))(?:try )?(.+?)\)?$", re.MULTILINE
+)
 
 
 def hints_in(text: str) -> list[str]:

@@ -333,9 +333,18 @@ def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, i
     assert [item.text for item in advice.advise(*eager_rows(*rows))] == texts
 
 
+ZERO_ONE = "f.py:3 in f (0/1 specialization; to avoid specialization try mark_unbacked(tensor, dim))"
+
+
 @pytest.mark.parametrize(
     ("guard", "why"),
-    [("tensor 'x' size mismatch at index 1. expected 4, actual 5", "mark_dynamic(x, 1)"), ("s.f() == 2", "s.f() == 2")],
+    [
+        ("tensor 'x' size mismatch at index 1. expected 4, actual 5", "mark_dynamic(x, 1)"),
+        ("s.f() == 2", "s.f() == 2"),
+        (f"2 <= x.size()[0]  # {ZERO_ONE}", "mark_unbacked(tensor, dim); ×1"),
+        (f"2 <= x.size()[0] <= 5  # {ZERO_ONE} and if x.shape[0] > 5:  # f.py:3", "2 <= x.size()[0] <= 5"),
+        (f"(x.size()[0] % 4) == 0  # f.py:3\n0/1: 2 <= x.size()[0]  # {ZERO_ONE}", "(x.size()[0] % 4) == 0"),
+    ],
 )
 def test_advice_on_a_recompile_is_what_avoids_it_else_its_guard(guard: str, why: str) -> None:
     made = report(Recording(compiles=(Compile(compile_id="0/1", recompile_reason=f"0/0: {guard}"),)))

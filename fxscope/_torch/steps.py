@@ -294,6 +294,7 @@ class StepWatch:
             return
         self._is_over.set()
         self.ended_at = time.perf_counter_ns()
+        self._num_compiled = self.num_compiles()
         self._timing.close()
         if self._has_steps():
             return
@@ -325,7 +326,8 @@ class StepWatch:
             self._stepped.append(mine)
         mine.optimizer = weakref.ref(optimizer)
         if self.ended_at is not None:
-            mine.durations.tick()
+            if self._num_compiled or not self.num_compiles():  # else it is another program: eager first, then compiled
+                mine.durations.tick()
             return
         mine.observed += 1
         mark(mine.mark)

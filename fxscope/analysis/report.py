@@ -393,7 +393,9 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
             if (where, explained(text)) not in broken:
                 failures.append(_Event(where, [headline(text)], hints_in(text), item.duration_us))
         elif failed:
-            hints = hints_in(item.recompile_reason or "") or list(filter(None, [guard_hint(failed[0])]))
+            versions = [(line, _VERSION.match(line)) for line in (item.recompile_reason or "").splitlines()]
+            told = [line for line, found in versions if not found or guard_of(found[1]) == failed[0]]
+            hints = hints_in("\n".join(told)) or list(filter(None, [guard_hint(failed[0])]))
             recompiles.append(_Event(where, failed, hints, item.duration_us))
     parts = _between_parts(recording)
     return (

@@ -330,6 +330,16 @@ def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> 
     assert not any(recording.decisions[place].a_call for place in shown)
 
 
+def test_steps_after_a_first_compile_are_not_those_of_the_eager_program() -> None:
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters())
+    with Recorder() as recorder:
+        for step in [model] * 10 + [torch.compile(model, backend="eager")] * 10:
+            step(torch.ones(1, 4)).sum().backward()
+            optimizer.step()
+    assert recorder.recording.step_times.when == "after" and recorder.recording.step_times.count == 5
+
+
 @pytest.mark.parametrize("decision", [("0", "1"), ("1", "0")])
 def test_a_pair_runs_as_often_as_the_side_that_has_a_time(decision: tuple[str, str]) -> None:
     """A branch ran in one of two steps: its product's time is not known there, and the other kernel's is."""
