@@ -464,9 +464,11 @@ class InductorCapture:
 
     def _failed_at(self, metrics: Any) -> Source | None:
         """The user's line at which a compile failed; where it did not begin, what earlier compiles of the frame compiled."""
-        file = getattr(metrics, "fail_user_frame_filename", None)
+        file, line = (getattr(metrics, f"fail_user_frame_{what}", None) for what in ("filename", "lineno"))
+        if file and not live.is_user_file(file):  # in a function of torch's that the user's frame calls
+            file, line = metrics.co_filename, metrics.co_firstlineno
         if file:
-            return Source(file=file, line=metrics.fail_user_frame_lineno, function=metrics.co_name)
+            return Source(file=file, line=line, function=metrics.co_name)
         frame = metrics.compile_id.rpartition("/")[0]
         same = (item.source for key, item in self._compiles.items() if key.rpartition("/")[0] == frame)
         return next((source for source in same if source is not None), None)

@@ -232,7 +232,7 @@ def _failure_advice(made: Report) -> Iterator[Advice]:
         guard = next((item.reason for item in made.recompiles if item.where == row.where), None)
         text = f"Stop the recompiles of {row.where}" if guard else f"Let torch.compile compile {row.where}"
         after = guard or " ".join(row.hints[:1])
-        yield Advice(text, f"it runs eagerly: {row.reason}{'. ' if after else ''}{after}")
+        yield Advice(text, f"it is not compiled: {row.reason}{'. ' if after else ''}{after}")
 
 
 def _precision_advice(recording: Recording, made: Report) -> Iterator[Advice]:

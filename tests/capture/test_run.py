@@ -96,6 +96,12 @@ class Scaled(torch.nn.Module):
         self.weight = torch.nn.Parameter(torch.ones(4))
     def forward(self, x):
         return torch.relu(x * self.weight).sum(0)
+@torch.library.custom_op("not_compiled::op", mutates_args=())
+def op(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+class Unfaked(Scaled):
+    def forward(self, x):
+        return op(x) * self.weight
 module = {model}
 model = torch.compile(module, dynamic=False)
 for number in range(3):
@@ -114,21 +120,27 @@ for number in range(20):
             "Model()",
             "eager: torch.compile made no graph",
             "Let torch.compile compile script.py:8",
-            "it runs eagerly: Attempted to wrap RNN, GRU, or LSTM. Set torch._dynamo.config.allow_rnn=True",
+            "it is not compiled: Attempted to wrap RNN, GRU, or LSTM. Set torch._dynamo.config.allow_rnn=True",
         ),
         pytest.param(
             "Scaled()",
             "2 compiled graphs, none ran: recompile limit exceeded at script.py:13",
             "Stop the recompiles of script.py:13",
-            "it runs eagerly: recompile limit exceeded. tensor 'x' size mismatch at index 0. expected 4, actual 5",
+            "it is not compiled: recompile limit exceeded. tensor 'x' size mismatch at index 0. expected 4, actual 5",
             marks=pytest.mark.cpp,
+        ),
+        (
+            "Unfaked()",
+            "eager: torch.compile made no graph",
+            "Let torch.compile compile script.py:19",  # not the line of torch's that calls the op
+            "it is not compiled: TorchRuntimeError: RuntimeError when making fake tensor call",
         ),
     ],
 )
 def test_a_compile_without_a_graph_says_why(folder, model: str, contents: str, advice: str, why: str) -> None:
     torch._dynamo.reset()
     (folder / "script.py").write_text(NOT_COMPILED.replace("{model}", model))
-    with torch._dynamo.config.patch(recompile_limit=2):
+    with torch._dynamo.config.patch(recompile_limit=2, suppress_errors=True):
         assert run("-o", "out.fxscope", "script.py") == 0
     recording = load("out.fxscope")
     made = report(recording)
