@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 from torch._C._profiler import _EventType as EventType
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import fxscope
 from fxscope import passes
@@ -99,6 +100,20 @@ def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
     assert not launched & {"aten::stack", "aten::relu", "aten::mean", "aten::embedding"}
     assert launched >= {"aten::cat", "aten::clamp_min", "aten::sum", "aten::div_", "aten::index_select", "aten::addmm"}
     assert {stats.name for stats in recording.summary.kernels} == launched
+
+
+class Doubled(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(args[0].mul(2), *args[1:], **(kwargs or {}))
+
+
+def test_what_a_mode_calls_for_an_op_is_in_the_graph() -> None:
+    def function(x):
+        with Doubled():
+            return x.sin()
+
+    recording = fxscope.record(function, torch.randn(4, 4))
+    assert {launch.nodes for launch in recording.launches} == {("mul",), ("sin_1",)} and not recording.problems
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
