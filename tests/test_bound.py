@@ -15,8 +15,6 @@ from fxscope.model import (
     Environment,
     Gap,
     KernelStats,
-    Launch,
-    Op,
     Recording,
     Step,
     StepStats,
@@ -48,6 +46,15 @@ def test_three_values_and_the_share(busy, words):
     assert found is not None and found.words == words
 
 
+def summary_of(*steps: tuple[float, float]) -> Summary:
+    """A summary of steps of (wall time, time in which the device was busy), in µs."""
+    made = tuple(
+        StepStats(step=number, name="", wall_us=wall, device_busy_us=busy, device_idle_us=wall - busy, num_launches=1)
+        for number, (wall, busy) in enumerate(steps)
+    )
+    return Summary(steps=made, bound="gpu", verdict="?")
+
+
 def test_no_time_no_verdict():
     assert bound.bound(0.0, 0.0) is None and bound.of_summary(None) is None
 
@@ -71,9 +78,8 @@ def test_every_view_says_the_same():
     ],
 )
 def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
-    steps = (StepStats(step=0, name="", wall_us=200.0, device_busy_us=100.0, device_idle_us=100.0, num_launches=1),)
     times = StepTimes(count=3, when=when, total_us=1200.0, median_us=400.0, p5_us=1.0, p95_us=1.0, max_us=1.0)
-    recording = Recording(summary=Summary(steps=steps, bound="gpu", verdict="?"), step_times=times)
+    recording = Recording(summary=summary_of((200.0, 100.0)), step_times=times)
     assert bound.of_recording(recording).words == words
     assert bound.judged(recording).summary.verdict == words
 
@@ -111,11 +117,9 @@ def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis, spread):
     ],
 )
 def test_a_step_that_the_cpu_limits_is_slowed_by_cupti(when, cuda, busy, is_slowed):
-    idle = 100.0 - busy
-    steps = (StepStats(step=0, name="", wall_us=100.0, device_busy_us=busy, device_idle_us=idle, num_launches=1),)
     times = StepTimes(count=9, when=when, total_us=900.0, median_us=100.0, p5_us=1.0, p95_us=1.0, max_us=1.0)
-    summary, environment = Summary(steps=steps, bound="gpu", verdict="?"), Environment(cuda=cuda)
-    recording = Recording(summary=summary, step_times=times, environment=environment)
+    environment = Environment(cuda=cuda)
+    recording = Recording(summary=summary_of((100.0, busy)), step_times=times, environment=environment)
     assert bool(report(recording).step.slowed_by) == is_slowed
     assert ("CUPTI stays attached" in terminal.render(recording)) == is_slowed
 
@@ -127,26 +131,16 @@ def test_a_triton_kernel_of_the_users_has_its_own_name():
 
 def test_busy_and_wall_time_are_of_the_same_steps():
     """The first of three steps still warms up, and one that compiled does not count."""
-    steps = tuple(
-        StepStats(step=number, name="", wall_us=wall, device_busy_us=busy, device_idle_us=wall - busy, num_launches=1)
-        for number, (wall, busy) in enumerate([(900.0, 800.0), (800.0, 700.0), (100.0, 20.0), (100.0, 20.0)])
-    )
     recording = Recording(
-        summary=Summary(steps=steps, bound="gpu", verdict="?"),
-        ops=(Op(id=0, name="compile (dynamo_timed)", category="cpu_op", step=1, start_ns=0, duration_ns=1),),
-        launches=tuple(
-            Launch(id=number, name="k", category="kernel", step=number, start_ns=0, duration_ns=1)
-            for number in range(4)
-        ),
+        summary=summary_of((900.0, 800.0), (800.0, 700.0), (100.0, 20.0), (100.0, 20.0)),
+        ops=(build.op(0, "compile (dynamo_timed)", step=1),),
+        launches=tuple(build.launch(number, step=number) for number in range(4)),
     )
     assert bound.of_recording(recording).words == "CPU-bound (device busy 20 % of 100.0 µs)"
 
 
 def test_a_first_step_that_took_long_counts_neither_as_busy_nor_as_wall_time():
-    steps = tuple(
-        StepStats(step=number, name="", wall_us=wall, device_busy_us=busy, device_idle_us=wall - busy, num_launches=5)
-        for number, (wall, busy) in enumerate([(8_000.0, 7_900.0), (2_000.0, 1_900.0), (1_000.0, 900.0)])
-    )
+    steps = summary_of((8_000.0, 7_900.0), (2_000.0, 1_900.0), (1_000.0, 900.0)).steps
     assert bound.of_steps(steps).words == "GPU-bound (device busy 93 % of 1.50 ms)"
 
 
@@ -215,14 +209,11 @@ def test_a_device_that_lags_behind_is_busy(tmp_path, kernel_us, ahead, wall_us, 
     [(10_000.0, True), (5_500.0, True), (2_000.0, False)],  # the profiled step: 10 ms, 8 of them in one gap
 )
 def test_gaps_of_a_step_that_the_profiler_slowed_down_much_are_not_those_of_others(step_us, advised) -> None:
-    steps = (
-        StepStats(step=0, name="", wall_us=10_000.0, device_busy_us=500.0, device_idle_us=9_500.0, num_launches=1),
-    )
     gap = Gap(device=0, start_ns=0, duration_ns=8_000_000, step=0, after="k")
     recording = Recording(
         steps=(Step(index=0, name="s", start_ns=0, duration_ns=10_000_000),),
-        summary=Summary(steps=steps, bound="cpu", verdict="?", gaps=(gap,)),
-        launches=(Launch(id=0, name="k", category="kernel", step=0, start_ns=0, duration_ns=500_000),),
+        summary=replace(summary_of((10_000.0, 500.0)), gaps=(gap,)),
+        launches=(build.launch(0, duration_ns=500_000, step=0),),
         step_times=StepTimes(
             count=3, when="after", total_us=3 * step_us, median_us=step_us, p5_us=1.0, p95_us=step_us, max_us=step_us
         ),
@@ -242,7 +233,7 @@ def test_gaps_of_a_step_that_the_profiler_slowed_down_much_are_not_those_of_othe
     ],
 )
 def test_idle_time_and_a_large_kernel_far_below_its_roof_are_worth_a_look(bound_by, share, roof, texts) -> None:
-    recording = Recording(launches=(Launch(id=0, name="gather", category="kernel", step=0, start_ns=0, duration_ns=1),))
+    recording = Recording(launches=(build.launch(0, "gather", step=0),))
     made = report(recording)
     row = KernelRow(id="gather", label="gather", share=share, roof=roof)
     step = replace(made.step, bound=bound_by, wall_us=1_000.0, idle_us=400.0, device_us=600.0, launches=9)
@@ -259,7 +250,7 @@ def test_idle_time_and_a_large_kernel_far_below_its_roof_are_worth_a_look(bound_
     ],
 )
 def test_an_optimizer_step_is_compiled_where_torch_can(label, text) -> None:
-    recording = Recording(launches=(Launch(id=0, name="k", category="kernel", step=0, start_ns=0, duration_ns=1),))
+    recording = Recording(launches=(build.launch(0, step=0),))
     made = report(recording)
     row = KernelRow(id=label, label=label, phase="optimizer", time_us=300.0, share=0.4, launches=9)
     step = replace(made.step, bound="gpu", wall_us=1_000.0, device_us=900.0)
@@ -311,7 +302,7 @@ def test_layouts_that_cudnn_converts_are_advised_against() -> None:
 
 def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:
     """A recording, and a report of it with a kernel row and a group for each (op, count, µs) in a step of 1 ms."""
-    recording = Recording(launches=(Launch(id=0, name="k", category="kernel", step=0, start_ns=0, duration_ns=1),))
+    recording = Recording(launches=(build.launch(0, step=0),))
     made = report(recording)
     groups = tuple(KernelGroup(id=op, label=op, ops=(op,), time_us=us, count=count) for op, count, us in rows)
     kernels = tuple(KernelRow(id=op, label=op, time_us=us, count=count, share=us / 1e3) for op, count, us in rows)

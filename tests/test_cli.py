@@ -7,24 +7,24 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from fxscope import cli, store
 from tests import build
+from tests.processes import run_python
 
 ROOT = Path(__file__).parent.parent
 
 
-def fxscope(*arguments: str | Path, **options) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fxscope", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
+fxscope = partial(run_python, "-m", "fxscope")
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return store.write(tmp_path / "mlp.fxscope", store.encode(build.mlp_compiled()))
+    return build.mlp_compiled().save(tmp_path / "mlp.fxscope")
 
 
 def test_every_verb_has_a_module_with_the_two_functions() -> None:
@@ -146,7 +146,7 @@ def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
 def test_without_a_torch_that_can_be_imported_there_is_one_line(verb: str, broken: str, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text(broken + "\n")
     (tmp_path / "script.py").write_text("print('ran')\n")
-    done = fxscope(*verb.split(), cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    done = fxscope(*verb.split(), cwd=tmp_path, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     assert done.returncode == 2, done.stderr
     assert "this needs torch, which cannot be imported here" in done.stderr and "fxscope doctor" in done.stderr
     assert done.stderr.count("\n") == 1 and done.stdout == ""
@@ -173,11 +173,9 @@ def test_a_variable_that_torch_cannot_read_is_one_line(where: str, code: int | N
 
 def test_another_import_that_fails_keeps_its_traceback(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "resvg_py.py").write_text("import nothing_of_this_name\n")
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    done = fxscope("view", saved, "--format", "png", cwd=tmp_path, env=environment)
-    assert done.returncode == 1 and done.stderr.endswith(
-        "ModuleNotFoundError: No module named 'nothing_of_this_name'\n"
-    )
+    done = fxscope("view", saved, "--format", "png", cwd=tmp_path, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    assert done.returncode == 1
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'nothing_of_this_name'\n")
 
 
 def test_a_packed_recording_is_read_by_every_verb(tmp_path: Path, command) -> None:

@@ -6,10 +6,11 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_python
 
 ROOT = Path(__file__).parent.parent
 PYTHON_PATH = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -24,9 +25,8 @@ def commands(name: str) -> list[str]:
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     if command.startswith("printf "):
         return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
-    words = [sys.executable, "-m", *shlex.split(command, comments="fxscope why" not in command)]
-    environment = {**os.environ, **PYTHON_PATH}
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    words = shlex.split(command, comments="fxscope why" not in command)
+    return run_python("-m", *words, cwd=folder, **PYTHON_PATH)
 
 
 def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
@@ -41,8 +41,7 @@ def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("material", reason="needs mkdocs-material")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_python("-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path, cwd=ROOT)
     assert done.returncode == 0 and "WARNING -" not in done.stderr, done.stderr
     verbs = (tmp_path / "reference/verbs/index.html").read_text()
     from fxscope.cli import VERBS

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,17 +11,12 @@ import pytest
 
 from fxscope.commands import doctor
 from fxscope.model import Problem, Recording
+from tests.processes import run_python
 
 
 def examined(*, rc: int = 0, **environment: str) -> dict[str, doctor.Check]:
     """Run `fxscope doctor --json` in this environment with some variables changed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "fxscope", "doctor", "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    done = run_python("-m", "fxscope", "doctor", "--json", **environment)
     assert done.returncode == rc, done.stderr
     return {check.name: check for check in (doctor.Check(**item) for item in json.loads(done.stdout))}
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_python
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -35,10 +34,7 @@ def test_the_readme_shows_commands() -> None:
 def test_a_command_gives_what_the_readme_shows(command: str, lines: list[str]) -> None:
     words = shlex.split(command)
     assert words[0] == "fxscope"
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
-    done = subprocess.run(
-        [sys.executable, "-m", *words], capture_output=True, text=True, check=False, cwd=ROOT, env=environment
-    )
+    done = run_python("-m", *words, cwd=ROOT, NO_COLOR="1", COLUMNS="80")
     assert done.returncode == 0, done.stderr
     output = done.stdout.splitlines()
     assert output

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import __version__
+from tests.processes import run_python
 
 ROOT = Path(__file__).parent.parent
 
@@ -64,15 +65,7 @@ def site(wheel: Path) -> Path:
 
 def fxscope(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = "import sys, fxscope; assert sys.argv.pop(1) in fxscope.__file__; from fxscope.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, str(site), *arguments]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=site.parent,
-        env={**os.environ, "PYTHONPATH": str(site)},
-    )
+    return run_python("-c", code, site, *arguments, cwd=site.parent, PYTHONPATH=str(site))
 
 
 @pytest.mark.slow

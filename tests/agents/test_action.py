@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_python
 
 ACTION = Path(__file__).parents[2] / "action"
 MODEL = """
@@ -31,8 +32,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def compare(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ACTION / "compare.py"), "--record", RECORD, *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return run_python(ACTION / "compare.py", "--record", RECORD, *options, cwd=folder)
 
 
 @pytest.mark.slow
@@ -68,10 +68,8 @@ def test_a_graph_break_fails_the_pull_request_and_its_removal_does_not(tmp_path:
 
 
 def test_a_command_that_records_nothing_is_named(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, ACTION / "compare.py", "--record", "fxscope run -o {output} gone.py", "--base", "HEAD"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    record = ["--record", "fxscope run -o {output} gone.py"]
+    done = run_python(ACTION / "compare.py", *record, "--base", "HEAD", cwd=tmp_path)
     assert done.returncode == 1 and "made no recording" in done.stderr and "gone.py" in done.stderr
 
 
@@ -80,9 +78,7 @@ def test_the_action_runs_the_script_with_options_that_it_has() -> None:
     action = yaml.safe_load((ACTION / "action.yml").read_text())
     script = "\n".join(step.get("run", "") for step in action["runs"]["steps"])
     used = {word for word in script.replace("\\", " ").split() if word.startswith("--")}
-    helped = subprocess.run(
-        [sys.executable, ACTION / "compare.py", "--help"], capture_output=True, text=True, check=True
-    )
+    helped = run_python(ACTION / "compare.py", "--help")
     assert {"--base", "--record", "--expect", "--gate", "--link"} <= used & set(helped.stdout.replace(",", " ").split())
     given = "\n".join(value for step in action["runs"]["steps"] for value in step.get("env", {}).values())
     assert all(f"inputs.{name}" in given or name == "comment" for name in action["inputs"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import random
 from typing import Any
 
@@ -16,27 +17,22 @@ from torch.testing._internal.two_tensor import TwoTensor
 import fxscope
 from fxscope._torch import restore
 
-CASES: dict[str, Any] = {}
+# Each public function before `CASES` is a case: it returns the function that is recorded, its inputs, and what reads the
+# state that it changes.
 
 
-def case(function: Any) -> Any:
-    """A row: returns the function that is recorded, its inputs, and what reads the state that it changes."""
-    CASES[function.__name__] = function
-    return function
-
-
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """What can be compared: bits of tensors, not their values, in which NaN differs from NaN."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone().contiguous().numpy().tobytes(), tuple(value.shape), value.requires_grad
     if isinstance(value, numpy.ndarray):
         return value.tobytes()
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else 0: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key if isinstance(key, str) else 0: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def training(make: Any) -> Any:
+def _training(make: Any) -> Any:
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
     optimizer = make(model.parameters())
 
@@ -47,22 +43,19 @@ def training(make: Any) -> Any:
     return model, optimizer, step, torch.randn(3, 4)
 
 
-@case
 def parameters_and_new_optimizer_state():
-    model, optimizer, step, x = training(functools.partial(torch.optim.Adam, lr=0.1))
+    model, optimizer, step, x = _training(functools.partial(torch.optim.Adam, lr=0.1))
     return step, (x,), lambda: [model.state_dict(), len(optimizer.state), [p.grad for p in model.parameters()]]
 
 
-@case
 def optimizer_state_that_was_there():
-    model, optimizer, step, x = training(functools.partial(torch.optim.AdamW, lr=0.1))
+    model, optimizer, step, x = _training(functools.partial(torch.optim.AdamW, lr=0.1))
     step(x)
     return step, (x,), lambda: [model.state_dict(), optimizer.state_dict(), [p.grad for p in model.parameters()]]
 
 
-@case
 def a_schedule_of_learning_rates():
-    model, optimizer, step, x = training(functools.partial(torch.optim.SGD, lr=0.1, momentum=0.9))
+    model, optimizer, step, x = _training(functools.partial(torch.optim.SGD, lr=0.1, momentum=0.9))
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
     return (
         lambda x: (step(x), schedule.step()),
@@ -71,7 +64,6 @@ def a_schedule_of_learning_rates():
     )
 
 
-@case
 def buffers_in_place_and_reassigned():
     class Counting(nn.Module):
         def __init__(self):
@@ -92,7 +84,6 @@ def buffers_in_place_and_reassigned():
     return model, (torch.ones(2),), lambda: [model.seen, model.last, model.last is kept, model.calls, dir(model)]
 
 
-@case
 def a_parameter_that_is_replaced():
     model = nn.Linear(2, 2)
     kept = model.weight
@@ -104,7 +95,6 @@ def a_parameter_that_is_replaced():
     return function, (torch.ones(2),), lambda: [model.weight, model.weight is kept]
 
 
-@case
 def data_written_and_assigned():
     model = nn.Linear(2, 2)
     place = model.bias.data_ptr()
@@ -117,7 +107,6 @@ def data_written_and_assigned():
     return function, (torch.ones(2),), lambda: [model.weight, model.bias, model.bias.data_ptr() == place]
 
 
-@case
 def gradients_accumulated_into_the_same_tensor():
     model, x = nn.Linear(2, 2), torch.ones(2)
     model(x).sum().backward()
@@ -125,19 +114,16 @@ def gradients_accumulated_into_the_same_tensor():
     return lambda x: model(x).sum().backward(), (x,), lambda: [model.weight.grad is kept, model.weight.grad]
 
 
-@case
 def whether_it_needs_a_gradient():
     model = nn.Linear(2, 2)
     return lambda x: model.requires_grad_(False)(x), (torch.ones(2),), lambda: list(model.parameters())
 
 
-@case
 def an_input_that_is_written_and_joins_a_graph():
     x, w = torch.ones(2), torch.ones(2, requires_grad=True)
     return lambda x: x.mul_(w), (x,), lambda: [x, x.is_leaf, x.grad_fn]
 
 
-@case
 def memory_that_is_resized():
     x = torch.arange(6.0)
 
@@ -148,7 +134,6 @@ def memory_that_is_resized():
     return lambda x: x.untyped_storage().resize_(0), (x,), read
 
 
-@case
 def parameters_of_inference_mode():
     with torch.inference_mode():
         model = nn.Linear(2, 2)
@@ -161,7 +146,6 @@ def parameters_of_inference_mode():
     return function, (torch.ones(2),), lambda: model.weight
 
 
-@case
 def buffers_that_overlap_and_nan():
     model = nn.Module()
     model.register_buffer("one", torch.zeros(1).expand(4))
@@ -175,14 +159,12 @@ def buffers_that_overlap_and_nan():
     return function, (torch.ones(2),), lambda: [model.one, model.nan]
 
 
-@case
 def tied_weights_and_views():
     whole = torch.zeros(8)
     parts = {"a": whole[:4], "b": whole[2:], "tied": [whole, whole]}
     return lambda parts: parts["b"].add_(1), (parts,), lambda: whole
 
 
-@case
 def sparse_quantized_and_wrapped():
     sparse = torch.eye(3).to_sparse()
     rows = torch.eye(3).to_sparse_csr()
@@ -211,7 +193,6 @@ class Batch:
     names: list[str]
 
 
-@case
 def dataclasses_and_containers():
     batch, seen = Batch(torch.zeros(2), ["a"]), {"n": 1}
 
@@ -239,7 +220,6 @@ class Cache:
         return self.keys[0]
 
 
-@case
 def objects_of_the_programs_own():
     cache = Cache()
     return cache.update, (torch.ones(2),), lambda: [cache.keys, cache.length]
@@ -249,7 +229,6 @@ COUNT = 0
 TABLE = torch.zeros(2)
 
 
-@case
 def closure_defaults_and_globals():
     total, calls = torch.zeros(2), 0
 
@@ -265,7 +244,6 @@ def closure_defaults_and_globals():
     return function, (torch.ones(2),), lambda: [total, calls, COUNT, TABLE, function.__defaults__[0]]
 
 
-@case
 def arrays_and_generators():
     own, theirs, old, mine = (
         torch.Generator(),
@@ -288,21 +266,27 @@ def arrays_and_generators():
     return function, (theirs, old, array), read
 
 
-@case
 def a_compiled_function():
     weight = torch.zeros(2)
     return torch.compile(lambda x: weight.add_(x), backend="eager"), (torch.ones(2),), lambda: weight
+
+
+CASES = {
+    name: item
+    for name, item in globals().items()
+    if inspect.isfunction(item) and item.__module__ == __name__ and not name.startswith("_")
+}
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR", "ignore:torch.quantize")
 @pytest.mark.parametrize("name", CASES)
 def test_state_is_restored(name: str) -> None:
     function, inputs, read = CASES[name]()
-    before = plain(read())
+    before = _plain(read())
     with restore.restored(function, inputs, {}) as problems:
         function(*inputs)
-        assert plain(read()) != before, "the row changes nothing"
-    assert plain(read()) == before
+        assert _plain(read()) != before, "the row changes nothing"
+    assert _plain(read()) == before
     assert problems == []
 
 
@@ -348,8 +332,8 @@ def test_what_is_too_large_to_copy_is_reported(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("compile", [False, "backend"])
 def test_a_recorded_training_step_leaves_the_program_as_it_was(compile: Any) -> None:
-    model, optimizer, step, x = training(functools.partial(torch.optim.Adam, lr=0.1))
-    before = plain(model.state_dict())
+    model, optimizer, step, x = _training(functools.partial(torch.optim.Adam, lr=0.1))
+    before = _plain(model.state_dict())
     recording = fxscope.record(step, x, compile=compile and {"backend": "eager"}, steps=1)
-    assert plain(model.state_dict()) == before and not optimizer.state
+    assert _plain(model.state_dict()) == before and not optimizer.state
     assert not [problem for problem in recording.problems if problem.where == "state"]

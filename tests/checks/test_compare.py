@@ -50,11 +50,6 @@ def test_the_traffic_of_a_call_counts_once_however_many_kernels_it_launches() ->
     assert sum_bytes([*split_k, use(3, "copy", 8, None), use(4, "copy", 8, None)]) == 120
 
 
-def test_repeats_that_scatter_without_bound_show_nothing() -> None:
-    found = compare_times([1.0, 1.0, 1.0], [1.0, 1.0, 1e9])
-    assert found.verdict == "no difference shown" and "over 10,000" in found.reason
-
-
 def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
     comparison = compare(build.gelu_mul_eager(), build.gelu_mul_compiled())
     assert kinds(comparison) == [("gone", 1, 0, None), ("same", 1, 1, "name"), ("fused", 2, 1, "op")]
@@ -63,6 +58,8 @@ def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
     assert collapsed.time is not None and collapsed.time.verdict == "faster"
     assert collapsed.b[0].config == "XBLOCK=512" and collapsed.b[0].num_warps == 8
     assert [use.registers for use in collapsed.a] == [32, 40] and collapsed.b[0].registers == 31
+    split = kinds(compare(build.gelu_mul_compiled(), build.gelu_mul_eager()))
+    assert {("split", 1, 2, "op"), ("new", 0, 1, None)} <= set(split)
 
 
 def step(kernels: str) -> list[Unit]:
@@ -285,12 +282,6 @@ def test_what_only_its_place_ties_is_not_called_slower() -> None:
     assert {(match.kind, match.time.verdict) for match in tied if match.time} == {("regrouped", "not the same work")}
 
 
-def test_the_other_way_round_it_splits() -> None:
-    comparison = compare(build.gelu_mul_compiled(), build.gelu_mul_eager())
-    assert ("split", 1, 2, "op") in kinds(comparison)
-    assert ("new", 0, 1, None) in kinds(comparison)
-
-
 def test_the_same_recording_twice_shows_no_difference() -> None:
     comparison = compare(build.gelu_mul_eager(), build.gelu_mul_eager())
     assert {match.kind for match in comparison.kernels} == {"same"}
@@ -316,19 +307,8 @@ def test_a_graph_of_another_number_is_the_same_graph() -> None:
     comparison = compare(a, b)
     assert {match.kind for match in comparison.kernels} == {"same"}
     assert comparison.ops == ()
-    assert unnumbered_names(a) == unnumbered_names(b) >= {"cpp_fused_gelu_mul_0"}
-
-
-def unnumbered_names(recording) -> set[str]:
-    return {without_graph_number(item.name) for item in (*recording.launches, *recording.ops)}
-
-
-def test_ops_that_vanish_and_pre_ops_that_come() -> None:
-    comparison = compare(build.gelu_mul_eager(), build.gelu_mul_compiled())
-    assert {"aten::t", "aten::gelu", "aten::linear"} <= {item.subject for item in comparison.ops if item.b is None}
-    assert {"TorchDynamo Cache Lookup", "triton_poi_fused_gelu_mul_0"} <= {
-        item.subject for item in comparison.ops if item.a is None
-    }
+    names = [{without_graph_number(item.name) for item in (*each.launches, *each.ops)} for each in (a, b)]
+    assert names[0] == names[1] >= {"cpp_fused_gelu_mul_0"}
 
 
 def test_cpu_ops_are_counted_over_every_step() -> None:
@@ -471,13 +451,15 @@ def test_a_plan_has_no_times() -> None:
         ([10.0, 10.001, 9.999], [10.3, 10.301, 10.299], "no difference shown"),  # 3 %: less than a run differs
         ([0.79, 0.8, 0.79], [0.71, 0.72, 0.71], "no difference shown"),  # a memset; two or three ticks of the clock
         ([10.0, 20.0, 15.0], [12.0, 25.0, 17.0], "no difference shown"),  # the interval holds 1
+        ([1.0, 1.0, 1.0], [1.0, 1.0, 1e9], "no difference shown"),  # and here has no bound
         ([10.0], [20.0], "no difference shown"),  # one repeat
         ([], [20.0], "not measured"),
         ([0.0, 0.0], [20.0, 20.0], "not measured"),
     ],
 )
 def test_times_need_repeats_an_interval_and_may_show_nothing(a: list[float], b: list[float], verdict: str) -> None:
-    assert compare_times(a, b).verdict == verdict
+    found = compare_times(a, b)
+    assert found.verdict == verdict and ("over 10,000" in (found.reason or "")) == (1e9 in b)
 
 
 def test_a_run_without_steps_is_not_slower_than_a_step() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from fxscope.assertions import Recorded
 from fxscope.errors import PassError
 from tests import build
+from tests.processes import run_python
 
 
 def test_what_holds_passes(fxscope) -> None:
@@ -57,16 +56,6 @@ def test_a_typo_is_no_failed_assertion_but_an_error() -> None:
         Recorded(build.gelu_mul_compiled()).assert_fused("gelo", "mul")
 
 
-def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_collecting_imports_no_torch(tmp_path: Path) -> None:
     (tmp_path / "test_nothing.py").write_text(
         "import sys\n"
@@ -74,7 +63,7 @@ def test_collecting_imports_no_torch(tmp_path: Path) -> None:
         "    heavy = {'torch', 'triton', 'networkx', 'numpy', 'rich'} & set(sys.modules)\n"
         "    assert not heavy, heavy\n"
     )
-    done = run_pytest(tmp_path)
+    done = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
 
 

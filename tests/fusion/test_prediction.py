@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,19 @@ from fxscope.readers import output_code
 from fxscope.readers.triton_accesses import accesses
 from fxscope.readers.workload import operations, workload
 from tests import captures
+from tools import fit_prediction
+from tools.measured import measured_calls
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import fit_prediction  # noqa: E402
-
-from tools.measured import measured_calls  # noqa: E402
-
 ZOO = ROOT / "tests" / "data" / "zoo"
 
 
 def zoo(name: str, gpu: str = "h200"):
     return json.loads(lzma.decompress((ZOO / gpu / f"{name}.json.xz").read_bytes()))
+
+
+def planned(*calls: KernelCall, target: str = "h200") -> Recording:
+    return cost(Recording(environment=Environment(target=target), calls=calls))
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +70,7 @@ def test_a_symbolic_size_gives_no_workload_and_no_time():
     dynamic = [item.call for item in measured_calls(zoo("gpt2_dynamic")) if item.call.workload is None]
     assert dynamic
     call = dynamic[0]
-    found = cost(Recording(environment=Environment(target="h200"), calls=(call,)))
+    found = planned(call)
     assert found.calls[0].estimated_range_us is None
     assert found.predicted is None
 
@@ -91,15 +90,14 @@ def test_a_gpu_that_nothing_was_measured_on_has_bounds_and_says_so():
     assert predict(gpus.load("a100"), GEMM) == "nothing was measured on the a100"
     call = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="extern", device="cuda:0", workload=GEMM)
     call = replace(call, bytes_read=2**26, bytes_written=2**25)
-    plan = cost(Recording(environment=Environment(target="a100"), calls=(call,)))
+    plan = planned(call, target="a100")
     (call,) = plan.calls
     assert call.estimated_us == call.roof.floor_us > 0 and call.estimated_range_us is None
     assert call.estimated_basis.startswith("lower bound: 2.04 TB/s")
     assert call.estimated_basis.endswith("; no prediction: nothing was measured on the a100")
     assert step_row(plan).is_lower_bound and step_row(plan).basis == "lower bound: nothing was measured on the a100"
-    assert step_row(replace(plan, environment=Environment(target="h200"))).basis.endswith(
-        "no call has a predicted time"
-    )
+    other = step_row(replace(plan, environment=Environment(target="h200")))
+    assert other.basis.endswith("no call has a predicted time")
 
 
 @pytest.mark.parametrize("gpu", ["h200", "h100"])
@@ -169,40 +167,31 @@ def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
     inside = [ratio for ratio in usual if 1 / step.factor <= ratio / step.middle <= step.factor]
     assert len(inside) >= 0.78 * 51
     assert fit_prediction.step_fit(held([1.0, 2.0, 4.0])) is None, "of too few nothing is said"
-    assert fit_prediction.step_fit([*held(usual), *held([9.0] * 20, outside=True)]) == fit_prediction.step_fit(
-        held(usual)
-    )
+    both = [*held(usual), *held([9.0] * 20, outside=True)]
+    assert fit_prediction.step_fit(both) == fit_prediction.step_fit(held(usual))
 
 
 def test_what_is_unlike_the_measured_calls_widens_a_step_by_its_own_range(bert):
     calls = tuple(item.call for item in bert)
     unknown = Workload(family="other", variant="torch.ops.mylib.route.default", num_bytes=10**7)
     one = replace(calls[0], id="x", workload=unknown)
-    (step, more), gpu = (
-        [
-            cost(Recording(environment=Environment(target="h200"), calls=each)).predicted
-            for each in (calls, (*calls, one))
-        ],
-        gpus.load("h200"),
-    )
+    step, more = planned(*calls).predicted, planned(*calls, one).predicted
     low, high = (b - a for a, b in zip(step.device_range_us, more.device_range_us, strict=True))
-    found = predict(gpu, unknown)
+    found = predict(gpus.load("h200"), unknown)
     assert (low, high) == pytest.approx((found.low, found.high))
     assert more.device_us - step.device_us == pytest.approx(found.us)
 
 
 def test_a_planned_step_has_a_time_with_a_range(bert):
     calls = tuple(item.call for item in bert)
-    step = cost(Recording(environment=Environment(target="h200"), calls=calls)).predicted
+    step = planned(*calls).predicted
     assert step.device_range_us[0] < step.device_us < step.device_range_us[1]
     assert step.wall_range_us[0] >= step.cpu_range_us[0]
     assert step.num_calls == len(calls)
-    total = sum(
-        call.estimated_us for call in cost(Recording(environment=Environment(target="h200"), calls=calls)).calls
-    )
+    total = sum(call.estimated_us for call in planned(*calls).calls)
     assert step.device_us == pytest.approx(total) and step.basis.startswith("the sum of the calls; ")
     assert step.bound == "cpu", "small kernels are over before the CPU has launched the next"
-    assert cost(Recording(environment=Environment(target="a100"), calls=calls)).predicted is None
+    assert planned(*calls, target="a100").predicted is None
 
 
 def test_a_floor_is_no_prediction_in_a_comparison(bert):
@@ -299,7 +288,7 @@ def test_a_target_file_that_is_none_is_one_sentence(tmp_path):
 
 def test_a_user_kernel_has_a_floor_and_no_prediction():
     call = KernelCall(id="1", graph="g", handle="k:1", kernel="mine", type="user_triton", device="cuda:0")
-    found = cost(Recording(environment=Environment(target="h200"), calls=(call,)))
+    found = planned(call)
     assert 0.5 < found.calls[0].estimated_us < 3 and found.calls[0].estimated_range_us is None
     assert found.predicted is None
     assert found.calls[0].estimated_basis.startswith("lower bound: the smallest kernels of the h200; no prediction: ")
@@ -309,7 +298,7 @@ def test_a_user_kernel_has_a_floor_and_no_prediction():
 def test_a_call_whose_code_gives_no_sizes_has_a_roofline_of_its_traffic() -> None:
     call = KernelCall(id="1", graph="g", handle="k:1", kernel="aten.full", type="fallback", device="cuda:0")
     moving = replace(call, id="2", bytes_read=0, bytes_written=10**8)
-    found = cost(Recording(environment=Environment(target="h200"), calls=(call, moving)))
+    found = planned(call, moving)
     why = "no prediction: the generated code does not give its sizes"
     assert found.calls[0].estimated_basis == f"lower bound: the smallest kernels of the h200; {why}"
     assert found.calls[1].estimated_basis == "roofline of the h200: nothing was measured of full"
@@ -318,12 +307,12 @@ def test_a_call_whose_code_gives_no_sizes_has_a_roofline_of_its_traffic() -> Non
 
 def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
     calls = tuple(item.call for item in bert)
-    planned = cost(Recording(environment=Environment(target="h200"), calls=calls))
-    elsewhere = replace(planned, environment=Environment(target="a_gpu_of_somebody"))
-    assert cost(elsewhere).calls[0].estimated_range_us == planned.calls[0].estimated_range_us
-    assert cost(elsewhere).predicted == planned.predicted
+    plan = planned(*calls)
+    elsewhere = replace(plan, environment=Environment(target="a_gpu_of_somebody"))
+    assert cost(elsewhere).calls[0].estimated_range_us == plan.calls[0].estimated_range_us
+    assert cost(elsewhere).predicted == plan.predicted
     symbolic = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_template", device="cuda:0")
-    unknown = cost(replace(planned, calls=(symbolic,)))
+    unknown = cost(replace(plan, calls=(symbolic,)))
     assert "does not give its sizes" in unknown.calls[0].estimated_basis
     assert cost(replace(elsewhere, calls=unknown.calls)).calls == unknown.calls
 

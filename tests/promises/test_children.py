@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import children
+from tests.processes import run_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 
@@ -83,9 +84,7 @@ SERVED = {
 def test_a_parent_that_collects_no_child_is_served(kind: str, reaper: str, tmp_path: Path) -> None:
     (tmp_path / "factory.py").write_text(FACTORY.format(""))
     (tmp_path / "parent.py").write_text(f"import os, signal\n{REAPERS[reaper]}{SERVED[kind]}\n")
-    done = subprocess.run(
-        [sys.executable, "parent.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = run_python("parent.py", cwd=tmp_path)
     assert done.stdout == "True\n", done.stderr
 
 
@@ -104,8 +103,5 @@ def test_no_child_imports_from_the_current_folder(kind: str, tmp_path: Path) -> 
     }[kind]
     # As the console script does: nothing of the current folder is on the path of the parent.
     code = "import sys; del sys.path[0]; from fxscope import cli; sys.exit(cli.main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(children.PACKAGES))}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=tmp_path, env=environment, capture_output=True, check=False
-    )
-    assert done.returncode == 0 and not (tmp_path / "imported").exists(), done.stderr.decode()
+    done = run_python("-c", code, *arguments, cwd=tmp_path, PYTHONPATH=children.PACKAGES)
+    assert done.returncode == 0 and not (tmp_path / "imported").exists(), done.stderr

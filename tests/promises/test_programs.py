@@ -23,6 +23,7 @@ import fxscope
 from fxscope import capture, store
 from fxscope._torch import environment, event_tree, hooks, inductor, module_names, nodes, profiler, running, steps
 from fxscope.errors import CaptureError, RenderError
+from tests.processes import run_python
 
 pytestmark = pytest.mark.once
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -31,8 +32,7 @@ DATA = Path(__file__).resolve().parent.parent / "data"
 def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
     script = folder / "script.py"
     script.write_text(code)
-    command = [sys.executable, *arguments, str(script)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False)
+    return run_python(*arguments, script, cwd=folder, timeout_s=timeout_s)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,8 @@ def test_what_the_program_raises_is_not_hidden_by_what_fails(monkeypatch: pytest
 
 def test_an_environment_that_torch_cannot_read_harms_no_program(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_MIN_NUM_SPLIT", "many")
-    (tmp_path / "eager.py").write_text("import torch\nprint(torch.nn.Linear(4, 4)(torch.ones(2, 4)).shape)\n")
-    command = [sys.executable, "-m", "fxscope", "run", "-o", "eager.fxscope", "eager.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    code = "import torch\nprint(torch.nn.Linear(4, 4)(torch.ones(2, 4)).shape)\n"
+    done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "eager.fxscope")
     assert (done.returncode, done.stdout, done.stderr) == (0, "torch.Size([2, 4])\n", "wrote eager.fxscope\n")
     recording = store.load(tmp_path / "eager.fxscope")
     assert "aten::addmm" in {node.target for node in recording.graph("eager").nodes}
@@ -550,9 +549,8 @@ def test_an_interrupt_as_hooks_come_off_keeps_none_on() -> None:
 
 def test_a_program_that_leaves_no_file_to_open_is_told_so(tmp_path: Path) -> None:
     code = "import resource, torch\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 64))\n"
-    (tmp_path / "script.py").write_text(f"{code}print(torch.ones(2).add(1).tolist())\n")
-    command = [sys.executable, "-m", "fxscope", "run", "-o", "out.fxscope", "script.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    code += "print(torch.ones(2).add(1).tolist())\n"
+    done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
     assert (done.returncode, done.stdout) == (3, "[2.0, 2.0]\n")
     assert "Too many open files" in done.stderr.splitlines()[-1] and "does it call PyTorch" not in done.stderr
 
@@ -589,8 +587,7 @@ def test_python_without_docstrings_and_assertions_or_with_warnings_as_errors(
         "import sys\nfrom fxscope import cli\n"
         "for line in sys.argv[1:]:\n    print(f'[{line}] ends with', cli.main(line.split()), file=sys.stderr)\n"
     )
-    command = [sys.executable, *options, "-c", code, *lines]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_python(*options, "-c", code, *lines, cwd=tmp_path)
     ends = [line for line in done.stderr.splitlines() if line.startswith("[")]
     assert [line.rpartition(" ")[2] for line in ends] == ["0"] * len(lines), done.stderr
     assert done.returncode == 0 and "Warning" not in done.stderr and "Traceback" not in done.stderr, done.stderr

@@ -17,6 +17,7 @@ from fxscope.model import replace
 from fxscope.render import markdown, render, terminal
 from fxscope.render.legible import LegibleStream, legible
 from tests import build
+from tests.processes import run_python
 
 HOSTILE = (
     "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\U000e0041\u3164\ufe01\x85\x1b]52;c;ZXZpbA==\x07\x9b31m\r\x1b[8mend```"
@@ -46,9 +47,7 @@ def hostile(tmp_path: Path) -> Path:
 )
 def test_a_verb_prints_no_name_that_a_terminal_obeys(arguments: list[str], hostile: Path) -> None:
     verb, *rest = arguments
-    done = subprocess.run(
-        [sys.executable, "-m", "fxscope", verb, str(hostile), *rest], capture_output=True, text=True, check=False
-    )
+    done = run_python("-m", "fxscope", verb, hostile, *rest)
     assert done.returncode in (0, 2) and "Traceback" not in done.stderr
     assert not OBEYED.search(done.stdout + done.stderr)
     if verb == "view":

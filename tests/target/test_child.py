@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from fxscope._torch.target import child, simulate
 from fxscope.errors import CaptureError, FxscopeError
 from fxscope.passes import verify
 from fxscope.readers import output_code
+from tests.processes import run_python
 from tests.target import factories
 
 FACTORIES = Path(__file__).with_name("factories.py")
@@ -324,7 +323,7 @@ def test_model_of_the_running_script(tmp_path: Path) -> None:
         "torch.randn(300, 300) @ torch.randn(300, 300)\n"
         "print([call.kernel for call in fxscope.record(Net(), torch.randn(8), target='h200').calls])\n"
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    done = run_python(script)
     assert done.stdout == "['triton_poi_fused_add_sin_0']\n", done.stderr[-500:]
 
 
@@ -339,11 +338,11 @@ def test_backward_has_both_directions() -> None:
 
 @pytest.mark.slow
 def test_command_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "fxscope", "run", f"{FACTORIES}:small", "--target", "h200"]
-    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
+    words = ["-m", "fxscope", "run", f"{FACTORIES}:small", "--target", "h200"]
+    done = run_python(*words, "--format", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["environment"]["target"] == "h200"
-    done = subprocess.run([*command, "--set", "triton.multi_kernel=1"], capture_output=True, text=True, check=False)
+    done = run_python(*words, "--set", "triton.multi_kernel=1")
     assert done.returncode == 2
     assert done.stderr.startswith("fxscope run: triton.multi_kernel is decided by benchmarks")
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fxscope.model import BufferAccess, KernelCall, Launch, replace
+from fxscope.model import BufferAccess, KernelCall, replace
 from fxscope.passes import attribute, regions
+from tests import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,9 +79,7 @@ def test_a_long_region_is_aligned_by_its_kernels_not_pair_by_pair(monkeypatch: p
     assert [(row, found.kernel) for row, found in pairs] == expected
     assert len(asked) <= 41 * 40
     asked.clear()
-    launches = [
-        Launch(id=row, name=name, category="kernel", start_ns=row, duration_ns=1) for row, name in enumerate(ran)
-    ]
+    launches = [build.launch(row, name, start_ns=row) for row, name in enumerate(ran)]
     replayed = regions.match_replay(launches, [call(-1, "triton_that_never_ran"), *calls])
     assert [found.kernel for _, found in replayed][:50] == [name for _, name in expected[:50]]
     assert len(asked) <= 41 * 41
@@ -117,18 +116,9 @@ def test_equal_calls_of_a_library_share_repeated_kernels_of_each_replay(ran, sha
         )
         for number, shape in enumerate(shapes)
     ]
-    warm_up = Launch(id=99, name="fill", category="kernel", start_ns=0, duration_ns=1, correlation=1)
+    warm_up = build.launch(99, "fill", start_ns=0, correlation=1)
     replays = [
-        Launch(
-            id=10 * replay + row,
-            name=name,
-            category="kernel",
-            start_ns=10 * replay + row,
-            duration_ns=1,
-            correlation=replay,
-            cuda_graph=1,
-            cuda_graph_node=row,
-        )
+        build.launch(10 * replay + row, name, correlation=replay, cuda_graph=1, cuda_graph_node=row)
         for replay in (2, 3)
         for row, name in enumerate(ran)
     ]

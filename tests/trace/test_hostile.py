@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -187,6 +185,10 @@ class TestStrangeTraces:
         assert any("cut off" in problem.message for problem in found.problems)
 
 
+KEPT = {"cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_driver"}
+KEPT |= {"kernel", "gpu_memset", "gpu_memcpy"}
+
+
 def whole_events(text: bytes) -> list[dict]:
     """Return the events that fxscope keeps, as many as json itself can read from the start."""
     decoder = json.JSONDecoder()
@@ -199,22 +201,7 @@ def whole_events(text: bytes) -> list[dict]:
         try:
             event, position = decoder.raw_decode(body, position)
         except ValueError:
-            return [
-                e
-                for e in events
-                if e.get("ph") == "X"
-                and e.get("cat")
-                in (
-                    "cpu_op",
-                    "user_annotation",
-                    "cuda_runtime",
-                    "cuda_driver",
-                    "kernel",
-                    "gpu_memset",
-                    "gpu_memcpy",
-                    "python_function",
-                )
-            ]
+            return [event for event in events if event.get("ph") == "X" and event.get("cat") in KEPT]
         events.append(event)
 
 
@@ -248,19 +235,13 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (None, "cannot read"),
     ],
 )
-def test_what_is_no_trace_is_one_line_and_exit_2(content: bytes | None, message: str, tmp_path: Path) -> None:
+def test_what_is_no_trace_is_one_line_and_exit_2(content: bytes | None, message: str, tmp_path: Path, command) -> None:
     path = tmp_path / "x.json"
     if content is not None:
         path.write_bytes(content)
     out = tmp_path / "out.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "fxscope", "view", str(path), "-o", str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2 and done.stdout == "" and not out.exists()
-    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+    done = command("view", path, "-o", out, status=2)
+    assert done.out == "" and done.err.count("\n") == 1 and not out.exists()
     with pytest.raises(TraceError, match=message):
         trace.recording(path)
 
