@@ -246,6 +246,7 @@ def test_idle_time_and_a_large_kernel_far_below_its_roof_are_worth_a_look(bound_
     [
         ("AdamW", "AdamW(fused=True), or compile the optimizer step"),
         ("Muon", "Compile the optimizer step"),
+        ("Adam SGD", "Adam(fused=True) and SGD(fused=True), or compile the optimizer step"),  # of two models
         ("SparseAdam", "Nothing stands out"),  # torch never compiles its step
     ],
 )
@@ -253,8 +254,9 @@ def test_an_optimizer_step_is_compiled_where_torch_can(label, text) -> None:
     recording = Recording(launches=(build.launch(0, step=0),))
     made = report(recording)
     row = KernelRow(id=label, label=label, phase="optimizer", time_us=300.0, share=0.4, launches=9)
+    rows = tuple(replace(row, label=name) for name in label.split())
     step = replace(made.step, bound="gpu", wall_us=1_000.0, device_us=900.0)
-    assert [item.text for item in advice.advise(recording, replace(made, kernels=(row,), step=step))] == [text]
+    assert [item.text for item in advice.advise(recording, replace(made, kernels=rows, step=step))] == [text]
 
 
 @pytest.mark.parametrize(
@@ -331,6 +333,10 @@ ZERO_ONE = "f.py:3 in f (0/1 specialization; to avoid specialization try mark_un
     ("guard", "why"),
     [
         ("tensor 'x' size mismatch at index 1. expected 4, actual 5", "mark_dynamic(x, 1)"),
+        (
+            "tensor 'fn._modules['0']._parameters['bias']' size mismatch at index 0. expected 4, actual 5",
+            "of their own",
+        ),
         ("s.f() == 2", "s.f() == 2"),
         (f"2 <= x.size()[0]  # {ZERO_ONE}", "mark_unbacked(tensor, dim); ×1"),
         (f"2 <= x.size()[0] <= 5  # {ZERO_ONE} and if x.shape[0] > 5:  # f.py:3", "2 <= x.size()[0] <= 5"),

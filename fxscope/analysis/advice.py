@@ -107,7 +107,9 @@ def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     share = min(1.0, shares[len(shares) // 2]) if shares else 0.0
     if share >= MIN_LONG_IDLE and made.step.bound != "gpu" and made.step.wall_us is not None:
         why = f"the DataLoader takes {percent(share)} of a step"
-        yield Advice("Load data in workers, DataLoader(num_workers=…)", why, share * made.step.wall_us)
+        has_workers = any("MultiProcessing" in name for name in loaders)
+        text = "More workers" if has_workers else "Load data in workers"
+        yield Advice(f"{text}, DataLoader(num_workers=…)", why, share * made.step.wall_us)
 
 
 def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
@@ -209,12 +211,13 @@ def _communication_advice(recording: Recording) -> Iterator[Advice]:
 
 def _optimizer_advice(made: Report) -> Iterator[Advice]:
     rows = [row for row in made.kernels if row.phase == "optimizer" and "fused" not in row.label.lower()]
-    name = rows[0].label.partition(" ")[0] if rows else ""
-    if rows and made.step.device_us and name not in NEVER_COMPILED:
+    names = dict.fromkeys(name for row in rows if (name := row.label.partition(" ")[0]) not in NEVER_COMPILED)
+    rows = [row for row in rows if row.label.partition(" ")[0] in names]
+    if rows and made.step.device_us:
         time_us, launches = sum(row.time_us or 0.0 for row in rows), sum(row.launches for row in rows)
-        fused = f"{name}(fused=True), or compile the optimizer step"
-        text = fused if name in HAVE_FUSED else "Compile the optimizer step"
-        yield Advice(text, f"{microseconds(time_us)} in {launches:,.0f} launches", time_us)
+        have_fused = [f"{name}(fused=True)" for name in names if name in HAVE_FUSED]
+        text = ", or ".join([*([listed(have_fused, 2)] if have_fused else []), "compile the optimizer step"])
+        yield Advice(text[0].upper() + text[1:], f"{microseconds(time_us)} in {launches:,.0f} launches", time_us)
 
 
 def _compile_advice(made: Report) -> Iterator[Advice]:

@@ -159,6 +159,7 @@ def _report(recording: Recording) -> Report:
     missed, brackets = missed_rows(recording)
     breaks, failures, recompiles = compile_rows(recording)
     environment = recording.environment
+    written = {graph.compile_id for graph in recording.graphs if graph.stage == "post_grad"}  # torch.export writes none
     hits = {item.cache == "hit" for item in recording.compiles if item.cache is not None}
     made = Report(
         title=recording.title or "recording",
@@ -168,7 +169,10 @@ def _report(recording: Recording) -> Report:
         step=step,
         compile_us=compile_us(recording),
         phases=phases(recording),
-        num_compiles=sum(item.failure is None for item in recording.compiles),
+        num_compiles=sum(
+            not item.failure and (item.compile_id in written or not item.compile_id.startswith("aot/"))
+            for item in recording.compiles
+        ),
         cold=not hits.pop() if len(hits) == 1 else None,
         num_cached=sum(item.cache == "hit" for item in recording.compiles),
         kernels=rows,
@@ -206,7 +210,9 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
         if failures:
             return f"{parts[0]}, none ran: {failures[0].reason} at {failures[0].where}"
         return f"{parts[0]}, none ran in the recorded steps"
-    if failures and not parts:
+    if not parts and (others := _uncompiled(recording)):
+        return others
+    if failures and not parts and all(item.failure for item in recording.compiles):
         return "eager: torch.compile made no graph"
     labels = dict.fromkeys(group.label for group in groups(recording) if group.phase == "optimizer")
     optimizers = [label for label in labels if label.replace("(foreach)", "(fused)") not in {*labels} - {label}]
@@ -217,6 +223,19 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
         "CUDA graphs" if is_replayed else "eager" if any(graph.stage == "eager" for graph in recording.graphs) else ""
     )
     return ", ".join(parts) or eager
+
+
+def _uncompiled(recording: Recording) -> str:
+    """ "1 exported graph, 12 ops": the graphs of a log in which Inductor wrote no code."""
+    failed = {item.compile_id for item in recording.compiles if item.failure}
+    rows = (graph for graph in reversed(recording.graphs) if graph.stage != "eager" and graph.compile_id not in failed)
+    graphs = {graph.compile_id: graph for graph in rows}  # of each compile the first, as the program has it
+    if not graphs or recording.launches:
+        return ""
+    ops = sum(op.startswith("call_") for graph in graphs.values() for op in column(graph.nodes, "op"))
+    is_export = all((name or "").startswith("aot/") for name in graphs)
+    number = counted(len(graphs), "exported graph" if is_export else "graph")
+    return f"{number}, {counted(ops, 'op')}" + ("" if is_export else ", no Inductor code recorded")
 
 
 def step_row(recording: Recording) -> StepRow:
@@ -424,10 +443,10 @@ def _between_parts(recording: Recording) -> dict[str, dict[str, Any]]:
 
 
 def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
-    """Return for each recompile the guards that failed, first the one that failed in most versions.
+    """Return for each recompile the guards that failed, first the one that explains the most versions.
 
-    A recompile lists what failed in each version compiled before, the newest first. Of guards that failed as often, the
-    one that was compiled with the most values at its place explains the most versions.
+    A recompile lists what failed first in each version compiled before, the newest first. A guard that was compiled with
+    more than two values at its place makes more versions than one that fails as often.
     """
     reasons = [item.recompile_reason or "" for item in compiles]
     listed = [[guard_of(line) for line in _VERSION.findall(text) or [first_line(text)] if line] for text in reasons]
@@ -439,7 +458,8 @@ def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
     found: list[list[str]] = []
     for place, guards in zip(places, listed, strict=True):
         failed = Counter(map(_kind, guards))
-        ranks = {guard: (failed[_kind(guard)], len(values[place, _kind(guard)])) for guard in guards}
+        counts = {guard: (len(values[place, _kind(guard)]), failed[_kind(guard)]) for guard in guards}
+        ranks = {guard: (max(2, number), times, number) for guard, (number, times) in counts.items()}
         ordered = sorted(guards, key=ranks.__getitem__, reverse=True)
         found.append([same[0] for same in grouped(ordered, _kind).values()])
     return found
@@ -567,7 +587,7 @@ def unknown(recording: Recording) -> list[str]:
     if left := buffers_unknown(recording):
         out.append(f"missed fusions: {left}")
     if undecided := [item.verdict for item in recording.decisions].count(None):
-        out.append(f"why {counted(undecided, 'pair')} were not fused (TORCH_LOGS=fusion)")
+        out.append(f"the reason of {counted(undecided, 'pair')} not fused (TORCH_LOGS=fusion)")
     if recording.memory is None and set(column(recording.launches, "category")) - {"cpu_kernel"}:
         out.append("memory peak")
     return out

@@ -25,15 +25,11 @@ def life(recording: Recording, name: str) -> list[str]:
         made = list(dict.fromkeys(op for item in same for op in _working(item.added_ops)))
         line = rewrite_text([name], made, *key)
         lines.append(f"{line}; {counted(len(same), 'time')}" if len(same) > 1 else line)
-    more = len(lines) - MAX_CHANGES
-    lines = [*lines[:MAX_CHANGES], f"… {counted(more, 'more change')}"] if more > 0 else lines
     if homes := dict.fromkeys(index.calls[call].handle for key in starts for call in index.by_key[key].calls):
         lines += [f"It runs in {listed(list(homes), 3)}."] if lines else []
     if not lines:
         named = [(graph.id, node) for graph in recording.graphs for node in graph.nodes if node.name == name]
-        lines = [
-            f"{name} ({node.target}) in {graph}: {node.kind}, {node.reason}" for graph, node in named[:MAX_CHANGES]
-        ]
+        lines = [f"{name} ({node.target}) in {graph}: {node.kind}, {node.reason}" for graph, node in named]
     return lines
 
 
@@ -51,12 +47,8 @@ def _starts(recording: Recording, name: str) -> list[Key]:
 def pattern_story(recording: Recording, pattern: str, name: str | None = None) -> str:
     """Say what a registered pattern did: what it replaced, or the closest candidate and the first check that failed.
 
-    Args:
-        pattern: its name in torch, or the beginning of it: torch registers variants ("_sfdp_pattern_14_half_inference").
-        name: of a node or op that it should have replaced: only candidates in that node's graph count.
-
-    Raises:
-        PassError: no pattern of that name was tried.
+    `pattern` may be the beginning of a name: torch registers variants ("_sfdp_pattern_14_half_inference"). With the `name`
+    of a node or op that it should have replaced, only candidates in that node's graph count. Raises PassError: not tried.
     """
     graphs = {graph for graph, _ in _starts(recording, name)} if name else None
 

@@ -87,14 +87,9 @@ def drop_what_stdout_does_not_take() -> None:
 
 
 def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
-    """The recording that a path stands for, titled after it.
+    """The recording that a path stands for, titled after it: a recording, trace, compile log, debug folder, or folder of these.
 
-    Args:
-        name: a recording, a trace, a compile log, a debug folder, or a folder with one of these.
-        arguments: with the options of `add_input_options`.
-
-    Raises:
-        FxscopeError: the path is none of these, or an option does not apply to it.
+    Raises FxscopeError: the path is none of these, or an option of `add_input_options` does not apply to it.
     """
     from fxscope.model import replace
 
@@ -319,13 +314,7 @@ def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser, output: str = "", formats: Sequence[str] | None = None) -> None:
-    """`-o` and its like.
-
-    Args:
-        parser: of the verb.
-        output: help of `-o`.
-        formats: of a text, written to one file; `None` for a recording, written to any number of them.
-    """
+    """`-o`, with the help `output`, and its like; `formats` of a text, which is one file, `None` for a recording."""
     group = parser.add_argument_group("output")
     if formats is None:
         output = "write FILE; its suffix is the format: .fxscope .json .svg .dot .md .html .txt; repeatable"

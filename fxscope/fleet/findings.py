@@ -14,20 +14,7 @@ import numpy as np
 
 from fxscope.fleet import plans
 from fxscope.fleet.model import Cause, Digest, Finding, Fleet, PlanGroup, RankLine, headline
-from fxscope.fleet.quantities import (
-    FLOOR,
-    FLOOR_OF_FEW,
-    SIGMAS,
-    WORDS,
-    Excess,
-    Peers,
-    Table,
-    columns_median,
-    deviation,
-    median,
-    table_of,
-    typical,
-)
+from fxscope.fleet.quantities import FLOOR, FLOOR_OF_FEW, SIGMAS, WORDS, Excess, Peers, Table, median, table_of, typical
 from fxscope.index import grouped
 from fxscope.model import Problem
 from fxscope.text import listed, microseconds
@@ -99,7 +86,6 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
         even=not findings,
         verdict=_verdict(findings, table, by_rank, all_alone=len(alone) == len(peers)),
         rule=RULE,
-        spread_us=_spread_of(table, late),
         step_us=step_us,
         exposed_share=exposed / step_us if step_us and exposed is not None else None,
         findings=tuple(findings),
@@ -289,15 +275,6 @@ def _lines(
         for row, (rank, digest) in enumerate(by_rank.items())
         for late in [peers[rank].lateness(row)]
     )
-
-
-def _spread_of(table: Table, named: Collection[int]) -> dict[str, float] | None:
-    """Return what ranks that are not named differ by, over ranks and steps, against each step's median."""
-    rows = [i for i, rank in enumerate(table.ranks) if rank not in named]
-    if len(rows) < 2 or not table.steps:
-        return None
-    kept = {name: table.columns[name][rows] for name in ("compute", "host_work")}
-    return {WORDS[name]: round(deviation(own - columns_median(own)), 3) for name, own in kept.items()}
 
 
 def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Digest], *, all_alone: bool) -> str:

@@ -78,8 +78,8 @@ def examine(logs: Mapping[int, Sequence[Path]], *, title: str) -> LogJob:
         except FxscopeError as error:
             problems.append(Problem(where=f"rank {rank}", message=str(error)))
             continue
-        facts[rank] = {aspect: [x for item in recordings for x in facts_of(item, aspect)] for aspect in ASPECTS}
-        facts[rank].update(_planned(planned))
+        facts[rank] = {aspect: [x for item in recordings for x in facts_of(item, aspect)] for aspect in ASPECTS[:-1]}
+        facts[rank] |= {ASPECTS[-1]: [], **_planned(planned)}
         times = [item.duration_us for recording in recordings for item in recording.compiles if item.duration_us]
         if times:
             seconds[rank] = round(sum(times) / 1e6, 3)

@@ -166,7 +166,6 @@ class Fleet(Item, frozen=True, kw_only=True):
     even: bool  # nothing was found
     verdict: str
     rule: str  # when a rank is named
-    spread_us: dict[str, float] | None  # robust standard deviation over ranks and steps, those that are named left out
     step_us: float | None  # median
     exposed_share: float | None  # of the step, median over ranks
     findings: tuple[Finding, ...]

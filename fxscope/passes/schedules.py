@@ -1,6 +1,6 @@
 """Brings the scheduler's view to the kernel calls: which scheduler and graph nodes each runs, what it reads and writes."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from fxscope.dtypes import ITEM_BYTES
@@ -20,7 +20,7 @@ from fxscope.model import (
 from fxscope.op_names import is_convolution, op_name, runs_as, without_number
 from fxscope.passes.flops import tensor_bytes, total
 from fxscope.passes.footprint import footprint
-from fxscope.passes.slices import OpSlices, nodes_of_calls
+from fxscope.passes.slices import Flow, OpSlices, Slice, nodes_of_calls
 
 
 def schedules(recording: Recording) -> Recording:
@@ -41,6 +41,7 @@ def schedules(recording: Recording) -> Recording:
             if all(call.writes is None for call in as_written):  # a C++ wrapper: its buffers are not read
                 continue
             mine = with_opaque_nodes([calls[call.id] for call in as_written], graph, index_of(recording).calls)
+            mine = with_only_places(mine, graph, as_written)
             calls |= {call.id: call for call in nodes_of_calls(mine, as_written, graph)}
     return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
 
@@ -65,6 +66,50 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
                 call = replace(call, nodes=(node.name,), nodes_evidence="order")
         result.append(call)
     return result
+
+
+def with_only_places(calls: list[KernelCall], graph: Graph, as_written: Sequence[KernelCall]) -> list[KernelCall]:
+    """The calls of C++ kernels, of which no file names the nodes, with the nodes that can run in no other generated call.
+
+    A node runs before the library calls that need it, and in a call that reads all it needs.
+    """
+    flow = Flow(graph)
+    own = {call.nodes[-1]: place for place, call in enumerate(calls) if call.nodes and not call.is_generated}
+    left = {name: node for name, node in flow.nodes.items() if flow.computes(name) and name not in own}
+    # The nodes that a library call of unknown node may run
+    of_library = {
+        place: {name for name, node in left.items() if runs_as(call.kernel, node.target)}
+        for place, call in enumerate(calls)
+        if not call.nodes and not call.is_generated
+    }
+    if not all(of_library.values()):
+        return calls
+    before = dict.fromkeys(flow.order, len(calls))
+    for name in reversed(flow.order):
+        for source in flow.sources(name, ()):
+            before[source] = min(before.get(source, 0), own.get(name, before[name]))
+    taken = set().union(*of_library.values())
+    loops = [name for name, node in left.items() if node.target.startswith(("aten.", "prims.")) and name not in taken]
+    held: dict[str, set[str]] = {name: {name} for name in flow.order}  # buffer → nodes whose value may lie in it
+    found: dict[int, list[str]] = {}
+    for place, written in enumerate(as_written):
+        mine = {name for name in loops if place < before[name]}
+        if calls[place].is_generated:
+            given = {name for access in written.reads or () for name in held.get(access.buffer, ())}
+            inside = Slice(flow, given, (), mine)
+            found[place] = [name for name in loops if name in mine and inside.grounded(name)]
+        else:
+            values = of_library.get(place, calls[place].nodes)
+            mine = {name for name in flow.order if flow.base(name) in values}
+        for access in written.writes or ():
+            held[access.buffer] = held.get(access.buffer, set()) | mine
+    places = Counter(name for names in found.values() for name in names)
+    return [
+        replace(call, nodes=tuple(name for name in found[place] if places[name] == 1))
+        if call.type == "cpp" and not call.nodes
+        else call
+        for place, call in enumerate(calls)
+    ]
 
 
 def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> bool:

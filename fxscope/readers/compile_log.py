@@ -23,6 +23,7 @@ from fxscope.model import (
     CallType,
     Compile,
     Direction,
+    Environment,
     Graph,
     KernelCall,
     Link,
@@ -76,6 +77,9 @@ class Collected:
     limits: dict[str, dict[str, Any]] = field(default_factory=dict)  # compile id → values of `LIMITS`
     problems: list[Problem] = field(default_factory=list)
     num_entries: int = 0
+    torch: str | None = None
+    gpu: str | None = None
+    devices: set[str] = field(default_factory=set)  # of the tensors: "cpu", "cuda"
 
     def count(self, size: int, path: Path, limit: int | None = None) -> None:
         """Count bytes that were read. Raises TraceError beyond the user's limit, else beyond `MAX_BYTES` or this file's."""
@@ -99,6 +103,7 @@ class Collected:
     def graph(self, graph_id: str, stage: Stage, direction: Direction | None, text: str) -> Graph:
         """Parse a printed graph; it takes the place of an earlier one of its id, at the end."""
         nodes, outputs = graph_text.parse(text)
+        self.devices |= {meta.device.partition(":")[0] for node in nodes for meta in node.outputs if meta.device}
         compile_id = graph_id.partition(":")[0]
         self.graphs.pop(graph_id, None)
         self.graphs[graph_id] = Graph(
@@ -264,6 +269,11 @@ class _Log:
             elif self._run > 1:
                 compile_id = f"r{self._run}/{compile_id}"
             self._entry(name, about, payload, compile_id)
+        compiles = self._collected.compiles
+        for item in [item for item in compiles.values() if item.failure and item.source is None]:
+            frame = item.compile_id.rpartition("/")[0]  # at the limit of recompiles Dynamo does not even start
+            same = (other.source for other in compiles.values() if other.compile_id.startswith(f"{frame}/"))
+            self._collected.note(item.compile_id, source=next(filter(None, same), None))
         # Old logs have no entry for breaks. A restart alone is none: a function that resumes proves it.
         if not any(item.break_reason for item in self._collected.compiles.values()):
             for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
@@ -281,17 +291,24 @@ class _Log:
             self._metrics(about, compile_id)
         elif name in ("guard_added", "propagate_real_tensors_provenance"):
             self._export_guard(name, about, compile_id)
+        elif name == "torch_version":
+            self._collected.torch = _json(payload).get("pytorch_version")
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
-        if name in _CACHE and (limits := _limits(_json(payload))):
-            self._collected.limits[compile_id] = limits
+        if name in _CACHE:
+            if limits := _limits(_json(payload)):
+                self._collected.limits[compile_id] = limits
+            if gpu := _GPU.search(payload):
+                self._collected.gpu = gpu[1]
 
     def _frame(self, stack: list[dict[str, Any]] | None) -> Source | None:
-        """The innermost place of a stack."""
+        """The innermost place of a stack; the user's where torch's own function is compiled (a module of torch's)."""
         if not stack:
             return None
-        frame = stack[-1]
-        file = self._strings.get(frame.get("filename", -1))
+        files = [self._strings.get(frame.get("filename", -1)) for frame in stack]
+        users = [place for place, file in enumerate(files) if file and "/torch/" not in file]
+        last = users[-1] if users and "/torch/" in (files[-1] or "") else -1
+        frame, file = stack[last], files[last]
         return Source(file=file, line=frame.get("line"), function=frame.get("name"), code=frame.get("loc"))
 
     def _graph(self, name: str, payload: str, compile_id: str) -> None:
@@ -370,6 +387,7 @@ _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt ha
 _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
 _ENTRIES = json.loads((resources.files("fxscope") / "data" / "log_entries.json").read_text(encoding="utf-8"))
 _CACHE: dict[str, str] = _ENTRIES["cache"]
+_GPU = re.compile(r"system_info\[device\]: \{'name': '([^']+)'")
 _SWITCH = re.compile(r"\[\w+\] inductor_config\[([\w.]+)\]: (.*)")
 # → end of the graph's id, stage, direction
 # Phases of a compile, each inside the one before: the names that torch's metrics have for them, in µs, and in older ones in s.
@@ -553,7 +571,7 @@ def _recording(collected: Collected) -> Recording:
         if found.code is not None:
             code_id = f"{found.id}:output_code"
             sources.append(SourceText(id=code_id, kind="output_code", text=found.code, graph=post_grad.id))
-            if "::run_impl(" in found.code:
+            if _CPP_ENTRY.search(found.code):
                 calls += _cpp_calls(found, post_grad)
             else:
                 inputs = (node for node in post_grad.nodes if node.op == "placeholder" and node.outputs)
@@ -571,8 +589,11 @@ def _recording(collected: Collected) -> Recording:
             schedule = schedule_text.schedule(post_grad.id, parsed.returned, found.ir, found.fusion_log)
             schedule = replace(schedule, limits=collected.limits.get(found.compile_id, {}))
             schedules.append(schedule)
+    # A log says which GPU the machine has, used or not
+    device = "CPU" if collected.devices == {"cpu"} else collected.gpu
     return Recording(
         title=collected.where,
+        environment=Environment(torch=collected.torch, device=device),
         graphs=tuple(collected.graphs.values()),
         calls=tuple(calls),
         links=tuple(links),
@@ -584,14 +605,14 @@ def _recording(collected: Collected) -> Recording:
 
 
 def _cpp_calls(found: InductorGraph, post_grad: Graph) -> list[KernelCall]:
-    """The kernel calls of AOTInductor's C++ wrapper, with the nodes that torch's mapping gives for a handle.
+    """The kernel calls of a wrapper in C++ (AOTInductor, `cpp_wrapper`), with the nodes of torch's mapping for a handle.
 
     A mapping of torch before 2.9 has no handles: it is taken where the kernel is called once.
     """
     code = found.code or ""
     known = {node.name for node in post_grad.nodes}
     mapping = found.mappings.get("cppCodeToPost") or {}
-    matches = list(_CPP_CALL.finditer(code, code.rindex("::run_impl(")))
+    matches = list(_CPP_CALL.finditer(code, [entry.start() for entry in _CPP_ENTRY.finditer(code)][-1]))
     called = [match["kernel"] for match in matches]
     result: list[KernelCall] = []
     handle: str | None = None
@@ -620,6 +641,7 @@ def _cpp_calls(found: InductorGraph, post_grad: Graph) -> list[KernelCall]:
     return result
 
 
+_CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
 _CPP_CALL = re.compile(
     r"^[ \t]*(?:// \[Provenance debug handles\] (?P<handle>\S+)|(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?"
     r"(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\()",

@@ -52,15 +52,7 @@ def span(lines: tuple[int, int]) -> range:
 def render(
     recording: Recording, source: SourceText, *, width: int = 80, call: str | None = None, full: bool = False
 ) -> str:
-    """The calls with their kernels, or with `full` the whole file, as text.
-
-    Args:
-        recording: where the source is from.
-        source: one output code.
-        width: columns; code is not cut, only headlines are.
-        call: id of the only call to show.
-        full: every line, also those that belong to no call.
-    """
+    """The calls with their kernels, or only `call`, or with `full` the whole file, as text; headlines are cut, code is not."""
     lines = annotate(recording, source)
     if full:
         return "\n".join(numbered(lines)) + "\n"

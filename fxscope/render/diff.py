@@ -66,7 +66,9 @@ def diff_json(comparison: Comparison) -> str:
 
 def headline(comparison: Comparison) -> list[str]:
     """ "Step 2.91 → 0.85 ms, 3.4× faster; 17 → 9 kernels", and the device's time below it."""
-    device = "Device, without collectives" if comparison.without_collectives else "Device"
+    uses = (use for match in comparison.kernels for use in (*match.a, *match.b))
+    device = "Kernels" if any(use.category == "cpu_kernel" for use in uses) else "Device"
+    device += ", without collectives" if comparison.without_collectives else ""
     lines = [
         f"{name} {time_words(time)}"
         for name, time in (("Step", comparison.wall_time), (device, comparison.step_time))

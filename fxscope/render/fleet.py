@@ -33,9 +33,6 @@ def facts(fleet: Fleet) -> str:
         parts.append(f"a step {microseconds(fleet.step_us)}")
     if fleet.exposed_share is not None:
         parts.append(f"{percent(fleet.exposed_share)} of it exposed communication")
-    if fleet.spread_us:
-        spreads = ", ".join(f"{name} ±{microseconds(value)}" for name, value in fleet.spread_us.items())
-        parts.append(f"spread of the others: {spreads}" if fleet.findings else f"spread: {spreads}")
     return " · ".join(parts)
 
 
@@ -52,7 +49,7 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
     ]
     for number, finding in enumerate(fleet.findings[: None if every else MAX_FINDINGS], start=1):
         most = MAX_CHANGES if every else 3
-        lines += _fold(f"{number}. {headline(finding)}", width, "   ")
+        lines += _fold(f"{number}. {headline(finding)}", width, "   ") if len(fleet.findings) > 1 else []
         changes = [change_line(change, width - 30) for change in finding.changes[:most]]
         for said in (*(finding.evidence if every else finding.evidence[:3]), *changes):
             lines += _fold(f"   - {said}", width, "     ")

@@ -29,7 +29,8 @@ def text(job: LogJob, *, width: int = 80, every: bool = False) -> str:
         shown = item.groups if every else item.groups[:MAX_GROUPS]
         lines += ["", item.aspect.capitalize()]
         for group in shown:
-            lines.append(shorten(f"  {named(group.ranks)}: {group.count}{_first(group)}", width))
+            head = f"  {named(group.ranks)}: {group.count}"
+            lines.append(shorten(f"{head}{_first(group, width - len(head))}", width))
         more = len(item.groups) - len(shown)
         lines += [f"  … {more} more groups (--all)"] if more else []
     for problem in job.problems[: None if every else 3]:
@@ -37,9 +38,15 @@ def text(job: LogJob, *, width: int = 80, every: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _first(group: RankGroup) -> str:
-    """Say where a group of ranks first differs from the first group."""
+def _first(group: RankGroup, width: int) -> str:
+    """Say where a group of ranks first differs from the first group; of long texts from a little before the difference."""
     if group.compile_id is None:
         return ""
     mine, theirs = (legible(text) if text else "nothing" for text in (group.first, group.instead))
+    common = next((place for place, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), 0) - 10
+    if common > 0:
+        mine, theirs = f"…{mine[common:]}", f"…{theirs[common:]}"
+    room = max(20, width - len(f"; first in {group.compile_id}:  (others: )"))
+    theirs = shorten(theirs, room // 2)
+    mine = shorten(mine, room - len(theirs))
     return f"; first in {group.compile_id}: {mine} (others: {theirs})"

@@ -18,14 +18,10 @@ def table(
     cut: Sequence[int] = (0,),
     modules: Collection[int] = (),
 ) -> list[str]:
-    """Aligned lines of at most `width` columns.
+    """Aligned lines of at most `width` columns, of the headings and then the rows.
 
-    Args:
-        rows: the headings, then the rows.
-        width: in columns.
-        left: the columns that start on one line; the others end on one.
-        cut: the columns whose cells are cut, each to its part of what the others leave.
-        modules: those of them that hold paths of modules: their ends stay, which say the most.
+    `left`: the columns that start on one line; the others end on one. `cut`: those whose cells are cut, each to its part of
+    what the others leave. `modules`: those of them that hold paths of modules: their ends stay, which say the most.
     """
     cutters = {place: shorten_front if place in modules else shorten for place in cut}
     kept = [place for place in range(len(rows[0])) if any(row[place] not in ("", UNKNOWN) for row in rows[1:])]
@@ -54,14 +50,7 @@ def heading(title: str, width: int) -> str:
 def tree(
     node: Any, children: Callable[[Any], Iterable[Any]], words: Callable[[Any, int], str], lead: str = ""
 ) -> Iterator[str]:
-    """Yield a line for each item below a node, with branches before it.
-
-    Args:
-        node: whose children are drawn.
-        children: gives those of an item.
-        words: gives the line of an item, from the width of what stands before it.
-        lead: what stands before all.
-    """
+    """Yield a line for each item below a node, with branches before it; `words` gives it from the width of what precedes it."""
     items = list(children(node))
     for place, item in enumerate(items):
         first, rest = ("└─ ", "   ") if place == len(items) - 1 else ("├─ ", "│  ")

@@ -23,6 +23,7 @@ from fxscope.text import (
     num_bytes,
     percent,
     shorten,
+    shorten_front,
 )
 
 MAX_LINES = 40
@@ -36,14 +37,7 @@ MIN_LABEL = 22  # columns of an op that its module leaves
 
 
 def render(recording: Recording, *, width: int = 80, everything: bool = False, name: str | None = None) -> str:
-    """The report as text.
-
-    Args:
-        recording: what is reported.
-        width: in columns.
-        everything: all rows instead of the first ones.
-        name: of the input, in the commands; "" of a recording that a command made and did not save.
-    """
+    """The report as text; `name` is the input's in its commands, "" of a recording that no file holds."""
     return "\n".join(lines(report(recording), width=width, everything=everything, name=name)) + "\n"
 
 
@@ -231,7 +225,7 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     out = [f"{cut(title, room):<{room}}{numbers[0]}"]
     for row, figures in zip(rows, numbers[1:], strict=True):
         label = "  " * (row[0][:1] == " ") + shorten(row[0].strip(), labels - 2 * (row[0][:1] == " "))
-        out.append(f"  {label:<{labels}}  {place_within(row[1], places):<{places}}{figures}")
+        out.append(f"  {label:<{labels}}  {shorten_front(row[1], places):<{places}}{figures}")
     return out
 
 
@@ -273,15 +267,9 @@ def _place(row: KernelRow | KernelGroup) -> str:
     first = next((place for place, part in enumerate(parts) if "[" in part), None)
     if first is not None:
         module = ".".join(parts[max(0, first - 1) if parts[first].startswith("[") else first :])
-    elif row.count > 1:
+    elif isinstance(row, KernelRow) and len(row.groups) > 1:
         module = ""
     return " ".join(part for part in (module, times) if part)
-
-
-def place_within(text: str, width: int) -> str:
-    """Cut a place in the middle of its module; its count stays."""
-    module, space, count = text.partition(" ")
-    return text if len(text) <= width else shorten(module, max(1, width - len(space + count))) + space + count
 
 
 def _numbers(row: KernelRow | KernelGroup) -> list[str]:

@@ -47,18 +47,10 @@ def render(
     head: bool = True,
     in_page: bool = False,
 ) -> str:
-    """The strip as SVG.
+    """The strip as SVG, others below the recording at its scale. Raises RenderError: too many recordings, nothing to draw.
 
-    Args:
-        recording: drawn first.
-        others: drawn below it, at its scale.
-        comparison: not used; the page takes it.
-        is_light: in light colours alone; else they follow the viewer.
-        head: with the title and the figures; one recording without them is as high as its rows.
-        in_page: without colours, which the page has, and with what a click chooses.
-
-    Raises:
-        RenderError: too many recordings, or nothing to draw.
+    `is_light`: in light colours alone; else they follow the viewer. `head`: with the title and the figures; one recording
+    without them is as high as its rows. `in_page`: without colours, which the page has, and with what a click chooses.
     """
     del comparison
     shown = (recording, *others)

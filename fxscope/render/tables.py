@@ -30,13 +30,9 @@ TABLES: dict[str, Any] = json.loads((files("fxscope") / "data" / "tables.json").
 
 
 def table(key: str, lines: Sequence[Any], refs: Sequence[Any], **computed: Callable[[Any], Any]) -> dict[str, Any]:
-    """A table without the columns that hold nothing.
+    """A table of `TABLES` without the columns that hold nothing.
 
-    Args:
-        key: of `TABLES`.
-        lines: what the rows are of.
-        refs: what each line stands for: (type, index or name), or None.
-        computed: the columns whose values are a function of a line.
+    `refs`: what each line stands for, (type, index or name) or None. `computed`: columns that are functions of a line.
     """
     made = [
         ((name, heading, unit), list(map(computed.get(name) or reader_of(where), lines)))
@@ -65,14 +61,9 @@ def text(
     most: int = MAX_LINES,
     more: str = "write .html or .json",
 ) -> list[str]:
-    """A table as lines of at most `width` columns; nothing of an empty one.
+    """A table as lines of at most `width` columns, the rows after `most` counted; nothing of an empty one.
 
-    Args:
-        made: the table.
-        width: in columns.
-        only: keys of the columns to show; all but the category by default.
-        most: rows.
-        more: what shows the other rows.
+    `only`: keys of the columns to show, all but the category by default. `more`: what shows the other rows.
     """
     if not made["refs"]:
         return []

@@ -256,15 +256,19 @@ def test_no_node_of_a_joint_graph_is_unknown(program, inputs) -> None:
         assert len(words(recording, why(recording, name), width=80).splitlines()) <= 15
 
 
-def test_of_many_changes_the_first_stand_there_and_the_number_of_the_others() -> None:
+def test_of_many_changes_the_first_are_shown_and_all_with_everything() -> None:
     graph, op = "0/0:joint", "aten.relu.default"
     node = Node(name="relu", op="call_function", target=op, kind="unknown")
     rewrites = tuple(
         Rewrite(
             graph=graph, by="p", pattern=f"p{n}", removed=("relu",), removed_ops=(op,), added=("relu",), added_ops=(op,)
         )
-        for n in range(8)
+        for n in range(18)
     )
     recording = Recording(graphs=(Graph(id=graph, stage="joint", nodes=(node,)),), rewrites=rewrites)
-    lines = life(recording, "relu")
-    assert len(lines) == 7 and "p0" in lines[0] and lines[-1] == "… 2 more changes"
+    first, every = (
+        words(recording, why(recording, "relu"), width=100, everything=everything).splitlines()
+        for everything in (False, True)
+    )
+    assert len(first) == 15 and "p0" in first[0] and first[-1] == "… the rest: --all"
+    assert len(every) == 18 and "p17" in every[-1]

@@ -26,11 +26,14 @@ SLOW = str(JOBS / "ddp_slow_gpu")
 
 def test_the_terminal_says_who_and_why_within_80_columns(command) -> None:
     out = command("fleet", SLOW).out
-    assert out.splitlines()[1].startswith("Rank 2 is late: more device work")
+    assert out.splitlines()[1].startswith("Rank 2 is late: more device work") and out.count("ank 2 is late") == 1
     assert "4 → 44" in out and max(map(len, out.splitlines())) <= 80
 
 
 LOGS = """V0804 12:34:15.353000 1 torch/_x.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}
+V0804 12:34:15.353000 1 torch/_x.py:1] {"artifact": {"name": "recompile_reasons", "encoding": "string"}, \
+"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "x"}
+\t0/0: tensor 'L['the_only_argument']' size mismatch at index 0. expected %d, actual 5
 V0804 12:34:15.353000 1 torch/_x.py:1] {"artifact": {"name": "inductor_collective_schedule", "encoding": "json"}, \
 "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "x"}
 \t%s
@@ -45,9 +48,10 @@ def test_compile_logs_without_traces_say_which_ranks_differ_and_where(tmp_path: 
     for rank, (calls, ns) in enumerate(((both, 1000), (one, 9000), (both, 1000))):
         folder = tmp_path / f"rank_{rank}" if rank else tmp_path
         folder.mkdir(exist_ok=True)
-        (folder / f"dedicated_log_torch_trace_rank_{rank}_x.log").write_text(LOGS % (calls, ns))
+        (folder / f"dedicated_log_torch_trace_rank_{rank}_x.log").write_text(LOGS % (ns, calls, ns))
     lines = command("fleet", tmp_path).out.splitlines()
-    assert "Collectives and estimated runtimes differ between ranks." in lines and len(lines) <= 40
+    assert "Recompiles, collectives and estimated runtimes differ between ranks." in lines and len(lines) <= 40
+    assert "expected 9" in lines[lines.index("Recompiles") + 2] and "expected 1" in lines[lines.index("Recompiles") + 2]
     assert lines[lines.index("Collectives") + 1 :][:2] == [
         "  ranks 0, 2: 2",
         "  rank 1: 1; first in 0/0: nothing (others: c.wait)",

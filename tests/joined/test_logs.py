@@ -13,8 +13,9 @@ from fxscope import read_trace
 from fxscope.analysis.groups import Places
 from fxscope.analysis.report import report
 from fxscope.errors import TraceError
-from fxscope.model import replace
+from fxscope.model import BufferAccess, KernelCall, Node, replace
 from fxscope.passes.fusion import reasons
+from fxscope.passes.schedules import with_only_places
 from fxscope.readers import compile_log
 from fxscope.readers.compile_log import logs_of_ranks
 from fxscope.render import why as why_text
@@ -37,6 +38,65 @@ def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
     answer = why_text.words(recording, recording.why(), width=100)
     assert answer == "missed fusions unknown: the buffers of 2 of 5 kernel calls were not read.\n"
     assert "unknown" in why_text.words(recording, recording.why("mm", "mul"), width=100)
+
+
+def test_a_wrapper_in_cpp_has_its_kernel_calls() -> None:
+    recording = read_trace(LOGS / "cpp_wrapper.log.gz")
+    kernels = [call.kernel for call in recording.calls]
+    assert kernels == ["aoti_torch_cpu_addmm_out", "cpp_fused_gelu_native_layer_norm_0", "aoti_torch_cpu_addmm_out"]
+    assert not recording.problems and report(recording).contents == "1 compiled graph"
+
+
+def test_a_log_names_its_torch_and_the_device_of_its_tensors() -> None:
+    names = ("cpp_wrapper", "autotune_with_compile_id", "aot_inductor", "recompiles")
+    found = [read_trace(LOGS / f"{name}.log.gz").environment for name in names]
+    assert [item.device for item in found] == ["CPU", "NVIDIA PG509-210", None, "CPU"]
+    assert [item.torch for item in found] == ["2.13.0+cpu", None, None, None]
+
+
+def test_a_recompile_that_is_refused_is_where_the_others_are() -> None:
+    made = report(read_trace(LOGS / "recompile_limit.log.gz"))
+    assert {row.where for row in (*made.failures, *made.recompiles)} == {"train.py:59"}
+    assert made.advice[0].text == "Stop the recompiles of train.py:59" and made.contents == ""
+    # It has as many values as calls; requires_grad, which is compared first, has two
+    assert made.recompiles[0].reason.startswith("s.k == 0") and "requires_grad" in made.recompiles[0].also[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "num_compiles"),
+    [
+        ("other_backends", "2 graphs, 8 ops, no Inductor code recorded", 2),
+        ("export", "1 exported graph, 6 ops", 0),
+        ("comp_failure", "eager: torch.compile made no graph", 0),
+    ],
+)
+def test_graphs_that_inductor_did_not_compile_are_counted(name: str, contents: str, num_compiles: int) -> None:
+    made = report(read_trace(LOGS / f"{name}.log.gz"))
+    assert (made.contents, made.num_compiles) == (contents, num_compiles)
+
+
+def test_a_compiled_module_of_torchs_is_at_the_users_line() -> None:
+    compiles = read_trace(LOGS / "other_backends.log.gz").compiles
+    assert [item.source and item.source.line for item in compiles if item.failure is None] == [75, 76]
+
+
+def test_nodes_of_cpp_kernels_are_those_that_can_run_nowhere_else() -> None:
+    """No comment of Inductor's names them; every node of three graphs must run in one of five C++ kernels."""
+    recording = read_trace(LOGS / "cpp_training.log.gz")
+    nodes = {call.kernel.rpartition("_")[0]: call.nodes for call in recording.calls if call.type == "cpp"}
+    assert nodes["cpp_fused_mean_pow"] == ("pow_1", "mean")
+    assert nodes["cpp_fused_div_expand_mul_pow_sum"] == ("div", "pow_2", "mul_5", "mul_6", "sum_1")
+    assert not [node for graph in recording.graphs for node in graph.nodes if node.kind == "unknown"]
+    graph = recording.graphs[0]
+    two = [  # both may compute it: in neither
+        KernelCall(id=f"{n}", graph="g", kernel=f"cpp_fused_{n}", type="cpp", handle=f"{n}", reads=reads, writes=())
+        for n, reads in enumerate([(BufferAccess(buffer="x"),)] * 2)
+    ]
+    x = Node(name="x", op="placeholder", target="x")
+    sin = Node(name="sin", op="call_function", target="aten.sin.default", inputs=("x",))
+    graph = replace(graph, nodes=(x, sin), outputs=("sin",))
+    assert [call.nodes for call in with_only_places(two, graph, two)] == [(), ()]
+    assert [call.nodes for call in with_only_places(two[:1], graph, two[:1])] == [("sin",)]
 
 
 def test_a_mapping_by_kernel_names_nodes_but_no_loop_computes_a_collective() -> None:

@@ -8,10 +8,13 @@ import os
 import re
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import torch.utils.checkpoint
 
 from fxscope.errors import TraceError
 from fxscope.readers import trace
@@ -160,6 +163,29 @@ def test_python_stacks_give_module_and_line() -> None:
     assert all(op.source and op.source.line and op.source.module_type == "Linear" for op in mm)
     plain = trace.recording(H200 / "mlp_eager" / "trace.json.gz")
     assert all(op.source is None for op in plain.ops)
+
+
+def test_ops_of_a_backward_pass_have_the_module_of_their_forward_op(tmp_path: Path) -> None:
+    """Kineto's own arrows from forward to backward ops are the reference."""
+    model, x = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4)), torch.ones(2, 8)
+    with torch.profiler.profile(with_stack=True) as profiler:
+        for _ in range(2):
+            again = torch.utils.checkpoint.checkpoint(model, x.requires_grad_(), use_reentrant=False)
+            (model(x) + again).pow(2).sum().backward()
+    profiler.export_chrome_trace(str(path := tmp_path / "trace.json"))
+    events = json.loads(path.read_text(), parse_float=Decimal)["traceEvents"]
+    zero = min(event["ts"] for event in events if event.get("cat") == "cpu_op")
+    arrows = [event for event in events if event.get("cat") == "fwdbwd"]
+    ends = {phase: {e["id"]: int((e["ts"] - zero) * 1000) for e in arrows if e["ph"] == phase} for phase in "sf"}
+    recording = trace.recording(path)
+    first = min(op.start_ns for op in recording.ops)
+    module = {op.start_ns - first: op.source.module for op in recording.ops if op.source}
+    pairs = [(module.get(start), module.get(ends["f"][arrow])) for arrow, start in ends["s"].items()]
+    assert [pair for pair in pairs if pair[0] != pair[1]] == []
+    assert {"Sequential_0.Linear_0", "Sequential_0.Linear_1", "Sequential_0.ReLU_0", None} == {of for of, _ in pairs}
+    inside = {op.id: op for op in recording.ops}
+    mm = [op for op in recording.ops if op.name == "aten::mm" and op.parent is not None]
+    assert {op.source.module for op in mm if "Backward" in inside[op.parent].name} >= {"Sequential_0.Linear_0"}
 
 
 def test_gaps_and_busy_time_add_up() -> None:

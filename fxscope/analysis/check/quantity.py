@@ -7,25 +7,9 @@ from typing import Any, NamedTuple
 from fxscope.errors import PassError
 from fxscope.text import shorten
 
-_UNITS = {
-    "": 1.0,
-    "%": 0.01,
-    "ns": 1e-3,
-    "us": 1.0,
-    "µs": 1.0,
-    "ms": 1e3,
-    "s": 1e6,
-    "b": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "tb": 1e12,
-    "flop": 1.0,
-    "gflop": 1e9,
-    "tflop": 1e12,
-    "gb/s": 1e9,
-    "tb/s": 1e12,
-}
+_TIMES = {"ns": 1e-3, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
+_AMOUNTS = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "flop": 1.0, "gflop": 1e9, "tflop": 1e12}
+_UNITS = {"": 1.0, "%": 0.01, **_TIMES, **_AMOUNTS, "gb/s": 1e9, "tb/s": 1e12}
 _AMOUNT = re.compile(r"\s*([-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([a-zA-Zµ%/]*)\s*")
 _SIGN = re.compile("<=|>=|==|!=|<|>|=|~")
 ABOUT = 0.02  # what "~" allows either way

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _HOST_CATEGORY = ("cpu_op", "user_annotation", "runtime")  # by t.CPU_OP, t.ANNOTATION, t.RUNTIME
 _MODULE = "nn.Module: "
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
+_ENGINE = "autograd::engine::evaluate_function"  # what autograd calls around each node of the backward pass
+_SEQUENCE = re.compile(rb'"Sequence number": ?(\d+)')
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
 MAX_CHAIN = 100  # names around a launch
 MAX_CHAIN_NAME = 200  # characters of each: every launch repeats them in JSON
@@ -260,7 +262,7 @@ def _sources(trace: Trace, rows: NDArray[np.int64]) -> Chosen:
     frames = trace.category == t.PYTHON
     place = nearest(trace.parent, frames & of_names(trace, trace.name, _place))[rows]
     above = nearest(trace.parent, frames & of_names(trace, trace.name, lambda name: name.startswith(_MODULE)))
-    modules, which = np.unique(above[rows], return_inverse=True)
+    modules, which = np.unique(_of_forward(trace, above)[rows], return_inverse=True)
     paths: dict[int, tuple[str, ...]] = {-1: ()}  # row of a module → names from the outermost one down
     for row in modules.tolist():
         inside: list[int] = []
@@ -280,6 +282,32 @@ def _sources(trace: Trace, rows: NDArray[np.int64]) -> Chosen:
         for name, code in (divmod(k, len(codes)) for k in keys.tolist())
     ]
     return Chosen(which, table)
+
+
+def _of_forward(trace: Trace, modules: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The module around each row, around those of a backward pass that of the forward op with the same sequence number."""
+    is_engine = (trace.category == t.CPU_OP) & of_names(trace, trace.name, lambda name: name.startswith(_ENGINE))
+    if not is_engine.any() or (modules < 0).all():
+        return modules
+    around = np.where(is_engine, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, is_engine))
+    # A forward pass that is run again for its backward has modules of its own
+    is_backward = (around >= 0) & (modules == modules[around])
+    found = list(_SEQUENCE.finditer(trace.args))
+    texts = np.argsort(trace.args_at)
+    which = np.searchsorted(trace.args_at, [match.start() for match in found], "right", texts) - 1
+    numbers = np.full(len(trace), -1)
+    numbers[texts[which]] = [int(match[1]) for match in found]
+    # Of the ops with a number the last one made the node; the numbers are a thread's own
+    forward = np.flatnonzero((numbers >= 0) & ~is_backward)
+    forward = forward[np.lexsort((trace.start_ns[forward], trace.thread[forward], numbers[forward]))]
+    engine = np.flatnonzero(is_engine)
+    first, after = (np.searchsorted(numbers[forward], numbers[engine], side) for side in ("left", "right"))
+    has_one = after > first
+    engine, first, last = engine[has_one], forward[first[has_one]], forward[after[has_one] - 1]
+    engine, last = (rows[trace.thread[first] == trace.thread[last]] for rows in (engine, last))
+    of_forward = np.full(len(trace), -1, np.int32)
+    of_forward[engine] = modules[last]
+    return np.where(is_backward & (of_forward[around] >= 0), of_forward[around], modules)
 
 
 def _source(frame: str, modules: tuple[str, ...]) -> Source | None:

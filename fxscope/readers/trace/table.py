@@ -18,27 +18,16 @@ if TYPE_CHECKING:
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
 CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
-CATEGORIES = {
-    "cpu_op": CPU_OP,
-    "Operator": CPU_OP,
-    "user_annotation": ANNOTATION,
-    "cuda_runtime": RUNTIME,
-    "cuda_driver": RUNTIME,
-    "Runtime": RUNTIME,
-    "hip_runtime": RUNTIME,
-    "xpu_runtime": RUNTIME,
-    "xpu_driver": RUNTIME,
-    "privateuse1_runtime": RUNTIME,
-    "privateuse1_driver": RUNTIME,
-    "mtia_runtime": RUNTIME,
-    "python_function": PYTHON,
-    "kernel": KERNEL,
-    "Kernel": KERNEL,
-    "gpu_memset": MEMSET,
-    "Memset": MEMSET,
-    "gpu_memcpy": MEMCPY,
-    "Memcpy": MEMCPY,
-}
+_NAMES = (
+    "cpu_op Operator",
+    "user_annotation",
+    "cuda_runtime cuda_driver Runtime hip_runtime xpu_runtime xpu_driver privateuse1_runtime privateuse1_driver mtia_runtime",
+    "python_function",
+    "kernel Kernel",
+    "gpu_memset Memset",
+    "gpu_memcpy Memcpy",
+)
+CATEGORIES = {name: code for code, names in enumerate(_NAMES) for name in names.split()}
 KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY)  # the columns have all of the others'
 _HAS_ARGS = np.isin(np.arange(7), KEPT_ARGS)
 UNKNOWN, BY_EXTERNAL_ID, BY_CORRELATION, BY_ORDER = range(4)  # how the op of a device row is known
