@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 from fxscope import passes
+from fxscope.analysis.report import report
 from fxscope.model import EVIDENCE_BY_STRENGTH, Kind, Recording
 from fxscope.readers.join import read_trace
 
@@ -213,6 +214,8 @@ def test_a_graph_break_has_its_reason_and_line() -> None:
     first = next(item for item in recording.compiles if item.compile_id == "0/0")
     assert first.break_reason and "graph_break()" in first.break_reason
     assert first.break_source and first.break_source.code == "torch._dynamo.graph_break()"
+    pair = next(item for item in recording.decisions if item.other_graph)
+    assert pair.reason_arguments["why"] == report(recording).breaks[0].reason
     assert {call.graph for call in recording.calls} == {"0/0:inference:post_grad", "1/0:inference:post_grad"}
 
 

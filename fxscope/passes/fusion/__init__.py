@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from fxscope.english import explained
 from fxscope.index import grouped, index_of
 from fxscope.model import (
     Decision,
@@ -22,7 +23,6 @@ from fxscope.model import (
 from fxscope.passes.fusion import eager, pairs
 from fxscope.passes.fusion.reasons import Reason, decision
 from fxscope.passes.slices import TRANSPARENT, OpSlices, is_opaque
-from fxscope.text import first_line
 
 
 def fusion(recording: Recording) -> Recording:
@@ -59,7 +59,7 @@ def across_breaks(recording: Recording) -> list[Decision]:
         before, behind = (calls.get(first[item.compile_id]) for item in (here, after))
         if here.break_reason is None or not before or not behind:
             continue
-        arguments: dict[str, Any] = {"why": first_line(here.break_reason) or "no reason recorded"}
+        arguments: dict[str, Any] = {"why": explained(here.break_reason)}
         if (where := here.break_source) is not None and where.file:
             arguments["file"] = f"{where.file.rsplit('/', 1)[-1]}:{where.line}"
         if where is not None and where.code:
