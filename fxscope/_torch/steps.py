@@ -39,8 +39,11 @@ COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
 CAPTURING = "the capture of a CUDA graph"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
-MOST_HEAP = 512 << 20  # bytes by which the heap may grow, or this share of what is available if that is less: at a
-HEAP_SHARE = 1 / 46  # session's end its events need up to 23 times as much, and half is for the program
+MOST_HEAP = (
+    256 << 20
+)  # bytes of events, 300,000 ops, or this share of what is available if that is less: at a session's
+HEAP_SHARE = 1 / 46  # end its events need up to 23 times as much, and half is for the program
+MOST_EVENTS_PER_S = 150 << 20  # bytes; measured with the smallest ops: 100 MB a second on a CPU, 37 on an H200
 _MOST_KEPT = 1_000_000  # durations
 _SAMPLES = 64
 _LOOK_S = 0.05
@@ -107,23 +110,30 @@ class _MallocInfo(ctypes.Structure):
 
 
 class _Heap:
-    """Growth of the heap, where the profiler keeps its events."""
+    """Growth of the heap by the events of the profiler.
+
+    They grow steadily. What grows faster, as the state of an optimizer or a communicator does, is the program's.
+    """
 
     def __init__(self) -> None:
         self.most = min(MOST_HEAP, int(HEAP_SHARE * available_bytes()))
-        self._used, self._explained, self._look_at = self._used_bytes(), 0, 0.0
+        self._used, self._events, self._others = self._used_bytes(), 0, 0
+        self._seconds = self._look_at = 0.0
 
-    def is_full(self) -> bool:
-        """Return whether it grew by more bytes than `most` that no parameter, with its gradient and state, explains."""
+    def is_full(self, seconds: float) -> bool:
+        """Return whether events take more bytes than `most`; the program ran for so many seconds since the last call."""
+        self._seconds += seconds
         began = time.monotonic()
         if began < self._look_at:
             return False
-        grown = self._used_bytes() - self._used
-        if grown > self.most + self._explained:
-            parameters = (item for item in gc.get_objects() if issubclass(type(item), torch.nn.Parameter))
-            self._explained = 4 * sum(i.untyped_storage().nbytes() for i in parameters if i.device.type == "cpu")
-        self._look_at = began + _LOOKS_SHARE * (time.monotonic() - began)
-        return grown > self.most + self._explained
+        used = self._used_bytes()
+        grown, self._used = used - self._used, used
+        freed = max(0, -grown)
+        events = min(max(0, grown), int(self._seconds * MOST_EVENTS_PER_S))
+        self._events = max(0, self._events + events - max(0, freed - self._others))
+        self._others = max(0, self._others + max(0, grown) - events - freed)
+        self._seconds, self._look_at = 0.0, began + _LOOKS_SHARE * (time.monotonic() - began)
+        return self._events > self.most
 
     def _used_bytes(self) -> int:
         """Bytes of blocks in use; larger ones, from 32 MB on at the latest, are mapped and do not count."""
@@ -163,6 +173,7 @@ class StepWatch:
         self._thread = threading.get_ident()
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers
         self._stepped: list[_Stepped] = []
+        self._stepped_of: weakref.WeakKeyDictionary[Any, _Stepped] = weakref.WeakKeyDictionary()
         self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
         self.num_compiles: Callable[[], int] = lambda: 0
         self._num_compiled = 0  # of them, when the last step ended
@@ -250,16 +261,19 @@ class StepWatch:
 
     def _wait(self, heap: _Heap) -> None:
         """In a thread of its own: have the main thread end the observation, between two of its bytecodes."""
-        left, before, bound = self._most[2], self._clock(), f"{self._most[2]:g} s"
+        left, bound = self._most[2], f"{self._most[2]:g} s"
+        before, began, ran = self._clock(), time.monotonic(), 0.0
         while left > 0 or (self._num_wanted() > 0 and left > -self._most[2] * self._extensions()):
-            if heap.is_full():
+            if heap.is_full(ran):
                 bound = f"{heap.most >> 20} MB of memory for events"
                 break
             if self._is_over.wait(_LOOK_S):
                 return
-            now = self._clock()
-            left -= 0 if self.is_compiling() or is_preparing(self._thread) else now - before
-            before = now
+            now, ends = self._clock(), time.monotonic()
+            prepares = self.is_compiling() or is_preparing(self._thread)
+            left -= 0 if prepares else now - before
+            ran = 0.0 if prepares else ends - began
+            before, began = now, ends
         in_main_thread(functools.partial(self._reached, bound))
 
     def _clock(self) -> float:
@@ -317,14 +331,16 @@ class StepWatch:
                 self._timing.close()
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
-        if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
+        is_elsewhere = threading.get_ident() != self._thread and torch._C._current_graph_task_id() < 0
+        if torch.compiler.is_compiling() or is_elsewhere:  # a hook of a backward pass is called in autograd's thread
             return
-        known = sorted(self._stepped, key=lambda item: item.optimizer() is not optimizer)
-        mine = next((item for item in known if item.optimizer() in (optimizer, None)), None)
+        mine = self._stepped_of.get(optimizer)
         if mine is None:
-            mine = _Stepped(len(self._stepped))
-            self._stepped.append(mine)
-        mine.optimizer = weakref.ref(optimizer)
+            mine = next((item for item in self._stepped if item.optimizer() is None), None)
+            if mine is None:
+                mine = _Stepped(len(self._stepped))
+                self._stepped.append(mine)
+            mine.optimizer, self._stepped_of[optimizer] = weakref.ref(optimizer), mine
         if self.ended_at is not None:
             if self._num_compiled or not self.num_compiles():  # else it is another program: eager first, then compiled
                 mine.durations.tick()

@@ -18,7 +18,7 @@ from typing import Any
 from fxscope.columns import Column, Given, KeptItems, Made, column, distinct, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import expected_nature, op_name
+from fxscope.op_names import expected_nature, is_dispatched, op_name
 
 GRAPH_ID = "eager"
 # What Inductor's code runs as; a region without one (another backend, `torch.cond` by itself) calls eager ops.
@@ -168,6 +168,10 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
         elif ops[row].external_id in facts or parent in inside:
             inside.add(row)
     keep = _above(tree, inside)
+    # What an op calls before it hands on to one that is known: `mse_loss_backward` fills its output first
+    for row, parent in tree.items():
+        if parent in keep and row not in compiled and is_dispatched(ops[parent].name):
+            keep.add(row)
     steps = grouped((row for row in tree if row in keep), lambda row: ops[row].step)
     kinds: dict[tuple[str, ...], list[int]] = {}
     same = [(kinds.setdefault(tuple(ops[row].name for row in rows), rows), rows) for rows in steps.values()]

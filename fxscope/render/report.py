@@ -135,8 +135,7 @@ def step(made: Report, width: int) -> list[str]:
     if row.wall_us is not None:
         left_out = [f"left out: {counted(row.left_out, 'step')} (compiling or incomplete)"] if row.left_out else []
         notes = [row.slowed_by] if row.slowed_by else []
-        basis = "; ".join(filter(None, (row.basis, row.spread)))
-        out.append([f"Step    {microseconds(row.wall_us)}", basis, *notes, *left_out])
+        out.append([f"Step    {microseconds(row.wall_us)}", row.basis, row.spread, *notes, *left_out])
     elif row.predicted:
         out.append([f"Step    {bound}{microseconds(row.device_us)} of device time", row.basis])
     few, most = row.launches_range or (row.launches, row.launches)

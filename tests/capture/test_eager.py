@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import torch
+
+import fxscope
 from fxscope.model import Op, Source, TensorMeta
 from fxscope.readers import eager_graph
 from fxscope.readers.eager_graph import SeenOp, SeenTensor
@@ -119,3 +122,13 @@ def test_what_a_compiled_region_runs_is_not_eager() -> None:
 def test_an_op_of_another_name_has_no_facts() -> None:
     graph = eager_graph.program_graph((op(2, "aten::relu", 0, 5),), SEEN)[0]
     assert [(node.name, node.inputs, node.aliases) for node in graph.nodes] == [("relu", (), None)]
+
+
+def test_what_an_op_calls_before_it_hands_on_is_in_the_graph() -> None:
+    """`mse_loss_backward` makes and fills its output, then calls its other overload."""
+    x = torch.randn(4, requires_grad=True)
+    recording = fxscope.record(lambda: torch.nn.functional.mse_loss(x.sin(), torch.zeros(4)).backward())
+    names = {op.id: op.name for op in recording.ops}
+    inner = [op for op in recording.ops if op.parent is not None and names[op.parent] == "aten::mse_loss_backward"]
+    assert {op.name for op in inner} == {"aten::zeros_like", "aten::mse_loss_backward"}
+    assert all(op.node is not None for op in inner)

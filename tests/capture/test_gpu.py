@@ -192,3 +192,17 @@ def test_the_state_of_a_generator_is_no_buffer() -> None:
     with fxscope.record() as recorder:
         compiled(x).sum().backward()
     assert recorder.recording.calls and recorder.recording.problems == ()
+
+
+def test_optimizers_that_step_in_the_backward_pass_end_steps() -> None:
+    """The hooks of gradients are called in autograd's own thread."""
+    model = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(4)]).cuda()
+    optimizers = {parameter: torch.optim.Adam([parameter]) for parameter in model.parameters()}
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(lambda parameter: optimizers[parameter].step())
+    x = torch.randn(8, 64, device="cuda")
+    with fxscope.record() as recorder:
+        for _ in range(40):
+            model(x).sum().backward()
+    times = recorder.recording.step_times
+    assert times is not None and times.when == "after" and times.count > 20
