@@ -94,6 +94,12 @@ def steps(count: int, every_ns: int = 100_000) -> tuple[Step, ...]:
     )
 
 
+def pair(a: KernelCall, b: KernelCall, **more: Any) -> Decision:
+    """What was decided about two calls: eager neighbours that nobody considered, unless `more` says another thing."""
+    sides: dict[str, Any] = {"a": a.nodes, "b": b.nodes, "a_call": a.id, "b_call": b.id}
+    return Decision(graph=a.graph, **sides, **{"verdict": "never_considered", "reason_code": "eager", **more})
+
+
 def event(category: str, name: str, start: float, duration: float, *, tid: int = 1, **args: Any) -> dict[str, Any]:
     """An event of a trace, in µs: of a thread of the host, or of stream 7 of device 0."""
     place = {"pid": 1, "tid": tid}
@@ -330,13 +336,8 @@ def gelu_mul_compiled(*, fused_ns: int = 40_000, break_reason: str | None = None
         memory=Memory(peak_bytes=1_000_000),
         compiles=(Compile(compile_id="0/0", source=GELU_MUL, break_reason=break_reason),),
         decisions=(
-            Decision(
-                graph=GRAPH,
-                a=("mm",),
-                b=("tanh", "mul_6"),
-                a_call="0/0:inference:1",
-                b_call="0/0:inference:2",
-                verdict="never_considered",
+            pair(
+                *calls,
                 saved_bytes=512,
                 reason_code="recorded",
                 reason_arguments={

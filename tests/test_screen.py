@@ -94,22 +94,9 @@ def layers(number: int) -> Recording:
         for place, call in enumerate(calls):
             launch = build.launch(len(launches), call.kernel, 1000 * (place % 2 + 1), step=step, call=call.id)
             launches.append(launch)
-    decisions = tuple(
-        fxscope.model.Decision(
-            graph=build.GRAPH,
-            a=(f"mm_{layer}",),
-            b=(f"gelu_{layer}",),
-            a_call=calls[2 * layer].id,
-            b_call=calls[2 * layer + 1].id,
-            verdict="never_considered",
-            reason_code="extern_gemm",
-            reason_arguments={"library": "cuBLAS"},
-            saved_bytes=1000,
-            saved_launches=1,
-            expected_us=2.0,
-        )
-        for layer in range(number)
-    )
+    known = {"reason_code": "extern_gemm", "reason_arguments": {"library": "cuBLAS"}}
+    saved = {"saved_bytes": 1000, "saved_launches": 1, "expected_us": 2.0}
+    decisions = tuple(build.pair(*calls[2 * layer : 2 * layer + 2], **known, **saved) for layer in range(number))
     graph = fxscope.model.Graph(id=build.GRAPH, stage="post_grad", nodes=tuple(nodes))
     return Recording(
         title="layers",

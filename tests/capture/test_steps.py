@@ -16,7 +16,7 @@ from fxscope._torch.steps import is_preparing
 from fxscope.analysis.report import report
 from fxscope.capture import Recorder
 from fxscope.index import COMPILED, index_of
-from fxscope.model import Decision, Recording
+from fxscope.model import Recording
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.program_steps import plan
 from fxscope.readers.own_trace import OwnTrace, Timeline
@@ -344,10 +344,7 @@ def test_steps_after_a_first_compile_are_not_those_of_the_eager_program() -> Non
 def test_a_pair_runs_as_often_as_the_side_that_has_a_time(decision: tuple[str, str]) -> None:
     """A branch ran in one of two steps: its product's time is not known there, and the other kernel's is."""
     calls = (build.call(0, "extern_kernels.mm"), build.call(1, "cpp_fused_relu_0", timing=build.timing(50.0)))
-    ids = [calls[int(end)].id for end in decision]
-    pair = Decision(
-        graph=build.GRAPH, a=(), b=(), a_call=ids[0], b_call=ids[1], verdict="rejected", reason_code="extern_gemm"
-    )
+    pair = build.pair(*(calls[int(end)] for end in decision), verdict="rejected", reason_code="extern_gemm")
     launches = (build.launch(0, call=calls[1].id, step=0), build.launch(1, step=1))
     assert pair_runs(Recording(calls=calls, launches=launches, steps=build.steps(2)), pair) == 0.5
 

@@ -61,31 +61,12 @@ def test_gelu_mul_against_the_measured_bandwidth(mean_us, terabytes, share):
 
 def test_what_a_shared_graph_costs_a_step():
     """Several modules of a plan share a graph: each time costs what once costs, a step all of them."""
-    pair = Decision(
-        graph="0/0:inference:post_grad",
-        a=("gelu",),
-        b=("mul",),
-        a_call="0/0:inference:0",
-        b_call="0/0:inference:1",
-        verdict="not_fused",
-        reason_code="eager",
-        saved_bytes=2 * MEGABYTES_50,
-        saved_launches=1,
-    )
     work = Workload(family="pointwise", dtype="bfloat16", num_bytes=2 * MEGABYTES_50, elements=MEGABYTES_50 // 2)
     traffic = {"bytes_read": MEGABYTES_50, "bytes_written": MEGABYTES_50, "device": "cuda:0", "workload": work}
-    calls = [build.call(number, "triton_poi_fused", **traffic) for number in (0, 1)]
-    once, often = (
-        cost(
-            Recording(
-                environment=Environment(target="h200"),
-                calls=tuple(calls),
-                decisions=(pair,),
-                compiles=(Compile(compile_id="0/0", runs=runs),),
-            )
-        )
-        for runs in (None, 12)
-    )
+    calls = tuple(build.call(number, "triton_poi_fused", **traffic) for number in (0, 1))
+    pair = build.pair(*calls, saved_bytes=2 * MEGABYTES_50, saved_launches=1)
+    plan = Recording(environment=Environment(target="h200"), calls=calls, decisions=(pair,))
+    once, often = (cost(replace(plan, compiles=(Compile(compile_id="0/0", runs=runs),))) for runs in (None, 12))
     assert once.decisions == often.decisions
     us = once.decisions[0].expected_us
     assert labels.price(once.decisions[0], once) == f"100.7 MB, about {microseconds(us)}"
@@ -113,16 +94,7 @@ def test_what_a_shared_graph_costs_a_step():
 def test_whose_kernel_one_that_fuses_would_stand_in_for(kernel, kind, whose):
     traffic = {"bytes_read": MEGABYTES_50, "bytes_written": MEGABYTES_50, "device": "cuda:0", "timing": timing(40, 1)}
     calls = (build.call(0, kernel, **traffic, type=kind), build.call(1, "triton_poi_fused_2", **traffic))
-    pair = Decision(
-        graph=calls[0].graph,
-        a=(),
-        b=(),
-        a_call=calls[0].id,
-        b_call=calls[1].id,
-        reason_code="eager",
-        saved_bytes=MEGABYTES_50,
-    )
-    recording = on_h200(*calls, decisions=(pair,))
+    recording = on_h200(*calls, decisions=(build.pair(*calls, saved_bytes=MEGABYTES_50),))
     said = why.cost(recording.decisions[0], recording)
     assert said.endswith(f"(estimate; not validated for {whose})" if whose else "(estimate)")
 
@@ -133,10 +105,7 @@ def test_a_long_kernel_that_moves_little_is_not_saved_by_its_neighbour():
         build.call(0, "triton_per_fused_sort_0", bytes_read=10**6, bytes_written=10**6, timing=timing(80, 1)),
         build.call(1, "triton_poi_fused_gather_1", bytes_read=10**5, bytes_written=10**5, timing=timing(1.2, 1)),
     )
-    pair = Decision(
-        graph=calls[0].graph, a=(), b=(), a_call=calls[0].id, b_call=calls[1].id, reason_code="eager", saved_bytes=10**5
-    )
-    expected = on_h200(*calls, decisions=(pair,)).decisions[0].expected_us
+    expected = on_h200(*calls, decisions=(build.pair(*calls, saved_bytes=10**5),)).decisions[0].expected_us
     assert expected is not None and 0 < expected <= 1.2 + 80 * 0.5e5 / 2e6 + 1e-9
 
 
@@ -160,9 +129,7 @@ def two_of(a_us, b_us, *, saved, a_writes="t", b_reads="t", **decided):
         )
         for number, us in enumerate((a_us, b_us))
     )
-    ends = {"graph": "g0", "a": (), "b": (), "a_call": calls[0].id, "b_call": calls[1].id, "reason_code": "eager"}
-    pair = Decision(**ends, saved_bytes=saved, **decided)
-    recording = on_h200(*calls, decisions=(pair,))
+    recording = on_h200(*calls, decisions=(build.pair(*calls, saved_bytes=saved, **decided),))
     return recording.decisions[0], recording
 
 
@@ -238,9 +205,7 @@ def eager_pair(rows: int, first: str, second: str, times: tuple[float, float]):
     x, y = (build.placeholder(name, rows, 1024) for name in "xy")
     a = build.dispatched("a", first, "x", outputs=x.outputs, timing=timing(times[0]))
     b = build.dispatched("b", second, "a", "y", outputs=x.outputs, timing=timing(times[1]))
-    decision = Decision(
-        graph="g", a=("a",), b=("b",), verdict="never_considered", reason_code="eager", saved_bytes=2 * size
-    )
+    decision = Decision(graph="g", a=("a",), b=("b",), reason_code="eager", saved_bytes=2 * size)
     graph = Graph(id="g", stage="eager", nodes=(x, y, a, b))
     return on_h200(graphs=(graph,), decisions=(decision,)).decisions[0]
 
@@ -268,9 +233,7 @@ def test_the_saving_of_a_reduction_beside_a_product_is_not_known(order):
 
 
 def test_a_gpu_that_was_not_calibrated_gets_bytes_and_no_time():
-    decision = Decision(
-        graph="g", a=("a",), b=("b",), verdict="never_considered", reason_code="eager", saved_bytes=10**9
-    )
+    decision = Decision(graph="g", a=("a",), b=("b",), reason_code="eager", saved_bytes=10**9)
     found = cost(Recording(environment=Environment(device="NVIDIA A100-SXM4-80GB"), decisions=(decision,))).decisions[0]
     assert (found.saved_bytes, found.expected_us) == (10**9, None)
 

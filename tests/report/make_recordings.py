@@ -15,7 +15,6 @@ from fxscope.model import (
     LaunchEvidence,
     Link,
     Node,
-    Op,
     Problem,
     Recording,
     Roof,
@@ -23,12 +22,12 @@ from fxscope.model import (
     SourceText,
     Step,
     TensorMeta,
-    Timing,
     replace,
 )
-from tests.build import GRAPH, call, tensor
+from tests import build
+from tests.build import GRAPH
 
-TENSOR = tensor(8192, 3072, stride=(3072, 1))
+TENSOR = build.tensor(8192, 3072, stride=(3072, 1))
 HOSTILE = (
     "</script><script>window.hacked=1</script>",
     '"><img src=x onerror="window.hacked=1">',
@@ -60,23 +59,12 @@ def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
             inputs = (previous, residual) if position % 5 == 4 else (previous,)
             target = "aten.mm.default" if gemm else "aten.view.default" if view else "aten.add.Tensor"
             kind = "kernel" if gemm else "view" if view else "fused"
-            nodes.append(
-                Node(
-                    name=name,
-                    op="call_function",
-                    target=target,
-                    inputs=inputs,
-                    outputs=(TENSOR,),
-                    kind=kind,
-                    nature="view" if view else "kernel",
-                    source=source,
-                )
-            )
+            nature = "view" if view else "kernel"
+            nodes.append(build.node(name, target, *inputs, outputs=(TENSOR,), kind=kind, nature=nature, source=source))
             if gemm:
                 if group:
                     calls.append(timed(len(calls) + 1, "triton_poi_fused_add", *group))
                 group = []
-            if gemm:
                 calls.append(timed(len(calls) + 1, "extern_kernels.mm", name))
             elif not view:
                 group.append(name)
@@ -88,38 +76,25 @@ def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
 
 
 def timed(number: int, kernel: str, *nodes: str) -> KernelCall:
-    microseconds = 10.0 + number % 7
-    timing = Timing(
-        count=1, total_us=microseconds, mean_us=microseconds, median_us=microseconds, min_us=9.0, max_us=20.0
-    )
-    return call(number, kernel, *nodes, nodes_evidence="debug_handle", bytes_read=100, bytes_written=50, timing=timing)
+    known = {"nodes_evidence": "debug_handle", "bytes_read": 100, "bytes_written": 50}
+    timing = replace(build.timing(10.0 + number % 7, 1), min_us=9.0, max_us=20.0)
+    return build.call(number, kernel, *nodes, timing=timing, **known)
 
 
 def long_timeline(num_launches: int = 100_000) -> Recording:
     """Return one step with a CPU op, a runtime call and a launch for each of `num_launches` kernels on two streams."""
-    ops: list[Op] = [
-        Op(id=0, name="train_step", category="user_annotation", thread=1, start_ns=0, duration_ns=num_launches * 10_000)
-    ]
+    whole = build.op(0, "train_step", thread=1, duration_ns=num_launches * 10_000)
+    ops = [replace(whole, category="user_annotation")]
     launches: list[Launch] = []
     for number in range(num_launches):
         start = number * 10_000
         if number % 4 == 0:
-            ops.append(
-                Op(
-                    id=2 * number + 1,
-                    name=f"aten::op_{number % 13}",
-                    category="cpu_op",
-                    thread=1,
-                    start_ns=start,
-                    duration_ns=9000,
-                    parent=0,
-                )
-            )
+            place = {"thread": 1, "start_ns": start, "duration_ns": 9000, "parent": 0}
+            ops.append(build.op(2 * number + 1, f"aten::op_{number % 13}", **place))
         launches.append(
-            Launch(
-                id=number,
-                name=f"kernel_{number % 31}",
-                category="kernel",
+            build.launch(
+                number,
+                f"kernel_{number % 31}",
                 start_ns=start + 20_000,
                 duration_ns=4000 + number % 5000,
                 stream=7 + number % 2,
@@ -146,11 +121,10 @@ def hostile() -> Recording:
         return evil[number % len(evil)]
 
     nodes = tuple(
-        Node(
-            name=f"n{i}{text}",
-            op="call_function",
-            target=f"aten.{text}.Tensor",
-            inputs=(f"n{i - 1}{evil[i - 1]}",) if i else (),
+        build.node(
+            f"n{i}{text}",
+            f"aten.{text}.Tensor",
+            *([f"n{i - 1}{evil[i - 1]}"] if i else []),
             outputs=(TensorMeta(shape=(text, 2), dtype=text),),
             kind="fused",
             nature="kernel",
@@ -183,12 +157,11 @@ def hostile() -> Recording:
         ),
     )
     launches = tuple(
-        Launch(
-            id=i,
-            name=text,
-            category="kernel",
+        build.launch(
+            i,
+            text,
+            900,
             start_ns=i * 1000,
-            duration_ns=900,
             op=text,
             op_id=i,
             call=calls[0].id,
@@ -201,10 +174,7 @@ def hostile() -> Recording:
         )
         for i, text in enumerate(evil)
     )
-    ops = tuple(
-        Op(id=i, name=text, category="cpu_op", thread=1, start_ns=i * 1000, duration_ns=950)
-        for i, text in enumerate(evil)
-    )
+    ops = tuple(build.op(i, text, thread=1, start_ns=i * 1000, duration_ns=950) for i, text in enumerate(evil))
     return Recording(
         title=evil[0],
         environment=Environment(device=evil[1], torch=evil[2]),

@@ -19,7 +19,7 @@ from fxscope import store
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import others, report
 from fxscope.commands import common
-from fxscope.model import Decision, KernelCall, Recording, Step, replace
+from fxscope.model import Recording, Step, replace
 from fxscope.passes.cost import cost
 from fxscope.render import axis, diff, labels, strip, tables, terminal, theme
 from fxscope.render.page import html, payload
@@ -438,18 +438,16 @@ def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_the_pair(open_page):
     made = MAKE.large(600, layers=12)
     fused = [call for call in made.calls if call.kernel.startswith("triton") and "add_3_" in call.nodes[-1]]
     gemm = next(call for call in made.calls if call.nodes and call.nodes[0].startswith("mm_3_1"))
-    page = open_page(replace(made, decisions=(unfused(fused[0], gemm),)), "#decision=0&view=graph")
+    page = open_page(
+        replace(made, decisions=(build.pair(fused[0], gemm, saved_bytes=10**6, reason_code="extern"),)),
+        "#decision=0&view=graph",
+    )
     page.page.click("[data-stage=post_grad]")
     page.page.wait_for_timeout(300)
     boxes = int(re.search(r"([\d,]+) boxes", page.laid_out())[1])
     assert 12 < boxes < 60, page.laid_out()  # eleven layers stay closed
     picture = page.saved_svg()
     assert "not fused" in picture and fused[0].handle in picture and gemm.nodes[0] in picture
-
-
-def unfused(a: KernelCall, b: KernelCall) -> Decision:
-    sides = {"a": a.nodes, "b": b.nodes, "a_call": a.id, "b_call": b.id}
-    return Decision(graph=a.graph, **sides, verdict="rejected", saved_bytes=10**6, reason_code="extern")
 
 
 def test_a_pair_that_shares_a_node_with_another_kernel_zooms_to_its_own(open_page):
@@ -459,7 +457,7 @@ def test_a_pair_that_shares_a_node_with_another_kernel_zooms_to_its_own(open_pag
     first, second = (next(call for call in fused if f"add_{layer}_" in call.nodes[-1]) for layer in (3, 10))
     gemm = next(call for call in made.calls if call.nodes and call.nodes[0].startswith("mm_10_1"))
     again = replace(second, nodes=(first.nodes[0], *second.nodes))
-    pairs = tuple(unfused(call, gemm) for call in (first, again))
+    pairs = tuple(build.pair(call, gemm, saved_bytes=10**6, reason_code="extern") for call in (first, again))
     calls = tuple(again if call is second else call for call in made.calls)
     page = open_page(replace(made, calls=calls, decisions=pairs), "#decision=1&view=graph")
     page.page.wait_for_timeout(300)
