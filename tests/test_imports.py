@@ -16,19 +16,9 @@ PACKAGE = Path(__file__).parent.parent / "fxscope"
 
 # Each room: what it may import from outside the standard library, and the rooms below it. The longest name that
 # fits a file is its room.
-FLOOR = (
-    "fxscope.model",
-    "fxscope.errors",
-    "fxscope.columns",
-    "fxscope.store",
-    "fxscope.children",
-    "fxscope.kernel_names",
-    "fxscope.op_names",
-    "fxscope.dtypes",
-    "fxscope.index",
-    "fxscope.gpus",
-    "fxscope.text",
-    "fxscope.english",
+FLOOR = tuple(
+    """fxscope.model fxscope.errors fxscope.columns fxscope.store fxscope.children fxscope.kernel_names
+    fxscope.op_names fxscope.dtypes fxscope.index fxscope.gpus fxscope.text fxscope.english""".split()
 )
 PASSES = (*FLOOR, "fxscope.passes")
 READERS = (*FLOOR, "fxscope.readers", "fxscope.passes")
@@ -44,14 +34,9 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.children": (set(), ()),
     "fxscope.model": (
         {"msgspec", "pandas"},
-        (
-            "fxscope.model",
-            "fxscope.errors",
-            "fxscope.index",
-            "fxscope.english",
-            "fxscope.analysis",
-            "fxscope.assertions",
-            "fxscope.render",
+        tuple(
+            """fxscope.model fxscope.errors fxscope.index fxscope.english fxscope.analysis
+            fxscope.assertions fxscope.render""".split()
         ),
     ),  # what people ask of a recording (`explain`, `why`, `show`, `save`, …) looks upwards, inside the methods
     "fxscope.columns": ({"msgspec"}, ("fxscope.model",)),

@@ -12,15 +12,8 @@ from fxscope.errors import FxscopeError
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "aten::linear",
-        "torch.nn.functional.linear",
-        "aten.linear.default",
-        "linear",
-        "torch.ops.aten.linear.default",
-        "F.linear",
-        "nn.Linear",
-    ],
+    """aten::linear torch.nn.functional.linear aten.linear.default linear torch.ops.aten.linear.default
+        F.linear nn.Linear""".split(),
 )
 def test_one_op_has_many_names(name):
     assert dispatch_table.resolve(name) == "aten::linear"

@@ -8,18 +8,8 @@ from itertools import combinations
 import pytest
 import torch
 
-NAMES = (
-    "linear",
-    "geglu",
-    "geglu_train",
-    "norm_gelu_residual",
-    "attention",
-    "conv_norm",
-    "graph_break",
-    "two_chains",
-    "transpose_reduce",
-    "experts",
-)
+NAMES = """linear geglu geglu_train norm_gelu_residual attention conv_norm graph_break two_chains
+    transpose_reduce experts""".split()
 LONG = {"attention", "conv_norm", "experts", "graph_break"}
 compiled_programs = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]

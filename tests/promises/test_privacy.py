@@ -16,17 +16,7 @@ from fxscope.model import Graph, Launch, NearMiss, Node, Op, Recording, Source
 from fxscope.passes import verify
 from tools import fuzz
 
-SECRETS = (
-    "zzkeyzz",
-    "qqmodelqq",
-    "wwweightww",
-    "vvvarvv",
-    "ffunctionff",
-    "aannotationaa",
-    "ttitlett",
-    "xxexceptionxx",
-    "ggraphgg",
-)
+SECRETS = "zzkeyzz qqmodelqq wwweightww vvvarvv ffunctionff aannotationaa ttitlett xxexceptionxx ggraphgg".split()
 PROGRAM = """
 import torch
 KEY = "zzkeyzz"

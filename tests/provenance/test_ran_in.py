@@ -132,15 +132,8 @@ def assert_said_as_ran(recording: Recording, truth: list[dict]) -> None:
 
 
 CPU = ("conv_net", "cos_before_attention", "in_place", "horizontal_sides", "recomputed", "largest_of_each_row")
-H200 = (
-    "conv_net",
-    "conv1d_gelu_conv1d",
-    "masked_attention",
-    "four_attentions_one_mask",
-    "split_reduction",
-    "softmax_and_einsum",
-    "index_add_beside_scatter_add",
-)
+H200 = """conv_net conv1d_gelu_conv1d masked_attention four_attentions_one_mask split_reduction
+    softmax_and_einsum index_add_beside_scatter_add""".split()
 
 
 @pytest.mark.slow

@@ -31,14 +31,8 @@ from tests.report import make_recordings as MAKE
 DATA = Path(__file__).parents[1] / "data" / "report"
 H200 = DATA.parent / "h200"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--headless",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+ARGUMENTS = """--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update
+    --disable-sync""".split()
 MUL = "0/0:inference:post_grad/mul_6"
 
 

@@ -23,22 +23,8 @@ from tests import build
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 TRACES = sorted(H200.glob("*/trace.json.gz"))
-COLUMNS = (
-    "category",
-    "name",
-    "thread",
-    "start_ns",
-    "duration_ns",
-    "correlation",
-    "external_id",
-    "parent",
-    "launcher",
-    "op",
-    "op_evidence",
-    "issuer",
-    "graph",
-    "graph_node",
-)
+COLUMNS = """category name thread start_ns duration_ns correlation external_id parent launcher op op_evidence
+    issuer graph graph_node""".split()
 
 
 def same(a: trace.Trace, b: trace.Trace) -> None:
