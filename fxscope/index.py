@@ -251,12 +251,7 @@ def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) ->
 
 
 def per_step(values: Collection[float], steps: int) -> float:
-    """Return what a step has of something: the median over the steps that have it, times their share.
-
-    Args:
-        values: of the steps that have it.
-        steps: number of steps that count.
-    """
+    """Return what a step has of something: the median over the steps that have it, times their share."""
     return median(values) * (len(values) / steps) if values else 0.0
 
 

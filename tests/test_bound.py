@@ -9,12 +9,13 @@ import pytest
 from fxscope.analysis import advice
 from fxscope.analysis import report as report_of
 from fxscope.analysis.groups import KernelGroup
-from fxscope.analysis.report import KernelRow, Report, compile_rows, report, step_basis
+from fxscope.analysis.report import CompileRow, KernelRow, Report, compile_rows, report, step_basis
 from fxscope.model import (
     Compile,
     Environment,
     Gap,
     KernelStats,
+    Op,
     Recording,
     Step,
     StepStats,
@@ -398,3 +399,20 @@ def test_the_guard_that_failed_in_most_versions_explains_a_recompile(name: str) 
     compiles = [Compile(compile_id=f"0/{number}", recompile_reason=text) for number, text in enumerate(reasons, 1)]
     _, _, recompiles = compile_rows(Recording(compiles=tuple(compiles)))
     assert {row.reason: row.count for row in recompiles} == shown
+
+
+@pytest.mark.parametrize(("kernel", "is_unknown"), [("aten::mm", True), ("graph_0_cpp_fused_add_0", False)])
+def test_times_that_a_cpu_trace_does_not_contain_are_unknown(kernel, is_unknown) -> None:
+    region = Op(id=0, name="Torch-Compiled Region: 0/0", category="cpu_op", step=0, start_ns=0, duration_ns=9)
+    launch = build.launch(0, kernel, category="cpu_kernel")
+    made = report(Recording(ops=(region,), launches=(launch,)))
+    assert any("generated C++ kernels" in text for text in made.unknown) == is_unknown
+
+
+def test_a_break_of_torchs_own_is_no_first_advice() -> None:
+    breaks = (
+        CompileRow(id="a", where="a.py:1", reason="torch"),
+        CompileRow(id="b", where="b.py:2", reason="print", hints=("log",)),
+    )
+    made = replace(report(Recording()), breaks=breaks)
+    assert [item.text for item in advice.advise(Recording(), made)][:1] == ["Remove the graph break at b.py:2"]

@@ -221,7 +221,7 @@ def _optimizer_advice(made: Report) -> Iterator[Advice]:
 
 
 def _compile_advice(made: Report) -> Iterator[Advice]:
-    for row in made.breaks[:1]:
+    for row in sorted(made.breaks, key=lambda row: not row.hints)[:1]:  # torch's own breaks have none
         yield Advice(f"Remove the graph break at {row.where}", row.reason)
     failed = {row.where for row in made.failures[:1]}
     for row in [row for row in made.recompiles if row.where not in failed][:1]:

@@ -189,11 +189,7 @@ class Places:
     def of_nodes(
         self, graph_id: str, names: tuple[str, ...], chain: tuple[str, ...] = (), shape: str = ""
     ) -> PlaceFacts:
-        """The facts of eager nodes, or of nodes of a compiled graph that no call runs.
-
-        Args:
-            shape: of their op in a trace, whose nodes have none.
-        """
+        """The facts of eager nodes, or of nodes of a compiled graph that no call runs; in a trace the op has the shape."""
         key = (graph_id, names)
         if key not in self._known:
             nodes = self._index.nodes.get(graph_id, {})

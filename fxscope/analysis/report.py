@@ -20,11 +20,11 @@ from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_on_cpu, is_whole_run
-from fxscope.columns import column, rows_of
+from fxscope.columns import column, distinct, rows_of
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Compile, Item, Printed, Recording, Schedule, encoded, replace
-from fxscope.op_names import ops_of
+from fxscope.op_names import is_generated, ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
 
@@ -575,6 +575,8 @@ def unknown(recording: Recording) -> list[str]:
         out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:
         out.append("fusion decisions (--compile-log)")
+        if is_on_cpu(recording) and not any(map(is_generated, distinct(recording.launches, "name"))):
+            out.append("the time of generated C++ kernels, which are not in a CPU trace")
     elif recording.launches and not recording.calls and not _has_node(recording, "outputs", bool):
         out.append("missed fusions (record with fxscope run)")
     if _has_node(recording, "op", bool) and not _has_node(recording, "source", lambda source: source and source.file):

@@ -148,11 +148,7 @@ def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
 
 
 def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """The user's ops that ran in a call, in order, views left out unless there is nothing else.
-
-    Args:
-        nodes: those of the call's graph, by name.
-    """
+    """The user's ops that ran in a call, in order, views left out unless there is nothing else."""
     inside = [nodes[name] for name in call.nodes if name in nodes]
     working = [node for node in inside if node.nature != "view"] or inside
     if call.original_aten and not call.is_extern and not all(node.original_aten for node in working):

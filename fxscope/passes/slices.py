@@ -206,11 +206,7 @@ def nodes_of_calls(calls: Sequence[KernelCall], as_written: Sequence[KernelCall]
     What a call stems from (its debug handle's list, or torch's comment above the kernel) is more than what ran in it. Which
     node's value a buffer holds is found from its size and from who takes it; where several fit, each of them counts as
     stored, so that nothing is said to run that need not have run.
-
-    Args:
-        calls: in the wrapper's order.
-        as_written: the same calls with their buffers as the wrapper names them.
-        graph: the post-grad graph.
+    `as_written` are the same calls, in the wrapper's order, with their buffers as it names them.
     """
     walk = _CallWalk(graph, calls)
     return [walk.next(call, written) for call, written in zip(calls, as_written, strict=True)]

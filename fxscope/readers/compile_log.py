@@ -475,6 +475,8 @@ def _break(payload: str) -> tuple[str, Source | None]:
     user = [frame for frame in frames if "/torch/" not in frame[0]] if "/torch/" in place[1] else []
     file, line = user[-1][:2] if user else place.groups()
     code = next((frame[2].strip() for frame in frames if frame[:2] == (file, line)), None)
+    if user and "torch._dynamo.graph_break()" in text:  # nobody can remove that one
+        text = f"torch itself ends the graph here ({Path(place[1]).name}:{place[2]})"
     return text, Source(file=file, line=int(line), code=code)
 
 

@@ -23,8 +23,7 @@ HEADINGS = ("change, per step", "where", "kernels", "A", "B", "difference")
 def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
     """Return whether nothing differs but times, and those no more than one program's between two runs.
 
-    Args:
-        by_design: settings were changed on purpose, and in one process: neither they nor times that vary are findings.
+    `by_design`: settings were changed on purpose, and in one process: neither they nor times that vary are findings.
     """
     counts = [change for change in comparison.totals if change.unit != "us"]
     return not (

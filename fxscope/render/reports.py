@@ -74,11 +74,7 @@ def junit(report: CheckReport) -> str:
 
 
 def github(report: CheckReport, *, where: str) -> str:
-    """One workflow command for each expectation that does not hold, which GitHub shows at the file; then the count.
-
-    Args:
-        where: the file of expectations, as a path in the repository.
-    """
+    """One workflow command, shown at the file `where`, for each expectation that does not hold; then the count."""
     lines = [
         f"::error file={_property(where)},title={_property(outcome.claim)}::"
         + _data("\n".join(filter(None, (fact(outcome), details(outcome)))))

@@ -123,7 +123,7 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
     step = index.dispatched.get(index.typical_step, 0)  # also what autograd calls inside an op
     said = f"{len(ops):,} of the {counted(step, 'op')} that a step dispatches" if step > len(ops) else ""
     said = said or f"{counted(len(ops), 'op')} dispatched"
-    yield f"{said}, {working} of them {'launches' if working == 1 else 'launch'} work"
+    yield f"{said}, {working:,} of them {'launches' if working == 1 else 'launch'} work"
     lines = grid.tree(None, below, words)
     yield from itertools.islice(lines, max_lines)
     if next(lines, None) is not None:

@@ -201,12 +201,23 @@ def test_a_kernel_of_unknown_ops_goes_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "line"), [("/lib/torch/_dynamo/external_utils.py:69", 13), ("/lib/torchvision/ops.py:7", 7)]
+    ("place", "line", "said", "reason"),
+    [
+        ("/lib/torch/_dynamo/external_utils.py:69", 13, "Attempted to call function marked as skipped", None),
+        ("/lib/torchvision/ops.py:7", 7, "Attempted to call function marked as skipped", None),
+        ("/lib/torchvision/ops.py:7", 7, "Call to `torch._dynamo.graph_break()`", None),
+        (
+            "/lib/torch/optim/optimizer.py:79",
+            13,
+            "Call to `torch._dynamo.graph_break()`",
+            "torch itself ends the graph here (optimizer.py:79)",
+        ),
+    ],
 )
-def test_a_break_in_a_function_of_torch_is_at_the_users_line(place, line) -> None:
+def test_a_break_in_a_function_of_torch_is_at_the_users_line(place, line, said, reason) -> None:
     file, _, number = place.rpartition(":")
     payload = f"""Graph break in user code at {place}
-Graph Break Reason: Attempted to call function marked as skipped
+Graph Break Reason: {said}
 
 User code traceback:
   File "/home/me/train.py", line 13, in main
@@ -218,9 +229,9 @@ Traceback (most recent call last):
   File "/lib/torch/_dynamo/symbolic_convert.py", line 1076, in wrapper
     return inner_fn(self, inst)
 """
-    reason, source = compile_log._break(payload)
+    text, source = compile_log._break(payload)
     code = {13: "lengths(packed)", 7: "return fn(*args, **kwargs)"}[line]
-    assert reason == "Attempted to call function marked as skipped"
+    assert text == (reason or said)
     assert source is not None and (source.line, source.code) == (line, code)
 
 
