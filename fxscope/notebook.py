@@ -49,7 +49,7 @@ def record_cell(line: str, cell: str, names: dict[str, Any]) -> Recording:
     if not isinstance(call, ast.Call):
         raise CaptureError("the cell's last line is not a call: write model(x) there, which is what is recorded.")
     compiled, title = options.mode or options.compile, options.title or ast.unparse(call)
-    how = {"compile": compiled, "backward": options.backward, "title": title}
+    how: dict[str, Any] = {"compile": compiled, "backward": options.backward, "title": title}
     names["__fxscope"] = lambda model, /, *inputs, **kwargs: record(model, *inputs, kwargs=kwargs, **how)
     recorded = ast.Call(ast.Name("__fxscope", ast.Load()), [call.func, *call.args], call.keywords)
     tree.body[-1] = ast.Assign([ast.Name(options.name or "__fxscope", ast.Store())], recorded)

@@ -13,7 +13,7 @@ from fxscope.errors import FxscopeError
 from fxscope.text import aligned, listed
 
 if TYPE_CHECKING:
-    from fxscope.dispatch_model import Dispatch
+    from fxscope._torch.dispatch_table import Dispatch
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -183,7 +183,7 @@ class _Reading:
             for place, window in enumerate(windows)
         ]
 
-    def _annotations(self, wanted: Callable[[str], bool], *, launches_nothing: bool = False) -> Times:
+    def _annotations(self, wanted: Callable[[str], object], *, launches_nothing: bool = False) -> Times:
         """Return when the host was inside annotations or ops of some names.
 
         With `launches_nothing`, names under which more than a tenth of all kernels are launched are left out: an annotation

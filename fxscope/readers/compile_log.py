@@ -431,7 +431,7 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
 def _limits(cache_key: Any) -> dict[str, Any]:
     """The values of `LIMITS` in the parts of a key of Inductor's cache."""
     parts = cache_key.get("components") if isinstance(cache_key, dict) else None
-    said = dict(found.groups() for part in parts or () if (found := _SWITCH.match(str(part))))
+    said = {found[1]: found[2] for part in parts or () if (found := _SWITCH.match(str(part)))}
     limits: dict[str, Any] = {}
     for name in (name for name in LIMITS if name in said):
         with suppress(ValueError, SyntaxError):  # a text is written without its quotes

@@ -213,7 +213,8 @@ def _with_bytes(
     if call.type == "cpp":
         return call.reads, call.writes
     moved = touched(call, kernel) if kernel is not None and call.type in LOOPS else {}
-    handed = [item for item in zip_longest(kernel.arguments if kernel else (), (*call.tensors, call.out)) if item[1]]
+    names = kernel.arguments if kernel else ()
+    handed = [(name, view) for name, view in zip_longest(names, (*call.tensors, call.out)) if view]
 
     def known(access: BufferAccess, *, loaded: bool) -> BufferAccess | None:
         mine = [item for item in handed if item[1].buffer == access.buffer] or [

@@ -154,7 +154,7 @@ class OwnTrace:
             calls=self._timed(sorted(calls)),
             step_ends=[*map(self._us, step_ends)],
             replays=self.replays(),
-            **{"compiles": [*map(self._us, times.compiles)], **options},
+            **dict[str, Any](compiles=[*map(self._us, times.compiles)]) | options,
         )
         if self.steps.start_up is not None:
             self.num_early = sum(start < self.steps.start_up.end for start, _ in ops)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import log2, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import BufferAccess, Workload
@@ -117,9 +117,9 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
     )
 
 
-def operations(body: str, inner: int) -> dict[str, int]:
+def operations(body: str, inner: int) -> dict[str, Any]:
     """Count a kernel's arithmetic: of values for each element, and of slow ones for each row too."""
-    found = dict.fromkeys(("statements", "slow_ops", "slowest_ops", "reduced"), 0)
+    found: dict[str, Any] = dict.fromkeys("statements slow_ops slowest_ops reduced".split(), 0)
     for_rows: set[str] = set()  # values of which each row has one
     for names, expression in _STATEMENT.findall(body):
         used = set(_TEMPORARY.findall(expression))

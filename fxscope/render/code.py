@@ -1,5 +1,6 @@
 """The output code with each call and each kernel line tied to its nodes and to the user's lines."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from fxscope.analysis import select
@@ -72,7 +73,7 @@ def render(
     return "\n\n".join(parts) + "\n"
 
 
-def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
+def headline(call: KernelCall, nodes: Mapping[str, Node], width: int) -> list[str]:
     """Return what a call is: handle, ops, and the user's lines behind it."""
     sources = user_lines([nodes[name] for name in call.nodes if name in nodes], len(call.nodes))
     lines = [shorten(f"── {call.handle}  {'·'.join(labels.ops_of(call, nodes))}", width)]

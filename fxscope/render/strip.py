@@ -492,7 +492,7 @@ def legend(strips: Sequence[Strip], height: float) -> list[str]:
     return key(used | ({"view": "• view, 0 µs"} if any(strip.views for strip in strips) else {}), scale, height)
 
 
-def key(names: Mapping[Kind, str], scale: str, height: float) -> list[str]:
+def key(names: Mapping[str, str], scale: str, height: float) -> list[str]:
     """The colours and what they say, and what the widths say, at the foot of a picture."""
     x, y = float(EDGE), height - 16
     out: list[str] = []

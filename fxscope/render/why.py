@@ -91,7 +91,7 @@ def about_place(
     recording: Recording, answer: WhyAnswer, item: Same, width: int, *, everything: bool = False
 ) -> list[str]:
     """Return what became of the nodes of a name, and what their kernels take; of two names a note where there is one."""
-    if item.note or len(answer.names) > 1:
+    if item.note or len(answer.names) != 1:
         return wrapped(item.note.splitlines(), width)
     index, name = index_of(recording), answer.names[0]
     times = f" ×{item.count}" if item.count > 1 else ""

@@ -122,7 +122,7 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
         what, advice = f" after {timeout_s:g} s", " Plan a part of the model, or allow more time."
         try:
             while receiver.poll(max(0.0, end - time.monotonic())):
-                kind, value = children.received(receiver) or ("died", None)
+                kind, value = children.received(receiver) or ("died", "")
                 if kind == "died":
                     process.join()
                     what = f": the process that makes it {children.died(process.exitcode or 0)}"

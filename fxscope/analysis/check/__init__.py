@@ -42,7 +42,7 @@ def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     Raises:
         PassError: an unknown key, or nothing is expected.
     """
-    tables: list[Any] = data.get("expect", [])
+    tables: Any = data.get("expect", [])
     if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
         raise PassError(f"{where}: write [[expect]] with two brackets for each expectation.")
     top = {key: value for key, value in data.items() if key not in _TOP}

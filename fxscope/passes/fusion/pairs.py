@@ -304,9 +304,8 @@ class PairVerdict:
             return Reason("both_extern", {"kernels": (a.call.kernel, b.call.kernel)})
         if a.opaque or b.opaque:
             call = (a if a.opaque else b).call
-            producer = a.opaque or not pair.flows
-            about = {"producer": producer, "device": call.device, "limits": self.limits, "library": self.library}
-            reason = opaque(call.kernel, call.type, **about)
+            about: dict[str, Any] = {"device": call.device, "limits": self.limits, "library": self.library}
+            reason = opaque(call.kernel, call.type, producer=a.opaque or not pair.flows, **about)
             if pair.flows:
                 return reason
             if any(name in a.writes and name in b.writes for name in pair.buffers):
