@@ -347,7 +347,7 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
             kind, nature, reason = _without_launch(expected, aliases, name in callers, ran, idle)
         if on_cpu and (whole := parts.get(parent) or (parent if parent in launched else None)):  # its time holds theirs
             parts[name] = whole
-            if kind in ("host", "kernel") and not kernels:
+            if (kind in ("host", "kernel") or (expected == "unknown" and not aliases)) and not kernels:
                 kind, reason = "host", f"a part of {whole}, which is one kernel of the CPU"
         if name in captured and kind == "host" and expected == "kernel":
             kind, reason = "kernel", "captured in a graph: its kernels run when that is replayed"

@@ -108,11 +108,12 @@ class Doubled(TorchDispatchMode):
 
 
 def test_what_a_mode_calls_for_an_op_is_in_the_graph() -> None:
-    def function(x):
+    def function(x, y):
+        torch.nested.nested_tensor_from_jagged(x, y)  # whose own Python launches nothing
         with Doubled():
             return x.sin()
 
-    recording = fxscope.record(function, torch.randn(4, 4))
+    recording = fxscope.record(function, torch.randn(4, 4), torch.tensor([0, 1, 4]))
     assert {launch.nodes for launch in recording.launches} == {("mul",), ("sin_1",)} and not recording.problems
 
 
@@ -156,6 +157,13 @@ def test_a_convolution_is_not_the_copy_of_its_weight() -> None:
         )
         recording = fxscope.record(kind, given, steps=1)
         assert ["conv" in launch.name for launch in recording.launches] == [True], [x.name for x in recording.launches]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR:UserWarning")
+def test_a_copy_in_a_library_op_is_no_view() -> None:
+    rows = torch.eye(4).to_sparse_csr()  # whose places MKL takes as int32
+    nodes = fxscope.record(lambda x: rows @ x, torch.randn(4, 4), steps=1).graph("eager").nodes
+    assert {node.kind for node in nodes if node.target == "aten::to"} == {"host"}
 
 
 def test_what_a_library_op_calls_for_itself_is_a_part_of_it() -> None:

@@ -244,7 +244,7 @@ def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray
 
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
-    r"AOTDispatcher|CompiledFunction|## Call|"
+    r"AOTDispatcher|CompiledFunction|## Call|Python(Subclass|DispatchMode)$|defaults$|"  # TorchScript's default arguments
     r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|"
     r"FX codegen|torch/|CompiledFxGraph)"
 )
