@@ -279,7 +279,9 @@ class Recorder:
 
     @hook_before("threading:Thread.start")
     def _starts_thread(self, thread: Any) -> None:
-        if self._session.is_on() and not self._capture.num_compiling:  # the compiler's, and tqdm's
+        code = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
+        is_library = code is not None and "-packages" in code.co_filename  # tqdm's, those that pin memory
+        if self._session.is_on() and not self._capture.num_compiling_here() and not is_library:
             self._threads.append(thread.name)
 
     @hook_before("multiprocessing.process:BaseProcess.start")

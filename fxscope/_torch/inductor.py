@@ -281,6 +281,10 @@ class InductorCapture:
             stack.enter_context(self._compiling())
             return stack.pop_all()
 
+    def num_compiling_here(self) -> int:
+        """Return how many compiles go on in this thread, one in the other."""
+        return getattr(self._depth, "compiling", 0)
+
     @contextlib.contextmanager
     def _compiling(self) -> Generator[None]:
         """Keep what the compiler does in this thread out of fxscope's profile, but for one event.
@@ -288,7 +292,7 @@ class InductorCapture:
         Its calls of Python are millions. It calls many more ops than the program, and the profiler asks each for its
         tensors' sizes: of fake tensors, that is a call of Python for every size.
         """
-        depth = getattr(self._depth, "compiling", 0)
+        depth = self.num_compiling_here()
         silent = depth == 0 and bool(self.hooks.guard("compiles in the profile", self.is_our_session))
         self._depth.compiling = depth + 1
         self.num_compiling += 1

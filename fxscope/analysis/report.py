@@ -566,7 +566,7 @@ def _has_node(recording: Recording, field: str, test: Callable[[Any], Any]) -> b
 
 def unknown(recording: Recording) -> list[str]:
     """Return what could not be known, in a few words each."""
-    out: list[str] = []
+    out = [item.detail for item in recording.unobserved if item.what == "threads"]
     covered = recording.coverage
     if covered and covered.unattributed:
         how = " (graph replays: --capture)" if replays(recording) else ""

@@ -71,21 +71,31 @@ def test_an_error_in_the_program_comes_through_and_what_was_seen_is_kept() -> No
 
 
 def test_what_runs_in_other_threads_is_said_to_be_missing() -> None:
+    begun, started = threading.Event(), threading.Event()
+
+    def backend(graph: torch.fx.GraphModule, _: object) -> object:
+        begun.set()
+        started.wait(9)
+        return graph.forward
+
     def work() -> None:
         torch.nn.Linear(8, 4)(torch.ones(2, 8)).relu()
+        torch.compile(lambda x: x.cos(), backend=backend)(torch.ones(2))
 
     with torch.no_grad(), fxscope.record() as recorder:
         torch.ones(2).sin()
         workers = [threading.Thread(target=work) for _ in range(3)]
         for worker in workers:
             worker.start()
+            begun.wait(9)  # the others begin while the first compiles
+        started.set()
         for worker in workers:
             worker.join()
     recording = recorder.recording
     targets = [node.target for node in recording.graph("eager").nodes]
     assert targets.count("aten::sin") == 1 and "aten::relu" not in targets
     (missing,) = (item for item in recording.unobserved if item.what == "threads")
-    assert missing.count == 3
+    assert missing.count == 3 and missing.detail in recording.explain().unknown
 
 
 def test_a_higher_order_op_runs_as_without_fxscope() -> None:
