@@ -23,8 +23,6 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 from fxscope._torch import profiler, restore, running
 from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import EventTree, facts_of
@@ -39,12 +37,11 @@ from fxscope.model import Problem, Recording, Unobserved, replace
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
 from fxscope.readers.own_trace import STEP_ENDS, OwnTrace, SessionCut
-from fxscope.text import counted
+from fxscope.text import counted, listed
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
 MOST_CALLS = 32  # of one compiled graph are observed, where the program has no steps
 MOST_SECONDS = 5.0
-_NAMED_THREADS = 3
 _current: list[str] = []
 
 
@@ -100,7 +97,7 @@ def record(
         return child.record(
             model, *inputs, target=target, compile=options, backward=backward, title=title, kwargs=kwargs
         )
-    title = title or _title(model)
+    title = title or getattr(model, "__qualname__", type(model).__name__)
     with _alone(title), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup)
@@ -147,10 +144,10 @@ class _Job(NamedTuple):
             self.run()
             num_compiles = capture.num_compiles
             recording = self.profiled(capture)
-        facts, name = capture.facts(), _title(self.model)
+        facts = capture.facts()
         recording = _with_facts(recording, facts)
         if compiles and not facts.graphs:
-            why = f"torch.compile captured no graph of {name}: {capture.why_no_graph}"
+            why = f"torch.compile captured no graph: {capture.why_no_graph}"
             raise NothingCapturedError(f"{why}. TORCH_LOGS=dynamo says what Dynamo met.")
         if not facts.graphs and not recording.ops:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
@@ -456,14 +453,7 @@ def _finish(recording: Recording) -> Recording:
 
 
 def _threads(names: Sequence[str]) -> str:
-    more = ", …" if len(names) > _NAMED_THREADS else ""
-    return f"{counted(len(names), 'thread')} ({', '.join(names[:_NAMED_THREADS])}{more})"
-
-
-def _title(model: Any) -> str:
-    if isinstance(model, torch.nn.Module):
-        return type(model).__name__
-    return getattr(model, "__qualname__", None) or type(model).__name__
+    return f"{counted(len(names), 'thread')} ({listed(names, 3)})"
 
 
 # A forked child's copy of what is going on is none of its business.

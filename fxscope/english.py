@@ -92,7 +92,7 @@ def explained(text: str) -> str:
 
 
 # Torch's advice on a graph break, a failed compile or a guard; of one that has a second cause ("# …") none.
-_HINT = re.compile(r"(?:Hint: |HINT: |to avoid (?:this )?specialization,? (?!.*  # ))(?:try )?(.+?)\)?$", re.MULTILINE)
+_HINT = re.compile(r"(?m)(?:Hint: |HINT: |to avoid (?:this )?specialization,? (?!.*  # ))(?:try )?(.+?)\)?$")
 
 
 def hints_in(text: str) -> list[str]:

@@ -180,7 +180,8 @@ class EventTree:
         outer = around.op
         if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True
-        if (outer is not None and not outer.hands_on) or not _has_own_kernel(name, event.overload_name, _device(event)):
+        device = next((tensor.device.type.upper() for _, tensor in _tensors(event.extra_fields.inputs)), "CPU")
+        if (outer is not None and not outer.hands_on) or not _has_own_kernel(name, event.overload_name, device):
             return around._replace(frame=None)
         raw = _Raw(event, around)
         if outer is not None:
@@ -214,10 +215,6 @@ def _places(frame: Any, children: Sequence[Any]) -> dict[int, Source]:
     place = frame.extra_fields.callsite
     file, function = whole_path(place.file_name), place.function_name
     return {at: live.place(file, line, function) for at, line in lines_of_operators(frame, children).items()}
-
-
-def _device(event: Any) -> str:
-    return next((tensor.device.type.upper() for _, tensor in _tensors(event.extra_fields.inputs)), "CPU")
 
 
 def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
@@ -280,7 +277,8 @@ class _Identity:
         mutates: list[int] = []
         impls: list[int] = []
         for index, tensor in _tensors(raw.inputs):
-            if schema is not None and _is_written(schema, index):
+            info = schema.arguments[index].alias_info if schema and index < len(schema.arguments) else None
+            if info is not None and info.is_write:
                 mutates.append(len(inputs))
             inputs.append(self._read(tensor))
             impls.append(tensor.impl_ptr)
@@ -381,11 +379,6 @@ def _is_idle(raw: _Raw, replayed: Sequence[tuple[TensorMeta, int | None]] | None
     """
     is_dense = replayed is not None and all(meta.stride is not None for meta, _ in replayed)
     return is_dense and expected_nature(raw.name) == "kernel"
-
-
-def _is_written(schema: Any, index: int) -> bool:
-    info = schema.arguments[index].alias_info if index < len(schema.arguments) else None
-    return info is not None and info.is_write
 
 
 def _frozen(item: Any) -> Any:
