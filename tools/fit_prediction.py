@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
 from fxscope.gpus.calibration import Calibration, CpuFit, FamilyFit, Prediction, StepFit  # noqa: E402
-from fxscope.gpus.prediction import FEW, is_outside, predict, spread_at, times_of  # noqa: E402
+from fxscope.gpus.prediction import FEW, Works, is_outside, predict, spread_at, times_of  # noqa: E402
 from fxscope.index import grouped  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
@@ -181,13 +181,13 @@ def left_out(
     for kind in sorted({kind for group in groups.values() for kind in group.kinds} - {"battery"}):
         needed = {family for family, group in groups.items() if kind in group.kinds} | {"pointwise", "anything"}
         others = {
-            name: groups[name].rows(groups[name].kinds != kind) for name in needed if {*groups[name].kinds} != {kind}
+            name: rows(groups[name], groups[name].kinds != kind) for name in needed if {*groups[name].kinds} != {kind}
         }
         parameters = fitting.fit_all(others, multiprocessors, start={}, begin=begin)
         for family, group in groups.items():
-            mine = group.rows(group.kinds == kind)
-            if family == "anything" or not len(mine.us):
+            if family == "anything" or kind not in group.kinds:
                 continue
+            mine = rows(group, group.kinds == kind)
             used = family if family in parameters else "anything"
             num_fitted = len(others[family].us) if family in others else 0
             measured = fitting.measured_of(others[family].items) if num_fitted else None
@@ -197,6 +197,13 @@ def left_out(
                 for item, us, count in zip(mine.items, times, mine.counts, strict=True)
             ]
     return found
+
+
+def rows(group: fitting.FamilyCalls, mask: np.ndarray) -> fitting.FamilyCalls:
+    """The calls of a family that a mask keeps."""
+    items = group.items[mask]
+    works = Works([item.work for item in items], [item.memory for item in items])
+    return fitting.FamilyCalls(items, works, group.us[mask], group.counts[mask], group.kinds[mask])
 
 
 def print_left_out(
@@ -211,7 +218,7 @@ def print_left_out(
     unseen: list[bool] = []
     for kind, mine in grouped(held, lambda call: call.item.kind).items():
         others = [call for call in held if call.item.kind != kind]
-        rest = {name: group.rows(group.kinds != kind) for name, group in groups.items() if {*group.kinds} != {kind}}
+        rest = {name: rows(group, group.kinds != kind) for name, group in groups.items() if {*group.kinds} != {kind}}
         fits = fits_of(rest, {name: parameters[name] for name in rest}, others, multiprocessors)
         step, outside = step_fit(others), outside_factor(others, fits)
         assert step is not None

@@ -50,9 +50,6 @@ class FamilyCalls(NamedTuple):
     counts: Array
     kinds: Array
 
-    def rows(self, mask: Array) -> FamilyCalls:
-        return FamilyCalls(self.items[mask], self.works.rows(mask), self.us[mask], self.counts[mask], self.kinds[mask])
-
 
 def groups_of(observations: Iterable[Observation]) -> dict[str, FamilyCalls]:
     """Return family → its calls, each different one of a program once, with the median of its times."""

@@ -48,17 +48,6 @@ class Works:
     def __getattr__(self, name: str) -> Any:  # for a checker of types: all are set
         raise AttributeError(name)
 
-    def rows(self, mask: Array) -> Works:
-        part = object.__new__(Works)
-        part.__dict__.update({name: column[mask] for name, column in vars(self).items()})
-        return part
-
-    @property
-    def unaligned(self) -> Array:
-        """Return whether rows of two bytes an element are not of whole 16 bytes, as tensor cores load them."""
-        sizes = (self.k // np.maximum(self.taps, 1) % 8 != 0) | (self.n % 8 != 0)
-        return sizes | (np.char.count(self.layout, "u") > 0)
-
 
 def traffic(p: Mapping[str, float], work: Works) -> Array:
     """Time of traffic: the more a call moves, the less of it is still in the L2 cache from the calls before."""
@@ -117,24 +106,28 @@ def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocess
         share = min(1.0, (rows * columns / 16384) ** p["small_tile"])
         step = max(rows * columns * 128 / (p["sm"] * 1e6 * share), p["k_step"])
         for split in _SPLITS:
-            time = np.ceil(tiles * split / multiprocessors) * k / 64 / split * step
+            time = np.ceil(tiles * split / multiprocessors) * (k / 64 / split * step + p["wave"])
             time += (p["split"] + split * p["split_each"]) * (split > 1)
-            best = np.minimum(best, np.where((split == 1) | (k >= 128 * split), time, np.inf))
+            # Products beside each other are not split.
+            best = np.minimum(best, np.where((split == 1) | (k >= 128 * split) & (batch == 1), time, np.inf))
     return best
 
 
 def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
+    odd, even = (np.char.count(work.layout, name) for name in "ue")
     extra = p["batched"] * (work.batch > 1) + p["few_rows"] * (np.minimum(work.m, work.n) <= 4)
-    extra += p["grouped"] * (work.variant == "grouped") + p["odd"] * work.unaligned
+    extra += p["grouped"] * (work.variant == "grouped") + p["odd"] * (odd + even)
     copied = np.char.count(work.layout, "x")  # operands with gaps, which are copied first
     extra += copied * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
-    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors) * (1 + p["unaligned"] * work.unaligned)
+    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors)
+    busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)
     return p["floor"] + extra + slower_of(busy, traffic(p, work), sharpness=3)
 
 
 def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     """A pass forward, or one for the weight's gradient and one for the input's; each tap has its own pieces of channels."""
-    first, window, odd = work.layout != "last", work.taps > 1, work.unaligned
+    first, window, whole = work.layout != "last", work.taps > 1, np.where(work.dtype == "float32", 4, 8)
+    odd = (work.k // np.maximum(work.taps, 1) % whole != 0) | (work.n % whole != 0)  # channels not of whole 16 bytes
     channels = np.where(window, np.ceil(work.k / work.taps / _CHANNELS) * _CHANNELS, work.k)
     out = np.where(window, np.ceil(work.n / _CHANNELS) * _CHANNELS, work.n)
     if "second" in p:
@@ -147,17 +140,23 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     extra = first * np.where(window, p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6, p["reorder_1x1"])
     extra += p["window"] * window + odd * (p["odd"] + work.taps * p["odd_tap"])
     busy = slower_of(tiles * (1 + p["odd_tiles"] * odd), traffic(p, work), sharpness=3)
-    by_channel = slower_of(traffic(p, work), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
-    depthwise = work.variant == "depthwise"
+    # With channels first torch's own kernels run, an element a thread.
+    computed = work.elements * (work.taps * p["tap_ps"] + first * p["element_ps"]) * 1e-6
+    by_channel = slower_of(traffic(p, work), computed, sharpness=2)
+    each = (work.variant == "each channel") & (work.dtype != "float32")
+    depthwise = np.isin(work.variant, ("depthwise", "each channel"))
     time = p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra + busy)
-    if "second" in p:
+    if "second" not in p:  # few channels: a kernel without tensor cores, which reorders nothing
+        direct = first & window & (work.k <= 4 * work.taps) & (work.taps <= 32) & ~depthwise
+        plain = p["floor"] + slower_of(traffic(p, work), work.flops * p["direct_ps"] * 1e-6, sharpness=2)
+        time = np.where(direct, plain, time)
+    else:
         time = (time - busy * ~depthwise) * (1 + p["second"] * (work.passes - 1)) + busy * ~depthwise
-    # For few channels cuDNN launches once for each.
-    return np.where(depthwise & (work.batch <= 8), p["each_channel"] * work.batch * work.passes, time)
+    return np.where(each, (p["each_channel"] + p["each_tap"] * work.taps) * work.batch, time)
 
 
 def groups(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
-    """A convolution in groups with channels first: a kernel for each group, which waits for each of its taps."""
+    """A convolution in wide groups: a kernel for each group, which waits for each of its taps."""
     each = (p["group"] + p["tap"] * work.taps) * work.passes
     return p["floor"] + slower_of(work.batch * each, traffic(p, work), work.flops / (p["sm"] * multiprocessors * 1e6))
 
@@ -218,10 +217,11 @@ def family_of(work: Workload) -> str:
     if work.family == "other":
         op = op_names.parse(work.variant)
         return f"function {op.name if op.namespace in (None, 'aten') else work.variant}"
-    if work.variant == "grouped" and work.layout == "first":
+    # cuDNN has a kernel for all groups where they are narrow, or many.
+    if work.variant == "grouped" and work.taps > 1 and work.n > (32 if work.batch >= 8 else 16):
         return f"{work.family} in groups"
     if work.m and work.dtype not in _DTYPES_OF_GEMM:
-        return f"{work.family} in {work.dtype}"
+        return f"{work.family} in {work.dtype} {work.layout}"
     own = f"{work.family}_{work.dtype}"
     return own if own in FORMULAS else work.family
 
@@ -322,10 +322,3 @@ def traffic_floor_us(gpu: Gpu, num_bytes: float) -> float:
 
 
 _FASTEST_CACHE = 2  # of the fitted rate of the L2 cache: what the fastest measured kernels reach
-
-
-def smallest_us(gpu: Gpu) -> tuple[float, str] | None:
-    """Return what the smallest kernels take on a GPU that was measured, and what that stands on."""
-    if gpu.calibration is None:
-        return None
-    return gpu.calibration.families["pointwise"].parameters["floor"], f"the smallest kernels of the {gpu.name}"

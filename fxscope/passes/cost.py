@@ -14,7 +14,7 @@ from fxscope import gpus, op_names
 from fxscope.columns import column, distinct, picked, rows_of, with_columns
 from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Prediction
-from fxscope.gpus.prediction import predict, smallest_us, traffic_floor_us
+from fxscope.gpus.prediction import predict, traffic_floor_us
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
 from fxscope.passes import flops as counted
@@ -129,8 +129,9 @@ def cost_of_call(
             call, estimated_us=found.us, estimated_range_us=(found.low, found.high), estimated_basis=found.basis
         )
     floor, basis = (roof.floor_us, roof.basis) if roof is not None and call.type != "user_triton" else (None, None)
-    if floor is None and limits is not None and (smallest := smallest_us(limits.gpu)) is not None:
-        floor, basis = smallest
+    if floor is None and limits is not None and (calibration := limits.gpu.calibration) is not None:
+        floor = calibration.families["pointwise"].parameters["floor"]
+        basis = f"the smallest kernels of the {limits.gpu.name}"
     words = f"lower bound: {basis}; " if floor is not None else ""
     return replace(call, estimated_us=floor, estimated_basis=f"{words}no prediction: {found}")
 

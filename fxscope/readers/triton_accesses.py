@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _NUMEL = re.compile(r"^[ \t]+(\w{0,20}numel) = (\d{1,18})$", re.MULTILINE)
 _MEMORY = re.compile(r"tl\.(load|store|atomic_\w{1,20})\((\w{1,80}) \+ \(")
 _LONGEST_INDEX = 1000
-_VARIABLE = re.compile(r"^[ \t]+([xyr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.MULTILINE)
-_NAME = re.compile(r"\b[xyr]\d{0,4}(?:_\d{1,4})?\b")
+_VARIABLE = re.compile(r"^[ \t]+([xyzr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.MULTILINE)
+_NAME = re.compile(r"\b[xyzr]\d{0,4}(?:_\d{1,4})?\b")
 # A variable as a digit of an index: `xindex`, `(xindex % 64)`, `xindex // 64`, `((xindex // 64) % 8)`.
 _DIGIT = re.compile(r"\(?\(?([xyzr]\d{0,4}(?:_)?)index(?: // (\d{1,18})\)?)?(?: % (\d{1,18})\))?")
 # What follows the index of an access that is left out nowhere but beyond the end: `, xmask & ymask, other=0.0)`; and what

@@ -33,7 +33,7 @@ _SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm
 _SLOWEST = re.compile(r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(")
 _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
-_GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm")}
+_GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
 _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_padding", "groups", "output_mask")
 
@@ -157,17 +157,17 @@ def _first(call: Call, start: int, count: int) -> list[BufferAccess | None]:
 
 def _gemm(call: Call) -> Workload | None:
     operands = [access for access in call.tensors if access is not None]
-    a, b = operands[-2:] if len(operands) >= 2 else (None, None)
+    packed = call.kernel.endswith("_int8pack_mm")  # rows of weights, and a scale for each
+    a, b = (operands[:2] if packed else operands[-2:]) if len(operands) >= 2 else (None, None)
     left, right = _dims(a), _dims(b)
     if left is None or right is None or len(left) < 2 or len(right) < 2:
         return None
     added = "add" in call.kernel and len(_dims(operands[0]) or ()) > 1
     return product(
-        (prod(left[:-2]), left[-2], left[-1], right[-1]),
-        _dtype(call.out, a, b),
+        (prod(left[:-2]), left[-2], left[-1], right[-2 if packed else -1]),
+        "int8" if packed else _dtype(call.out, a, b),
         added=int(added),
-        layout="".join(map(_dense, operands[-2:]))
-        + ("u" if any(map(_has_odd_rows, (*operands[-2:], call.out))) else ""),
+        layout="".join(_dense(each) for each in (a, b) if each is not None) + _alignment(a, b, call.out),
     )
 
 
@@ -177,10 +177,13 @@ def _dense(access: BufferAccess) -> str:
     return "n" if steps[-1] == 1 else "t" if 1 in steps[-2:] else "x"
 
 
-def _has_odd_rows(access: BufferAccess | None) -> bool:
-    """Return whether rows of two bytes an element do not begin at whole 16 bytes, as tensor cores load and store them."""
-    steps = access.stride[-2:] if access is not None and access.stride else ()
-    return any(isinstance(step, int) and step > 1 and step % 8 for step in steps)
+def _alignment(*accesses: BufferAccess | None) -> str:
+    """Name rows of two bytes an element that do not begin at whole 16 bytes: "e" after an even number, "u" after an odd one."""
+    found = [access for access in accesses if access is not None]
+    starts = [dep.index.rpartition("+ ")[2] for access in found for dep in access.deps]
+    steps = [str(step) for access in found for step in (access.stride or ())[-2:] if step != 1]
+    places = [int(place) for place in (*starts, *steps) if place.isdigit()]
+    return "u" if any(place % 2 for place in places) else "e" if any(place % 8 for place in places) else ""
 
 
 def product(
@@ -241,9 +244,15 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     if transposed:
         n, k = inner, max(1, weight[0] // count)
     written = shape[0] * out * prod(space)
+    layout = "last" if last and last.stride and len(last.stride) > 2 and last.stride[1] == 1 else "first"
+    variant = "" if count == 1 else "depthwise" if weight[1] == 1 else "grouped"
+    if variant == "depthwise" and layout == "last" and not backward:
+        # cuDNN 9 has no kernel for all channels of these in two bytes, and launches one for each.
+        is_tiny = prod(shape[2:]) > 1 and max(shape[2:]) <= 2 and (stride[0] != 1 or count % 16 > 0)
+        variant = "each channel" if count <= 8 or is_tiny else variant
     return Workload(
         family="convolution_backward" if backward else "convolution",
-        variant="" if count == 1 else "depthwise" if weight[1] == 1 else "grouped",
+        variant=variant,
         dtype=dtype,
         num_bytes=(prod(shape) + prod(weight) + written) * ITEM_BYTES.get(dtype or "", 2) * passes,
         m=m,
@@ -251,7 +260,7 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
         k=k,
         batch=count,
         elements=written,
-        layout="last" if last and last.stride and len(last.stride) > 2 and last.stride[1] == 1 else "first",
+        layout=layout,
         taps=prod(weight[2:]),
         passes=passes,
         flops=2 * m * n * k * count * passes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -346,19 +347,59 @@ def test_what_was_never_measured_has_a_roofline_with_a_wide_interval(work: Workl
     assert predict(gpus.load("h200"), bigger).us > found.us
 
 
-@pytest.mark.parametrize(("name", "gpu"), [("wav2vec2", "h200"), ("hubert", "h100")])
-def test_groups_of_a_convolution_are_kernels_of_their_own_where_channels_are_not_last(name: str, gpu: str) -> None:
-    folder = ROOT / "tests" / "data" / ("kinds" if name == "hubert" else "zoo") / gpu
-    program = json.loads(lzma.decompress((folder / f"{name}.json.xz").read_bytes()))
-    calls = [item for item in measured_calls(program) if item.call.workload.variant == "grouped"]
-    for item in calls:
-        work = item.call.workload
-        found, ungrouped = (predict(gpus.load(gpu), replace(work, variant=variant)) for variant in ("grouped", ""))
-        assert family_of(work) == "convolution in groups" and "convolution in groups model" in found.basis
-        assert found.low <= item.us <= found.high and abs(item.us / found.us - 1) < 0.3 and item.us > 2 * ungrouped.us
-        last = replace(work, layout="last")
-        assert family_of(last) == "convolution" and predict(gpus.load(gpu), last).us < found.us / 2
-    assert calls
+def of_library(call: str) -> Workload:
+    """The work of a call, in which `V(shape, stride)` stands for a view of one large buffer."""
+    views = re.sub(r"V\(", "reinterpret_tensor(buf0, ", call)
+    text = f"def call(args):\n    buf0 = empty_strided_cuda((1048576, ), (1, ), torch.bfloat16)\n    buf1 = {views}\n"
+    (found,) = output_code.kernel_calls(output_code.parse(text), graph_id="g", prefix="p")
+    return replace(found.workload, dtype=found.workload.dtype or "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("call", "layout", "family"),
+    [
+        ("mm(V((128, 512), (512, 1), 0), V((512, 256), (1, 512), 0))", "nt", "gemm"),
+        ("mm(V((128, 512), (1024, 1), 1), V((512, 256), (1, 512), 0))", "ntu", "gemm"),  # begins after one element
+        ("mm(V((128, 512), (514, 1), 0), V((512, 256), (1, 512), 0))", "nte", "gemm"),
+        ("_weight_int8pack_mm(V((128, 512), (512, 1), 0), V((256, 512), (512, 1), 0), s)", "nn", "gemm in int8 nn"),
+    ],
+)
+def test_a_product_states_how_its_rows_are_aligned(call: str, layout: str, family: str) -> None:
+    work = of_library(f"extern_kernels.{call}")
+    assert (work.m, work.k, work.n, work.layout, family_of(work)) == (128, 512, 256, layout, family)
+    gpu, aligned = gpus.load("h200"), replace(work, dtype="bfloat16", layout="nt")
+    assert predict(gpu, work).us > predict(gpu, aligned).us or layout == "nt"
+
+
+@pytest.mark.parametrize(
+    ("channels", "size", "stride", "groups", "slow", "family"),
+    [
+        (64, 8, 1, 64, False, "convolution"),
+        (64, 2, 2, 64, True, "convolution"),  # an image smaller than the window
+        (64, 2, 1, 64, False, "convolution"),
+        (40, 2, 1, 40, True, "convolution"),
+        (8, 8, 1, 8, True, "convolution"),
+        (128, 8, 1, 8, False, "convolution"),
+        (128, 8, 1, 4, False, "convolution in groups"),
+        (512, 8, 1, 8, False, "convolution in groups"),
+    ],
+)
+def test_cudnn_launches_a_kernel_for_each_channel_or_group_where_it_has_none_for_all(
+    channels: int, size: int, stride: int, groups: int, slow: bool, family: str
+) -> None:
+    width = channels // groups
+    image = f"V((1, {channels}, {size}, {size}), ({channels * size**2}, 1, {channels * size}, {channels}), 0)"
+    taps = f"V(({channels}, {width}, 3, 3), ({width * 9}, 1, {width * 3}, {width}), 0)"
+    window = f"stride=({stride}, {stride}), padding=(1, 1), dilation=(1, 1), transposed=False, output_padding=(0, 0)"
+    work = of_library(f"extern_kernels.convolution({image}, {taps}, {window}, groups={groups}, bias=None)")
+    assert (work.variant == "each channel", family_of(work)) == (slow, family)
+    each = predict(gpus.load("h200"), work).us / groups
+    assert each > 1 if slow or family != "convolution" else each < 1
+
+
+def test_a_kernel_over_three_dimensions_moves_what_all_of_them_reach() -> None:
+    works = [item.call.workload for item in measured_calls(zoo("mamba")) if item.call.type == "triton_pointwise"]
+    assert works and all(work.num_bytes >= work.elements for work in works)
 
 
 def test_a_kind_is_held_against_times_and_errors_of_all_others(capsys: pytest.CaptureFixture[str]) -> None:
