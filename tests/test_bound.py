@@ -14,6 +14,7 @@ from fxscope.model import (
     Compile,
     Environment,
     Gap,
+    KernelCall,
     KernelStats,
     Op,
     Recording,
@@ -405,8 +406,10 @@ def test_the_guard_that_failed_in_most_versions_explains_a_recompile(name: str) 
 def test_times_that_a_cpu_trace_does_not_contain_are_unknown(kernel, is_unknown) -> None:
     region = Op(id=0, name="Torch-Compiled Region: 0/0", category="cpu_op", step=0, start_ns=0, duration_ns=9)
     launch = build.launch(0, kernel, category="cpu_kernel")
-    made = report(Recording(ops=(region,), launches=(launch,)))
-    assert any("generated C++ kernels" in text for text in made.unknown) == is_unknown
+    call = KernelCall(id="1", graph="g", kernel="cpp_fused_add_0", type="cpp", handle="1")
+    for known in ({"ops": (region,)}, {"calls": (call,)}):  # a trace alone, and with its compile log
+        made = report(Recording(launches=(launch,), **known))
+        assert any("generated C++ kernels" in text for text in made.unknown) == is_unknown
 
 
 def test_a_break_of_torchs_own_is_no_first_advice() -> None:

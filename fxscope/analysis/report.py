@@ -575,10 +575,11 @@ def unknown(recording: Recording) -> list[str]:
         out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:
         out.append("fusion decisions (--compile-log)")
-        if is_on_cpu(recording) and not any(map(is_generated, distinct(recording.launches, "name"))):
-            out.append("the time of generated C++ kernels, which are not in a CPU trace")
     elif recording.launches and not recording.calls and not _has_node(recording, "outputs", bool):
         out.append("missed fusions (record with fxscope run)")
+    has_cpp = traced_regions.regions_of(recording) or any(call.type == "cpp" for call in recording.calls)
+    if has_cpp and is_on_cpu(recording) and not any(map(is_generated, distinct(recording.launches, "name"))):
+        out.append("the time of generated C++ kernels, which are not in a CPU trace")
     if _has_node(recording, "op", bool) and not _has_node(recording, "source", lambda source: source and source.file):
         out.append("source lines")
     if recording.launches and not any(group.modules for group in groups(recording)):
