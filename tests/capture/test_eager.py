@@ -8,19 +8,12 @@ import fxscope
 from fxscope.model import Op, Source, TensorMeta
 from fxscope.readers import eager_graph
 from fxscope.readers.eager_graph import SeenOp, SeenTensor
+from tests import build
 
 
 def op(number: int, name: str, start: int, duration: int, parent: int | None = None, **fields) -> Op:
-    return Op(
-        id=number,
-        name=name,
-        category="cpu_op",
-        start_ns=start,
-        duration_ns=duration,
-        parent=parent,
-        external_id=number,
-        **fields,
-    )
+    known = {"start_ns": start, "duration_ns": duration, "parent": parent, "external_id": number}
+    return build.op(number, name, **known, **fields)
 
 
 def tensor(storage: int, producer: int | None = None, name: str | None = None) -> SeenTensor:
@@ -81,10 +74,9 @@ def test_a_tensor_from_outside_is_one_input_however_often_it_is_used() -> None:
 def test_later_steps_are_tied_to_the_graph_by_order() -> None:
     graph = eager_graph.program_graph(TREE, SEEN)[0]
     later = tuple(
-        Op(
-            id=item.id + 10,
-            name=item.name,
-            category="cpu_op",
+        build.op(
+            item.id + 10,
+            item.name,
             step=1,
             start_ns=item.start_ns + 1000,
             duration_ns=item.duration_ns,
@@ -92,7 +84,7 @@ def test_later_steps_are_tied_to_the_graph_by_order() -> None:
         )
         for item in TREE
     )
-    extra = Op(id=99, name="aten::empty", category="cpu_op", step=1, start_ns=1035, duration_ns=1, parent=11)
+    extra = build.op(99, "aten::empty", step=1, start_ns=1035, parent=11)
     tied = eager_graph.tie((*TREE, *later, extra), graph)
     assert [item.node for item in tied] == ["linear", "t", "transpose", "mm"] * 2 + [None]
     assert {item.graph for item in tied if item.node} == {"eager"}

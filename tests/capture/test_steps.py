@@ -90,9 +90,11 @@ def test_steps_after_the_wanted_ones_are_only_timed(recordings) -> None:
     assert after.count == 56 and "(56 steps, timed)" in labels.coverage_line(recording)
 
 
-CAPTURED = [
-    (float(start), "model") for start in (10, 20, 30, 40)
-]  # three calls to warm up, and the one that is captured
+CAPTURED = [(float(start), "model") for start in (10, 20, 30, 40)]  # three calls to warm up, and the captured one
+
+
+def planned(ops: list[tuple[float, str]], **known: Any) -> Any:
+    return plan(ops, **{"begins": 0, "step_ends": [], "replays": [], **known})
 
 
 @pytest.mark.parametrize(
@@ -157,9 +159,7 @@ def test_what_the_compiler_launches_is_not_the_programs(tmp_path: Path) -> None:
 def test_calls_of_one_model_after_others_are_steps() -> None:
     """As in decoding, after a prompt that another function runs."""
     calls = [(1.0, "prompt"), *((10.0 * number, "model") for number in range(1, 5))]
-    found = plan(
-        [(start + 1, "aten::mm") for start, _ in calls], begins=0, ends=45, calls=calls, step_ends=[], replays=[]
-    )
+    found = planned([(start + 1, "aten::mm") for start, _ in calls], calls=calls, ends=45)
     assert [span.start for span in found.kept] == [10, 20, 30] and found.num_calls == 4
     assert found.start_up is not None and (found.start_up.start, found.start_up.end) == (0, 10)
 
@@ -179,7 +179,7 @@ def test_calls_of_one_model_after_others_are_steps() -> None:
 )
 def test_rounds_of_equal_calls_are_steps(called, begins) -> None:
     calls = [(float(number), name) for number, name in enumerate(called)]
-    found = plan(calls, begins=0, ends=20, calls=calls, step_ends=[], replays=[], keep=9)
+    found = planned(calls, ends=20, calls=calls, keep=9)
     assert [span.start for span in sorted((*found.kept, *found.others))] == begins
     assert found.num_calls == (len(begins) or None)
 
@@ -231,15 +231,8 @@ def test_a_step_with_a_compiled_optimizer_holds_all_its_calls_of_the_model(tmp_p
 def test_the_last_steps_of_each_kind_that_compile_nothing_are_kept(kinds, compiles, kept) -> None:
     calls = [(10.0 * number, "model") for number in range(len(kinds))]
     ops = [(start + 1, kind) for (start, _), kind in zip(calls, kinds, strict=True)]
-    found = plan(
-        ops,
-        begins=0,
-        ends=10.0 * len(kinds),
-        calls=calls,
-        step_ends=[],
-        replays=[],
-        compiles=[10.0 * number + 2 for number in compiles],
-    )
+    compiled = [10.0 * number + 2 for number in compiles]
+    found = planned(ops, calls=calls, ends=10.0 * len(kinds), compiles=compiled)
     assert [span.number for span in found.kept] == kept
 
 

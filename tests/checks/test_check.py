@@ -11,6 +11,7 @@ import pytest
 from fxscope.analysis import check
 from fxscope.analysis.check import quantity
 from fxscope.errors import PassError
+from fxscope.model import replace
 from fxscope.render import reports
 from tests import build
 
@@ -102,23 +103,14 @@ def test_a_missed_fusion_says_why() -> None:
 
 
 def test_every_occurrence_of_the_rarest_op_counts() -> None:
-    from fxscope.model import Node, replace
-
     base = build.gelu_mul_compiled()
-    alone = Node(
-        name="tanh_1",
-        op="call_function",
-        target="aten.tanh.default",
-        original_aten="aten.gelu",
-        nature="kernel",
-        kind="kernel",
-        calls=("0/0:inference:1",),
-    )
+    known = {"nature": "kernel", "kind": "kernel", "calls": ("0/0:inference:1",)}
+    alone = build.node("tanh_1", "aten.tanh.default", original_aten="aten.gelu", **known)
     graph = replace(base.graphs[0], nodes=(*base.graphs[0].nodes, alone))
     calls = (replace(base.calls[0], nodes=("mm", "tanh_1")), base.calls[1])
     two = replace(base, graphs=(graph,), calls=calls)
     assert outcome("fused", ["gelu", "tanh"], "two", {"two": two}).status == "met"  # gelu is what tanh came from
-    extra = Node(name="mul_7", op="call_function", target="aten.mul.Tensor", original_aten="aten.mul", nature="kernel")
+    extra = build.node("mul_7", "aten.mul.Tensor", original_aten="aten.mul", nature="kernel")
     graph = replace(graph, nodes=(*graph.nodes, extra))
     two = replace(two, graphs=(graph,), calls=(calls[0], replace(calls[1], nodes=("tanh", "mul_6"))))
     assert outcome("fused", ["gelu", "mul"], "two", {"two": two}).status == "met"  # one mul is elsewhere: mul is rarest

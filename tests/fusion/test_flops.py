@@ -16,9 +16,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import fxscope
 from fxscope._torch.nodes import tensors
-from fxscope.model import Node, Op, replace
+from fxscope.model import Node, replace
 from fxscope.op_names import is_gemm, op_name
 from fxscope.passes import flops
+from tests import build
 
 aten = torch.ops.aten
 
@@ -120,12 +121,9 @@ def test_an_op_has_the_flops_that_torch_counts(name: str) -> None:
     names = iter(inputs)
     by_name = ", ".join(next(names).name if isinstance(i, torch.Tensor) else _arguments([i], {}) for i in arguments)
     in_graph = Node(name="n", op="call_function", target=str(op.default), arguments=by_name, outputs=tensors(result))
-    in_trace = Op(
-        id=0,
-        name=node.target,
-        category="cpu_op",
-        start_ns=0,
-        duration_ns=1,
+    in_trace = build.op(
+        0,
+        node.target,
         shapes=tuple(tuple(item.shape) if isinstance(item, torch.Tensor) else () for item in arguments),
         concrete_inputs=tuple("" if isinstance(item, torch.Tensor | None) else str(item) for item in arguments),
     )

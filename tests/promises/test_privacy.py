@@ -33,12 +33,7 @@ model = torch.compile(qqmodelqq(), backend="aot_eager")
 with torch.profiler.record_function("aannotationaa"):
     model(torch.ones(2, 4))
     torch.ones(3).sin()"""
-PROGRAM += (
-    "\n" * 20
-    + """
-raise ValueError("xxexceptionxx")
-"""
-)
+PROGRAM += "\n" * 20 + """\nraise ValueError("xxexceptionxx")\n"""
 
 
 @pytest.fixture(scope="module")

@@ -200,13 +200,7 @@ def scheduled(*nodes: SchedulerNode) -> Recording:
     kinds = {"extern": "extern", "pointwise": "triton_pointwise", "reduction": "triton_reduction"}
     kernels = [item.kernel or f"triton_{item.name}" for item in nodes]
     calls = tuple(
-        KernelCall(
-            id=f"0/0:inference:{number}",
-            graph=GRAPH.id,
-            handle=f"{kernel}:{number}",
-            kernel=kernel,
-            type=kinds[item.type],  # type: ignore[arg-type]
-        )
+        build.call(number, kernel, graph=GRAPH.id, type=kinds[item.type])
         for number, (item, kernel) in enumerate(zip(nodes, kernels, strict=True), 1)
     )
     schedule = Schedule(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 from torch.utils.checkpoint import checkpoint
 
@@ -80,12 +82,12 @@ def spectrum(x, w):
 
 
 @torch._dynamo.disable
-def multiplied_sparsely(x, w):
+def _multiplied_sparsely(x, w):
     return torch.sparse.mm(x.to_sparse(), w)
 
 
 def sparse(x, w):
-    return multiplied_sparsely(torch.relu(x) * 2, w.sin()).cos() + x.exp()
+    return _multiplied_sparsely(torch.relu(x) * 2, w.sin()).cos() + x.exp()
 
 
 def sorted_and_scanned(x, w):
@@ -124,30 +126,14 @@ def averages_and_variance(x, w):
 
 
 SQUARE = ((16, 16), (16, 16))
-HEADS = ((1, 2, 32, 16),) * 3
-PROGRAMS = {
-    function.__name__: (function, shapes)
-    for function, shapes in (
-        (branch_taken, SQUARE),
-        (branch_with_the_callers_names, SQUARE),
-        (branches_in_branches, SQUARE),
-        (two_branches, SQUARE),
-        (loop, SQUARE),
-        (loop_with_products, SQUARE),
-        (several_results, SQUARE),
-        (region_compiled_once, SQUARE),
-        (regions_around_products, SQUARE),
-        (attention_with_bias, HEADS),
-        (complex_numbers, ((16, 16, 2), (16, 16, 2))),
-        (spectrum, ((16, 16), (9, 16))),
-        (sparse, SQUARE),
-        (sorted_and_scanned, SQUARE),
-        (scattered, SQUARE),
-        (graph_broken, SQUARE),
-        (nested_compile, SQUARE),
-        (concatenated, SQUARE),
-        (written_in_place, SQUARE),
-        (averages_and_variance, SQUARE),
-    )
+SHAPES = {
+    "attention_with_bias": ((1, 2, 32, 16),) * 3,
+    "complex_numbers": ((16, 16, 2), (16, 16, 2)),
+    "spectrum": ((16, 16), (9, 16)),
 }
 TRAINED = {function.__name__: (function, SQUARE) for function in (recomputed, recomputed_with_dropout)}
+PROGRAMS = {
+    name: (item, SHAPES.get(name, SQUARE))
+    for name, item in globals().items()
+    if inspect.isfunction(item) and item.__module__ == __name__ and name[0] != "_" and name not in TRAINED
+}

@@ -11,7 +11,7 @@ import pytest
 
 from fxscope import store
 from fxscope.errors import RenderError
-from fxscope.model import Assumption, Graph, Node, Op, Recording, replace
+from fxscope.model import Assumption, Graph, Node, Recording, replace
 from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from tests import build
 
@@ -47,10 +47,7 @@ def test_a_chain_that_holds_fewer_ops_than_the_step_dispatched_says_of_how_many(
     recording = build.linear_eager()
     assert " 5 ops dispatched, 1 of" in terminal.render(recording, everything=True)
     step = recording.steps[0].index
-    ops = [
-        Op(id=number, name="aten::t", category="cpu_op", step=step, start_ns=0, duration_ns=1) for number in range(6)
-    ]
-    more = replace(recording, ops=tuple(ops))
+    more = replace(recording, ops=tuple(build.op(number, "aten::t", step=step) for number in range(6)))
     assert " 5 of the 6 ops that a step dispatches, 1 of" in terminal.render(more, everything=True)
 
 

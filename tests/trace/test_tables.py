@@ -90,34 +90,17 @@ def random_trace(seed: int) -> dict[str, Any]:
             duration = min(end - time, chance.randint(2, max(3, int((end - time) * 0.9))))
             name = chance.choice(OPS)
             category = chance.choice(["cpu_op"] * 8 + ["user_annotation", "python_function"])
-            event(
-                category,
-                name if category == "cpu_op" else f"enumerate {name}",
-                thread,
-                time,
-                duration,
-                External_id=len(events) + 1,
-            )
+            label = name if category == "cpu_op" else f"enumerate {name}"
+            event(category, label, thread, time, duration, External_id=len(events) + 1)
             if seed % 2 and chance.random() < 0.4 and duration > 6:
                 launch = 10_000 + len(events)
-                event(
-                    "cuda_runtime",
-                    chance.choice(["cudaLaunchKernel", "cudaDeviceSynchronize"]),
-                    thread,
-                    time + duration - 3,
-                    2,
-                    correlation=launch,
-                )
-                event(
-                    chance.choice(["kernel", "gpu_memcpy", "gpu_memset"]),
-                    chance.choice(["k1", "k2", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"]),
-                    0,
-                    time + chance.randint(1, 40),
-                    chance.choice([0, 1, 3, 9]),
-                    device=chance.choice([0, 1]),
-                    stream=chance.choice([7, 20]),
-                    correlation=chance.choice([launch, launch, launch, 99_999]),
-                )
+                called = chance.choice(["cudaLaunchKernel", "cudaDeviceSynchronize"])
+                event("cuda_runtime", called, thread, time + duration - 3, 2, correlation=launch)
+                what = chance.choice(["kernel", "gpu_memcpy", "gpu_memset"])
+                kernel = chance.choice(["k1", "k2", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"])
+                times = time + chance.randint(1, 40), chance.choice([0, 1, 3, 9])
+                place = {"device": chance.choice([0, 1]), "stream": chance.choice([7, 20])}
+                event(what, kernel, 0, *times, **place, correlation=chance.choice([launch, launch, launch, 99_999]))
             if depth < 6 and chance.random() < 0.75:
                 nest(time + chance.choice([0, 1]), time + duration - chance.choice([0, 4]), depth + 1, thread)
             time += duration + chance.choice([0, 1, 2])
