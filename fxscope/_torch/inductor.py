@@ -76,7 +76,8 @@ class InductorCapture:
         self._near_misses: dict[tuple[str, str], NearMiss] = {}
         self._fx_graphs: dict[int, tuple[str, Any]] = {}  # id(fx.Graph) → (our id, the graph kept alive)
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
-        self._modules: dict[Any, weakref.WeakSet[torch.nn.Module]] = {}  # that each code of `forward` was compiled for
+        # code of `forward` → module that it was compiled for → ids of these compiles
+        self._modules: dict[Any, weakref.WeakKeyDictionary[torch.nn.Module, set[str]]] = {}
         self._metrics_before: set[int] = set()
         self._lock = threading.RLock()
         self._depth = threading.local()
@@ -207,21 +208,23 @@ class InductorCapture:
         guard_manager = manager.guard_manager
         parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
         if code is not None and (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
-            self._modules.setdefault(code, weakref.WeakSet()).add(module)
+            ids = self._modules.setdefault(code, weakref.WeakKeyDictionary()).setdefault(module, set())
+            ids.add(current_compile_id())
         source = _place(code) if code is not None else None
         guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
         self._compile(current_compile_id(), guards=guards, source=source)
 
     @hook_after("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "reasons for recompiles")
     def _recompiles(self, reasons: Any, entries: Any = None, frame: Any = None, *__: Any, **___: Any) -> None:
-        """Keep the guards that failed, unless another module runs torch's own code: that is its first compile."""
+        """Keep the guards that failed. Of torch's own code, only those of versions for the same module, if there are any."""
         if not reasons:
             return
         lines = [str(reason).strip() for reason in reasons]
         if frame is not None:
             module = None if live.is_user_file(frame.f_code.co_filename) else _module_of(frame.f_locals)
-            is_other = module is not None and module not in self._modules.get(frame.f_code, ())
-            lines = [] if is_other else self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
+            same = self._modules.get(frame.f_code, {}).get(module, ()) if module is not None else None
+            lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
+            lines = lines if same is None else [line for line in lines if line.partition(": ")[0] in same]
         source = _place(frame.f_code) if frame is not None else None
         self._compile(current_compile_id(), recompile_reason="\n".join(lines), source=source)
 

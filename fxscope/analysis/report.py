@@ -34,7 +34,8 @@ CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
 PART = "the observed part of the run: no steps were recorded"
 NO_PLACE = "place not recorded"
-_VERSION = re.compile(r"(?:^|; )\d+/\d+: (.*?)(?=; \d+/\d+: |$)", re.MULTILINE)  # a guard of one compiled version
+_VALUE = re.compile(r"(==|expected) \S+.*| changed: .*", re.DOTALL)
+_VERSION = re.compile(r"(?:^|; )(\d+/\d+): (.*?)(?=; \d+/\d+: |$)", re.MULTILINE)  # a guard of one compiled version
 
 
 class StepRow(Item, frozen=True, kw_only=True):
@@ -413,7 +414,7 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
                 failures.append(_Event(where, [headline(text)], hints_in(text), item.duration_us))
         elif failed:
             versions = [(line, _VERSION.match(line)) for line in (item.recompile_reason or "").splitlines()]
-            told = [line for line, found in versions if not found or guard_of(found[1]) == failed[0]]
+            told = [line for line, found in versions if not found or guard_of(found[2]) == failed[0]]
             hints = hints_in("\n".join(told)) or list(filter(None, [guard_hint(failed[0])]))
             recompiles.append(_Event(where, failed, hints, item.duration_us))
     parts = _between_parts(recording)
@@ -449,16 +450,17 @@ def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
     more than two values at its place makes more versions than one that fails as often.
     """
     reasons = [item.recompile_reason or "" for item in compiles]
-    listed = [[guard_of(line) for line in _VERSION.findall(text) or [first_line(text)] if line] for text in reasons]
+    versions = [_VERSION.findall(text) or [("", first_line(text))] for text in reasons]
+    listed = [[guard_of(line) for _, line in found if line] for found in versions]
     places = [select.place(item.source) or NO_PLACE for item in compiles]
     values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for place, guards in zip(places, listed, strict=True):
         for guard in guards:
-            values[place, _kind(guard)].add(guard.partition(", actual")[0])
+            values[place, _VALUE.sub("", guard)].add(guard.partition(", actual")[0])
     found: list[list[str]] = []
-    for place, guards in zip(places, listed, strict=True):
-        failed = Counter(map(_kind, guards))
-        counts = {guard: (len(values[place, _kind(guard)]), failed[_kind(guard)]) for guard in guards}
+    for place, guards, lines in zip(places, listed, versions, strict=True):
+        failed = Counter(kind for _, kind in {(version, _kind(guard_of(line))) for version, line in lines})
+        counts = {guard: (len(values[place, _VALUE.sub("", guard)]), failed[_kind(guard)]) for guard in guards}
         ranks = {guard: (max(2, number), times, number) for guard, (number, times) in counts.items()}
         ordered = sorted(guards, key=ranks.__getitem__, reverse=True)
         found.append([same[0] for same in grouped(ordered, _kind).values()])

@@ -6,6 +6,7 @@ from torch import nn
 
 import fxscope
 from fxscope.analysis.report import report
+from fxscope.model import replace
 
 EAGER = {"backend": "eager"}
 
@@ -86,6 +87,26 @@ def test_a_recompile_names_every_guard_that_failed_its_values_and_what_to_change
 
 
 @pytest.mark.slow
+def test_a_recompile_is_compared_with_versions_for_the_same_module() -> None:
+    """Two models of one class share the code of its `forward`, and its compiled versions."""
+    torch._dynamo.reset()
+    generator, critic = (nn.Sequential(nn.Linear(size, 4), nn.ReLU()) for size in (3, 4))
+    one, other = (torch.compile(model, **EAGER) for model in (generator, critic))
+    with fxscope.record() as recorder:
+        made = one(torch.ones(2, 3))
+        other(torch.ones(5, 4))
+        other(torch.cat([made, made, made[:1]]))
+    (row,) = report(recorder.recording).recompiles
+    assert "requires_grad mismatch" in row.reason and not row.also
+    # Of torch's words alone: a guard of several lines is of one version
+    words = "0/0: size mismatch at index {}. expected 1, actual 2"
+    lines = [*(words.format(index) for index in range(3)), "0/1: requires_grad mismatch. expected 0"]
+    lines.append("0/0: requires_grad mismatch. expected 0")
+    compiled = replace(recorder.recording.compiles[-1], recompile_reason="\n".join(lines))
+    (row,) = report(replace(recorder.recording, compiles=(compiled,))).recompiles
+    assert row.reason.startswith("requires_grad mismatch")
+
+
 def test_the_time_of_a_compile_is_that_of_its_phases_and_has_the_backward() -> None:
     torch._dynamo.reset()
     recording = fxscope.record(nn.Linear(4, 4), torch.ones(2, 4), compile=True, backward=True, steps=1, warmup=0)
