@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from fxscope.english import explained
 from fxscope.errors import FxscopeError
 from fxscope.index import grouped
 from fxscope.model import Compile, Problem, Recording, encoded
@@ -134,7 +135,8 @@ def _said(item: Compile, aspect: str) -> Sequence[str]:
         return [f"{Path(source.file).name}:{source.line}" if source and source.file else item.compile_id]
     if aspect == "guards":
         return sorted(OWN.sub("…", text.split("  # ")[0]) for text in item.guards)  # without the line that made it
-    text = item.break_reason if aspect == "graph breaks" else item.recompile_reason
+    broke = explained(item.break_reason) if item.break_reason else None
+    text = broke if aspect == "graph breaks" else item.recompile_reason
     return [text.strip().splitlines()[0]] if text and text.strip() else []
 
 

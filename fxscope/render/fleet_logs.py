@@ -5,6 +5,7 @@ import textwrap
 from fxscope.fleet.logs import ASPECTS, LogJob, RankGroup, waiting_s
 from fxscope.fleet.model import named, ranges
 from fxscope.render.legible import legible
+from fxscope.render.report import cut
 from fxscope.text import counted, listed, shorten
 
 MAX_GROUPS = 3  # of an aspect
@@ -43,10 +44,10 @@ def _first(group: RankGroup, width: int) -> str:
     if group.compile_id is None:
         return ""
     mine, theirs = (legible(text) if text else "nothing" for text in (group.first, group.instead))
-    common = next((place for place, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), 0) - 10
+    common = next((place for place, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), 0) - 4
     if common > 0:
         mine, theirs = f"…{mine[common:]}", f"…{theirs[common:]}"
     room = max(20, width - len(f"; first in {group.compile_id}:  (others: )"))
-    theirs = shorten(theirs, room // 2)
-    mine = shorten(mine, room - len(theirs))
+    theirs = cut(theirs, room // 2)
+    mine = cut(mine, room - len(theirs))
     return f"; first in {group.compile_id}: {mine} (others: {theirs})"
