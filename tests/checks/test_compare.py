@@ -12,7 +12,6 @@ import pytest
 from fxscope.analysis.check import check
 from fxscope.analysis.compare import compare, kind_of, of_equal_work
 from fxscope.analysis.compare.assign import Aligned, assign
-from fxscope.analysis.compare.order import common as in_order
 from fxscope.analysis.compare.rows import change_rows
 from fxscope.analysis.compare.uses import sum_bytes, without_memsets
 from fxscope.analysis.findings import KernelMatch, KernelUse
@@ -213,11 +212,6 @@ def test_what_runs_at_another_place_is_neither_new_nor_gone() -> None:
     op = next(launch.op_id for launch in one.launches if launch.name == gelu.kernel)
     other = replace(moved, ops=tuple(replace(x, shapes=((8, 8),)) if x.id == op else x for x in moved.ops))
     assert {match.kind for match in compare(one, other).kernels} == {"same", "new", "gone"}
-
-
-def test_an_insertion_between_layers_moves_no_layer() -> None:
-    layers = ["mm", "gelu"] * 12
-    assert in_order(layers, [*layers[:10], "sum", *layers[10:]]) == [(at, at + (at > 9)) for at in range(24)]
 
 
 def test_one_graph_compiled_twice_is_paired_by_its_nodes() -> None:

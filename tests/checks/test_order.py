@@ -72,6 +72,8 @@ def test_a_layer_less_and_another_kernel_move_no_layer() -> None:
     changed = [*a[:6], "silu", *a[7:]]
     assert order.common(a, changed) == [(at, at) for at in range(26) if at != 6]
     assert order.common(changed, a) == [(at, at) for at in range(26) if at != 6]
+    more = [*a[:10], "sum", *a[10:]]
+    assert order.common(a, more) == [(at, at + (at > 9)) for at in range(26)]
     shorter = [*a[:9], *a[13:]]
     for found in (order.common(a, shorter), [pair[::-1] for pair in order.common(shorter, a)]):
         assert len(found) == 22 and {x - y for x, y in found} == {0, 4}
