@@ -192,11 +192,12 @@ class InductorCapture:
         if reason is None or not getattr(reason, "graph_break", False):
             return
         source = live.source_of_frames(getattr(reason, "user_stack", None) or ())
+        logged, message = getattr(self._depth, "break_", (lambda: None, None))
+        text = str(message if message and logged() is output_graph else reason.reason).strip()
         if source is None or not live.is_user_file(source.file or ""):  # a function of torch's is compiled
             source = live.caller() or source
-        logged, message = getattr(self._depth, "break_", (lambda: None, None))
-        text = message if message and logged() is output_graph else reason.reason
-        self._compile(current_compile_id(), break_reason=str(text).strip(), break_source=source)
+            text = "step_unsupported" if "_dynamo.graph_break()" in text else text  # the program has no such call
+        self._compile(current_compile_id(), break_reason=text, break_source=source)
 
     @hook_before("torch._dynamo.symbolic_convert:InstructionTranslatorBase.log_graph_break", "reasons for graph breaks")
     def _break_logged(self, tx: Any, *_: Any, exc: Any = None, **__: Any) -> None:

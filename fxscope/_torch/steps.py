@@ -331,8 +331,11 @@ class StepWatch:
                 self._timing.close()
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
-        is_elsewhere = threading.get_ident() != self._thread and torch._C._current_graph_task_id() < 0
-        if torch.compiler.is_compiling() or is_elsewhere:  # a hook of a backward pass is called in autograd's thread
+        if torch.compiler.is_compiling():  # first of all: Dynamo traces no further
+            return
+        if (
+            threading.get_ident() != self._thread and torch._C._current_graph_task_id() < 0
+        ):  # autograd's thread has hooks
             return
         mine = self._stepped_of.get(optimizer)
         if mine is None:

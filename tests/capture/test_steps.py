@@ -323,6 +323,18 @@ def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> 
     assert not any(recording.decisions[place].a_call for place in shown)
 
 
+def test_a_compiled_optimizer_is_traced_as_without_fxscope(recwarn) -> None:
+    torch._dynamo.reset()
+    parameter = torch.nn.Parameter(torch.ones(4))
+    parameter.grad = torch.ones(4)
+    optimizer = torch.optim.SGD([parameter])
+    with Recorder() as recorder:
+        torch.compile(optimizer.step, backend="eager")()
+    assert not [item for item in recwarn if "Dynamo does not know how to trace" in str(item.message)]
+    (row,) = report(recorder.recording).breaks  # torch's own, in `step`
+    assert row.reason == "a call in this line cannot be traced" and not row.hints
+
+
 def test_steps_after_a_first_compile_are_not_those_of_the_eager_program() -> None:
     model = torch.nn.Linear(4, 4)
     optimizer = torch.optim.SGD(model.parameters())
