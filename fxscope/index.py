@@ -221,14 +221,15 @@ class Index:
         """Wall time of steps that ran without a profiler, where there were any; else of the profiled ones that count.
 
         A profiled step lasts until the device has done what it launched, and the profiler's cost is in it; the first of
-        three and more still warms up and is left out.
+        three and more still warms up and is left out. On the CPU the kernels warm up too, and all steps count.
         """
         if self._times is not None and not self._times.while_recording:
             return self._times.samples_us or (self._times.median_us,)
         stats = self._summary.steps if self._summary else ()
         found = [(step.step, step.wall_us) for step in stats]
         found = found or [(step.index, step.duration_ns / 1e3) for step in self._steps]
-        return tuple(warm([time for step, time in found if step in self.steps]))
+        times = [time for step, time in found if step in self.steps]
+        return tuple(times if "cpu_kernel" in distinct(self._launches, "category") else warm(times))
 
 
 def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) -> list[int]:

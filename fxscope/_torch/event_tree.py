@@ -36,7 +36,6 @@ COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read
 GONE = (ValueError, MemoryError)  # what reading a name raises whose memory was freed: no text, or an endless one
 _CALLS = (EventType.PyCall, EventType.PyCCall)
-PYTHONS = (MODE, "PythonSubclass")  # what a `__torch_dispatch__` calls are ops of the program's
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
 
 
@@ -170,8 +169,6 @@ class EventTree:
         if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:  # an annotation
-            if name in PYTHONS and around.op is not None:
-                around.op.hands_on = True
             if name.startswith(COMPILED_REGION) and around.module is None and around.op is None:
                 self.times.functions.append((begin, name))
             return around
