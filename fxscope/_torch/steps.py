@@ -39,10 +39,9 @@ COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
 CAPTURING = "the capture of a CUDA graph"
 MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
-MOST_HEAP = (
-    256 << 20
-)  # bytes of events, 300,000 ops, or this share of what is available if that is less: at a session's
-HEAP_SHARE = 1 / 46  # end its events need up to 23 times as much, and half is for the program
+# Bytes of events, 300,000 ops, or this share of what is available if that is less: at a session's end its events need up
+# to 23 times as much, and half is for the program.
+MOST_HEAP, HEAP_SHARE = 256 << 20, 1 / 46
 MOST_EVENTS_PER_S = 150 << 20  # bytes; measured with the smallest ops: 100 MB a second on a CPU, 37 on an H200
 _MOST_KEPT = 1_000_000  # durations
 _SAMPLES = 64
@@ -333,9 +332,8 @@ class StepWatch:
     def _steps(self, optimizer: Any, *_: Any) -> None:
         if torch.compiler.is_compiling():  # first of all: Dynamo traces no further
             return
-        if (
-            threading.get_ident() != self._thread and torch._C._current_graph_task_id() < 0
-        ):  # autograd's thread has hooks
+        # A hook of a backward pass is called in autograd's thread
+        if threading.get_ident() != self._thread and torch._C._current_graph_task_id() < 0:
             return
         mine = self._stepped_of.get(optimizer)
         if mine is None:

@@ -62,16 +62,6 @@ def test_what_inductor_makes_of_it(op, inductor):
     assert all(place.startswith("torch/") for place in found.inductor_where)
 
 
-def test_torch_agrees_that_linear_never_reaches_the_post_grad_graph():
-    from torch._dispatch.python import enable_python_dispatcher
-    from torch.fx.experimental.proxy_tensor import make_fx
-
-    with enable_python_dispatcher():
-        graph = make_fx(torch.nn.functional.linear)(torch.ones(3, 4), torch.ones(5, 4), torch.ones(5))
-    targets = {str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
-    assert "aten.linear.default" not in targets and "aten.addmm.default" in targets
-
-
 @pytest.mark.skipif(torch.backends.cuda.is_built(), reason="only a build without CUDA lacks its kernels")
 def test_a_build_without_cuda_says_what_it_cannot_tell():
     with torch.library._scoped_library("fxscope_test", "FRAGMENT") as library:
