@@ -296,7 +296,7 @@ class InductorCapture:
         Its calls of Python are millions. It calls many more ops than the program, and the profiler asks each for its
         tensors' sizes: of fake tensors, that is a call of Python for every size.
         """
-        depth = self.num_compiling_here()
+        depth = getattr(self._depth, "compiling", 0)
         silent = depth == 0 and bool(self.hooks.guard("compiles in the profile", self.is_our_session))
         self._depth.compiling = depth + 1
         self.num_compiling += 1
