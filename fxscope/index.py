@@ -229,7 +229,12 @@ class Index:
         found = [(step.step, step.wall_us) for step in stats]
         found = found or [(step.index, step.duration_ns / 1e3) for step in self._steps]
         times = [time for step, time in found if step in self.steps]
-        return tuple(times if "cpu_kernel" in distinct(self._launches, "category") else warm(times))
+        return tuple(times if self.is_on_cpu else warm(times))
+
+    @cached_property
+    def is_on_cpu(self) -> bool:
+        """Return whether the launches are ops of the CPU."""
+        return "cpu_kernel" in distinct(self._launches, "category")
 
 
 def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) -> list[int]:

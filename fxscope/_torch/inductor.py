@@ -223,9 +223,11 @@ class InductorCapture:
         lines = [str(reason).strip() for reason in reasons]
         if frame is not None:
             module = None if live.is_user_file(frame.f_code.co_filename) else _module_of(frame.f_locals)
-            same = self._modules.get(frame.f_code, {}).get(module, ()) if module is not None else None
-            lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
-            lines = lines if same is None else [line for line in lines if line.partition(": ")[0] in same]
+            if module is not None:
+                same = self._modules.get(frame.f_code, {}).get(module, ())
+                lines = [line for line in lines if line.partition(": ")[0] in same]
+            if lines:
+                lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
         source = _place(frame.f_code) if frame is not None else None
         self._compile(current_compile_id(), recompile_reason="\n".join(lines), source=source)
 

@@ -147,7 +147,6 @@ class _Stepped:
     """The steps of one optimizer; one that is gone makes room for the next."""
 
     def __init__(self, number: int) -> None:
-        self.optimizer: Callable[[], Any] = lambda: None
         self.mark = f"{STEP_ENDS} {number}"
         self.observed = 0
         self.durations = Durations()  # after the observation
@@ -337,11 +336,12 @@ class StepWatch:
             return
         mine = self._stepped_of.get(optimizer)
         if mine is None:
-            mine = next((item for item in self._stepped if item.optimizer() is None), None)
+            taken = set(self._stepped_of.values())
+            mine = next((item for item in self._stepped if item not in taken), None)
             if mine is None:
                 mine = _Stepped(len(self._stepped))
                 self._stepped.append(mine)
-            mine.optimizer, self._stepped_of[optimizer] = weakref.ref(optimizer), mine
+            self._stepped_of[optimizer] = mine
         if self.ended_at is not None:
             if self._num_compiled or not self.num_compiles():  # else it is another program: eager first, then compiled
                 mine.durations.tick()

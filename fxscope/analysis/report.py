@@ -450,19 +450,19 @@ def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
     more than two values at its place makes more versions than one that fails as often.
     """
     reasons = [item.recompile_reason or "" for item in compiles]
-    versions = [_VERSION.findall(text) or [("", first_line(text))] for text in reasons]
-    listed = [[guard_of(line) for _, line in found if line] for found in versions]
+    lines = [_VERSION.findall(text) or [("", first_line(text))] for text in reasons]
+    listed = [[(version, guard_of(line)) for version, line in found if line] for found in lines]
     places = [select.place(item.source) or NO_PLACE for item in compiles]
     values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for place, guards in zip(places, listed, strict=True):
-        for guard in guards:
+        for _, guard in guards:
             values[place, _VALUE.sub("", guard)].add(guard.partition(", actual")[0])
     found: list[list[str]] = []
-    for place, guards, lines in zip(places, listed, versions, strict=True):
-        failed = Counter(kind for _, kind in {(version, _kind(guard_of(line))) for version, line in lines})
-        counts = {guard: (len(values[place, _VALUE.sub("", guard)]), failed[_kind(guard)]) for guard in guards}
+    for place, guards in zip(places, listed, strict=True):
+        failed = Counter(kind for _, kind in {(version, _kind(guard)) for version, guard in guards})
+        counts = {guard: (len(values[place, _VALUE.sub("", guard)]), failed[_kind(guard)]) for _, guard in guards}
         ranks = {guard: (max(2, number), times, number) for guard, (number, times) in counts.items()}
-        ordered = sorted(guards, key=ranks.__getitem__, reverse=True)
+        ordered = sorted((guard for _, guard in guards), key=ranks.__getitem__, reverse=True)
         found.append([same[0] for same in grouped(ordered, _kind).values()])
     return found
 

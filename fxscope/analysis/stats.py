@@ -6,7 +6,6 @@ from statistics import fmean, median
 from typing import Any
 
 from fxscope.analysis.findings import TimeComparison
-from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.model import WHOLE, Recording, replace
 from fxscope.passes import bound
@@ -54,7 +53,7 @@ def is_whole_run(recording: Recording) -> bool:
 
 
 def is_on_cpu(recording: Recording) -> bool:
-    return "cpu_kernel" in set(column(recording.launches, "category"))
+    return index_of(recording).is_on_cpu
 
 
 def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:

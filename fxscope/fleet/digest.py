@@ -15,9 +15,9 @@ from fxscope.kernel_names.vendors import collective
 from fxscope.model import Problem
 from fxscope.readers.trace import columns, intervals
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import Trace
+from fxscope.readers.trace.columns import Trace, of_names
 from fxscope.readers.trace.intervals import Times
-from fxscope.readers.trace.kept import kept_steps, of_names, steps_of_rows
+from fxscope.readers.trace.kept import kept_steps, steps_of_rows
 from fxscope.readers.trace.reader import Args, made_of
 from fxscope.readers.trace.summary import BLOCKING
 from fxscope.readers.trace.table import whole

@@ -224,12 +224,10 @@ def with_remainder(recording: Recording) -> Recording:
     """
     if recording.coverage is None or recording.coverage.to_node is None:
         return recording
-    rows = rows_of(recording.launches, "op", "call", "nodes", "cuda_graph", "duration_ns", "chain")
-    left = [
-        time
-        for op, call, nodes, graph, time, chain in rows
-        if op and call is None and not nodes and graph is None and not copies_around_graph(op, chain)
-    ]
+    rows = enumerate(rows_of(recording.launches, "op", "call", "nodes", "cuda_graph"))
+    places = [row for row, (op, call, nodes, graph) in rows if op and call is None and not nodes and graph is None]
+    unowned = rows_of(recording.launches, "op", "chain", "duration_ns", which=places)
+    left = [time for op, chain, time in unowned if not copies_around_graph(op, chain)]
     problems = [item for item in recording.problems if item.where != REMAINDER]
     if left:
         share = sum(left) / (sum(column(recording.launches, "duration_ns")) or 1)

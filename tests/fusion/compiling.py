@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from fxscope._torch.inductor import InductorCapture
-from fxscope.model import Environment, Recording
+from fxscope.model import Environment, Recording, replace
 from fxscope.passes import run
 
 
@@ -20,17 +20,4 @@ def on_the_cpu(model, *inputs, train=False, title="", functorch=None, **switches
         else:
             with torch.no_grad():
                 function(*inputs)
-    facts = capture.facts()
-    return run(
-        Recording(
-            title=title,
-            environment=Environment(device="cpu"),
-            graphs=facts.graphs,
-            calls=facts.calls,
-            links=facts.links,
-            sources=facts.sources,
-            schedules=facts.schedules,
-            compiles=facts.compiles,
-            problems=facts.problems,
-        )
-    )
+    return run(replace(capture.facts(), title=title, environment=Environment(device="cpu")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -130,7 +130,7 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     if table.without_time:
         message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
         trace.problems.append(Problem(where=trace.path.name, message=message))
-    is_step = np.array([name.startswith(t.STEP) for name in trace.names], np.bool_)[trace.name]
+    is_step = of_names(trace, trace.name, lambda name: name.startswith(t.STEP))
     trace.category[is_step & (trace.category == CPU_OP)] = ANNOTATION  # an op to torch 1.8 to 1.10
     nest(trace)
     part_overlaps(trace)
@@ -291,6 +291,16 @@ def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.
         jump = further
 
 
+def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], Any]) -> NDArray[np.bool_]:
+    """For each index into `trace.names` whether the name passes a test, which is asked once a name."""
+    answer = np.zeros(len(trace.names), np.bool_)
+    is_used = np.zeros(len(answer), np.bool_)
+    is_used[names] = True
+    for index in np.flatnonzero(is_used).tolist():
+        answer[index] = bool(test(trace.names[index]))
+    return answer[names]
+
+
 def find_steps(trace: Trace, is_step: NDArray[np.bool_]) -> list[Step]:
     """The steps that the profiler marked, one for each `ProfilerStep#N`; without any, those that an optimizer ends."""
     rows = np.flatnonzero((trace.category == ANNOTATION) & is_step)
@@ -312,13 +322,12 @@ def _optimizer_ends(trace: Trace) -> list[int]:
     A step may call several optimizers, or one of them several times: the rarest, of these the last, ends it. Two of one
     class differ by their numbers of ops.
     """
-    is_end, is_op = (
-        np.array(list(map(test, trace.names)), np.bool_)[trace.name]
-        for test in (lambda name: name.startswith(_OPTIMIZER), is_dispatched)
-    )
+    is_end = of_names(trace, trace.name, lambda name: name.startswith(_OPTIMIZER))
     rows = np.flatnonzero((trace.category == ANNOTATION) & is_end)
+    if len(rows) < 2:
+        return []
     ends = trace.start_ns[rows] + trace.duration_ns[rows]
-    ops = np.sort(trace.start_ns[(trace.category == CPU_OP) & is_op])
+    ops = np.sort(trace.start_ns[(trace.category == CPU_OP) & of_names(trace, trace.name, is_dispatched)])
     counts = np.searchsorted(ops, ends) - np.searchsorted(ops, trace.start_ns[rows])
     of_kind: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for name, count, end in sorted(zip(trace.name[rows].tolist(), counts.tolist(), ends.tolist(), strict=True)):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from fxscope.op_names import (
     table,
 )
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import nearest
+from fxscope.readers.trace.columns import nearest, of_names
 from fxscope.text import counted
 
 if TYPE_CHECKING:
@@ -307,13 +307,3 @@ def _hands_on(name: str, called: str) -> bool:
     kinds = table().get(out_of_place(name), ())
     copies = op_name(called) == "copy_" and "pointwise" in kinds  # the result of a complex `abs` is copied
     return op != "copy_" and "explicit" in kinds and not copies  # `copy_` is no `copy` in place
-
-
-def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], Any]) -> NDArray[np.bool_]:
-    """For each index into `trace.names` whether the name passes a test, which is asked once a name."""
-    answer = np.zeros(len(trace.names), np.bool_)
-    is_used = np.zeros(len(answer), np.bool_)
-    is_used[names] = True
-    for index in np.flatnonzero(is_used).tolist():
-        answer[index] = bool(test(trace.names[index]))
-    return answer[names]

@@ -12,8 +12,8 @@ from fxscope.model import Gap, KernelStats, LaunchCategory, OpStats, StepStats, 
 from fxscope.passes import bound
 from fxscope.readers.trace import intervals
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import nearest
-from fxscope.readers.trace.kept import Kept, of_names
+from fxscope.readers.trace.columns import nearest, of_names
+from fxscope.readers.trace.kept import Kept
 from fxscope.readers.trace.table import device_and_stream
 
 MAX_GAPS = 50
