@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import _higher_order_ops as higher_order
 from torch import nn
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -50,30 +51,6 @@ def cond_compiled():
         return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,)) + 1
 
     return function(torch.randn(4, 4))
-
-
-def while_loop():
-    from torch._higher_order_ops.while_loop import while_loop
-
-    return while_loop(lambda i, x: i < 4, lambda i, x: (i + 1, x.sin() + i), (torch.tensor(0), torch.randn(3)))
-
-
-def scan():
-    from torch._higher_order_ops.scan import scan
-
-    return scan(lambda carry, x: (carry + x, carry * x), torch.zeros(3), torch.randn(5, 3), dim=0)
-
-
-def associative_scan():
-    from torch._higher_order_ops.associative_scan import associative_scan
-
-    return associative_scan(lambda a, b: a + b, torch.randn(8, 2), dim=0, combine_mode="generic")
-
-
-def map_over():
-    from torch._higher_order_ops.map import map as torch_map
-
-    return torch_map(lambda x, y: x.sin() + y, torch.randn(3, 2), torch.randn(2))
 
 
 def flex_attention_eager():
@@ -187,12 +164,6 @@ def two_tensor():
     return y.a, y.b
 
 
-def parameter_subclass_state():
-    model = nn.Linear(3, 3)
-    model.weight = nn.Parameter(torch.randn(3, 3).as_subclass(Logged))
-    return model(torch.randn(1, 3)).as_subclass(torch.Tensor), sorted(model.state_dict())
-
-
 def nested_jagged():
     x = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)], layout=torch.jagged)
     return nn.Linear(4, 4)(x).relu().values(), (x * 2).sum(-1).values()
@@ -214,21 +185,11 @@ def nested_attention():
     return functional.scaled_dot_product_attention(heads(), heads(), heads()).transpose(1, 2).values().shape
 
 
-def nested_strided():
-    x = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)])
-    return (x * 2).to_padded_tensor(0.0), nn.Linear(4, 2)(x).unbind()
-
-
 def sparse_coo():
     x = torch.eye(4).to_sparse().requires_grad_()
     y = torch.sparse.mm(x, torch.randn(4, 2, requires_grad=True))
     y.sum().backward()
     return y, x.grad.to_dense(), (torch.eye(4).to_sparse() + torch.eye(4).to_sparse()).coalesce().values()
-
-
-def sparse_csr():
-    x = torch.eye(4).to_sparse_csr()
-    return x @ torch.randn(4, 2), x.to_sparse_coo().indices()
 
 
 def sparse_embedding():
@@ -246,23 +207,6 @@ def semi_structured_mask():
         return to_sparse_semi_structured(torch.randn(64, 64))
     except Exception as error:
         return type(error).__name__
-
-
-def masked_tensor():
-    from torch.masked import masked_tensor as make
-
-    x = make(torch.arange(6.0).reshape(2, 3), torch.tensor([[True, False, True], [False, True, True]]))
-    return (x * 2).get_data(), x.sum(-1).get_data(), x.amax(0).get_mask()
-
-
-def quantised_dynamic():
-    model = torch.ao.quantization.quantize_dynamic(_mlp().eval(), {nn.Linear}, dtype=torch.qint8)
-    return model(torch.ones(2, 8))
-
-
-def quantised_tensor():
-    x = torch.quantize_per_tensor(torch.randn(4), 0.1, 0, torch.quint8)
-    return x.dequantize(), x.int_repr(), x.q_scale()
 
 
 def fake_quantised_training():
@@ -284,19 +228,6 @@ def fake_tensors():
     with FakeTensorMode():
         y = nn.Linear(8, 4)(torch.randn(2, 8))
     return str(tuple(y.shape)), type(y).__name__
-
-
-def meta_device():
-    with torch.device("meta"):
-        model = _mlp()
-    return str(model(torch.empty(2, 8, device="meta").clone()).shape), str(
-        nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight.shape
-    )
-
-
-def default_device():
-    with torch.device("cpu"), torch.inference_mode():
-        return _mlp().eval()(torch.randn(2, 8))
 
 
 # ---------------------------------------------------------------------- functorch
@@ -322,25 +253,6 @@ def func_jacobians():
 
     x = torch.randn(3)
     return hessian(function)(x), jacrev(function)(x), jacfwd(function)(x), jvp(function, (x,), (torch.ones(3),))
-
-
-def func_functionalize():
-    def function(x):
-        y = x.clone()
-        y.add_(1)
-        return y.view(-1).mul_(2)
-
-    return torch.func.functionalize(function)(torch.randn(2, 2))
-
-
-def func_ensemble():
-    from torch.func import functional_call, stack_module_state, vmap
-
-    models = [nn.Linear(3, 2) for _ in range(4)]
-    params, buffers = stack_module_state(models)
-    return vmap(lambda p, b, x: functional_call(models[0], (p, b), (x,)), in_dims=(0, 0, None))(
-        params, buffers, torch.randn(1, 3)
-    )
 
 
 def forward_ad():
@@ -454,12 +366,6 @@ def deterministic_mode():
         torch.use_deterministic_algorithms(False)
 
 
-def functional_tensor_mode():
-    from torch._subclasses.functional_tensor import dispatch_functionalize
-
-    return dispatch_functionalize(lambda x: x.clone().add_(1))(torch.randn(3))
-
-
 def make_fx_traces():
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -488,11 +394,6 @@ def compiled_training():
         model(torch.randn(2, 8)).square().mean().backward()
         optimizer.step()
     return list(model.parameters())
-
-
-def compiled_inductor():
-    model = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
-    return model(torch.ones(2, 4))
 
 
 def compiled_graph_break():
@@ -667,19 +568,6 @@ def transformer_layer():
     return out, layer.self_attn.in_proj_weight.grad, layer.eval()(torch.ones(1, 4, 8))
 
 
-def parametrisations():
-    model = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4))
-    return model(torch.randn(2, 4)), sorted(model.state_dict())
-
-
-def pruning():
-    from torch.nn.utils import prune
-
-    model = nn.Linear(4, 4)
-    prune.l1_unstructured(model, "weight", 0.5)
-    return model(torch.ones(1, 4)), model.weight_mask
-
-
 def lazy_modules():
     model = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d())
     return model(torch.randn(3, 5)), repr(model)
@@ -698,21 +586,6 @@ def _in_a_thread(work):
     worker = threading.Thread(target=work)
     worker.start()
     worker.join()
-
-
-def threads():
-    results: dict[int, Any] = {}
-
-    def work(index):
-        generator = torch.Generator().manual_seed(index)
-        results[index] = torch.randn(4, generator=generator).relu().sum()
-
-    workers = [threading.Thread(target=work, args=(index,)) for index in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return [results[index] for index in range(3)]
 
 
 def thread_pool_training():
@@ -761,15 +634,6 @@ def save_and_load():
         return again.eval()(torch.ones(1, 8)), digest, repr(again)
 
 
-def deepcopy_and_pickle():
-    import copy
-    import pickle
-
-    model, x = _mlp(), torch.randn(2, 8)
-    twin, again = copy.deepcopy(model), pickle.loads(pickle.dumps(model))
-    return twin.eval()(x), again.eval()(x)
-
-
 def numpy_and_dlpack():
     x = torch.randn(4)
     x.numpy()[0] = 5
@@ -799,19 +663,6 @@ def deep_recursion():
         return torch.ones(1) if n == 0 else down(n - 1) + 1
 
     return down(200)
-
-
-def weak_references():
-    import gc
-    import weakref
-
-    x = torch.randn(4)
-    y = x.view(2, 2)
-    reference = weakref.ref(x)
-    data = weakref.ref(y)
-    del x, y
-    gc.collect()
-    return reference() is None, data() is None
 
 
 def finalisers():
@@ -929,16 +780,6 @@ def profiler_writes_stacks_and_memory():
         profile.export_stacks(str(Path(folder, "stacks.txt")))
         profile.export_memory_timeline(str(Path(folder, "all.raw.json.gz")), device="cpu")
         return sorted((path.name, path.stat().st_size > 0) for path in Path(folder).iterdir())
-
-
-def profiler_is_freed():
-    import weakref
-
-    with torch.autograd.profiler.profile() as profile:
-        torch.ones(3).sin()
-    gone = weakref.ref(profile)
-    del profile
-    return gone() is None
 
 
 def profiler_of_nothing_comes_first():
@@ -1124,23 +965,6 @@ def trace_function():
     return sys.gettrace() is None
 
 
-def distributions():
-    normal = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
-    x = normal.rsample()
-    return x, normal.log_prob(x), torch.distributions.Categorical(logits=torch.ones(3)).sample()
-
-
-def linear_algebra():
-    x = torch.randn(4, 4)
-    return torch.linalg.svd(x @ x.T).S, torch.linalg.solve(x, torch.ones(4)), torch.einsum("ij,jk->ik", x, x)
-
-
-def foreach_ops():
-    tensors = [torch.randn(3) for _ in range(3)]
-    torch._foreach_add_(tensors, 1.0)
-    return torch._foreach_mul(tensors, 2.0), torch._foreach_norm(tensors)
-
-
 def distributed_gloo_one():
     import torch.distributed as dist
 
@@ -1192,9 +1016,34 @@ EXPRESSIONS = {
     "cond_eager": lambda: torch.cond(
         torch.tensor(True), lambda x: x.sin() @ x, lambda x: x.cos(), (torch.randn(4, 4),)
     ),
+    "while_loop": lambda: higher_order.while_loop(
+        lambda i, x: i < 4, lambda i, x: (i + 1, x.sin() + i), (torch.tensor(0), torch.randn(3))
+    ),
+    "scan": lambda: higher_order.scan(
+        lambda carry, x: (carry + x, carry * x), torch.zeros(3), torch.randn(5, 3), dim=0
+    ),
+    "associative_scan": lambda: higher_order.associative_scan(
+        lambda a, b: a + b, torch.randn(8, 2), dim=0, combine_mode="generic"
+    ),
+    "map_over": lambda: higher_order.map(lambda x, y: x.sin() + y, torch.randn(3, 2), torch.randn(2)),
+    "func_functionalize": lambda: torch.func.functionalize(lambda x: x.clone().add_(1).view(-1).mul_(2))(
+        torch.randn(2, 2)
+    ),
     "func_vmap_random": lambda: torch.func.vmap(lambda x: x + torch.randn(2), randomness="different")(
         torch.zeros(3, 2)
     ),
+    "compiled_inductor": lambda: torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))(torch.ones(2, 4)),
+    "quantised_dynamic": lambda: torch.ao.quantization.quantize_dynamic(_mlp().eval(), {nn.Linear}, dtype=torch.qint8)(
+        torch.ones(2, 8)
+    ),
+    "sparse_csr": lambda: torch.eye(4).to_sparse_csr() @ torch.randn(4, 2),
+    "nested_strided": lambda: (torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)]) * 2).to_padded_tensor(
+        0.0
+    ),
+    "parametrisations": lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4))(torch.randn(2, 4)),
+    "meta_device": lambda: str(nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight.shape),
+    "foreach_ops": lambda: torch._foreach_norm(torch._foreach_mul([torch.randn(3) for _ in range(3)], 2.0)),
+    "linear_algebra": lambda: torch.linalg.solve(torch.randn(4, 4), torch.linalg.svd(torch.randn(4, 4)).S),
     "raises_in_an_op": lambda: torch.randn(2, 3) @ torch.randn(2, 3),
     "out_of_memory": lambda: torch.empty(1 << 60),
     "profiler_ends_in_warmup": lambda: _scheduled(5, wait=1, warmup=1, active=2),
