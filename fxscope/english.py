@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from pathlib import PurePath
 from typing import Any
 
 from fxscope.text import counted, first_line, listed, num_bytes
@@ -89,6 +90,12 @@ def explained(text: str) -> str:
     found = re.search(r"Explanation: (.+?)(?:\.*$|\. )", text, re.MULTILINE)
     words = re.sub(r" at 0x[0-9a-f]+", "", found[1].strip() if found else headline(text))
     return "a call in this line cannot be traced" if words == "step_unsupported" else words
+
+
+def torchs_break_text(words: str, file: str, line: int | str) -> str:
+    """What torch says of a break in a function of its own, without a call that the program does not have."""
+    place = f"{PurePath(file).name}:{line}"
+    return f"torch itself ends the graph here ({place})" if "torch._dynamo.graph_break()" in words else words
 
 
 # Torch's advice on a graph break, a failed compile or a guard; of one that has a second cause ("# …") none.

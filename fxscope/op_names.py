@@ -56,12 +56,17 @@ DELEGATES = _SETS["delegate"]
 # does it itself on others: `index_add` of rows is `scatter_add_`, of single numbers a loop (torch 2.13).
 HANDS_TO = {op: frozenset(called.split()) for op, called in _DATA["hands_to"].items()}
 USERS_TRITON = "triton_kernel_wrapper"  # begins the names of the ops that call Triton kernels of the user's
-_GRAPH_NUMBER = re.compile(r"^graph_\d+_(?=cpp_|kernel)|(?<=^Torch-Compiled Region): \S+")
+# What compiled code is called in a trace: what Dynamo compiled, then what of it Inductor's code runs (a region without one
+# is of another backend, or `torch.cond` by itself, and calls eager ops), and a backward. Nothing inside is an eager op.
+COMPILED_REGION, INDUCTOR_RUNS = "Torch-Compiled Region", "## Call CompiledFxGraph"
+COMPILED_REGIONS = (COMPILED_REGION, INDUCTOR_RUNS, "CompiledFunction")
+REGION_ID = re.compile(rf"^{COMPILED_REGION}: (?P<id>\S+)")
+REGION_KEY = re.compile(rf"^{INDUCTOR_RUNS} (?P<key>.*) ##$")
+_GRAPH_NUMBER = re.compile(rf"^graph_\d+_(?=cpp_|kernel)|(?<=^{COMPILED_REGION}): \S+")
 _CPP_NODE = re.compile(r"torch::autograd::CppNode<([^<]+).*>")  # the backward of a C++ autograd function
 _MULTIPLIES = re.compile(
     r"conv|attention|mm$|mv$|matmul|linear|linalg|dot$|outer$|bilinear|cdist|rnn|lstm|gru|transformer|cholesky|solve|fft"
 )
-_COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunctionBackward")
 _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
 
 
@@ -171,7 +176,7 @@ def copies_around_graph(op: str, chain: Iterable[str]) -> bool:
 
     That is an input of a CUDA graph, a gradient that the backward expects in another layout, or a changed input.
     """
-    return op_name(op) in ("copy_", "_foreach_copy_") and any(map(_COMPILED.match, chain))
+    return op_name(op) in ("copy_", "_foreach_copy_") and any(name.startswith(COMPILED_REGIONS) for name in chain)
 
 
 def is_attention(text: str) -> bool:

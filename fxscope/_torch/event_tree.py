@@ -27,8 +27,8 @@ from fxscope._torch.quiet import quiet
 from fxscope.columns import uncollected
 from fxscope.index import COMPILING
 from fxscope.model import Source, TensorMeta, replace
-from fxscope.op_names import BACKWARD_NODE, expected_nature, is_dispatched, is_gemm
-from fxscope.readers.eager_graph import COMPILED_REGION, INDUCTOR_RUNS, SeenOp, SeenTensor
+from fxscope.op_names import BACKWARD_NODE, COMPILED_REGION, INDUCTOR_RUNS, expected_nature, is_dispatched, is_gemm
+from fxscope.readers.eager_graph import SeenOp, SeenTensor
 from fxscope.readers.own_trace import MODE, STEP_ENDS, SessionCut, Timeline
 from fxscope.readers.trace.graphs import LAUNCHES
 

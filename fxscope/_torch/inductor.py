@@ -19,7 +19,7 @@ from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches
 from fxscope._torch.scheduler_facts import Lines
-from fxscope.english import failure_text
+from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import one_line
 from fxscope.index import COMPILED, Key
 from fxscope.model import (
@@ -39,7 +39,7 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import output_code
-from fxscope.readers.compile_log import with_phases
+from fxscope.readers.compile_log import place_of_frame, with_phases
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
@@ -195,8 +195,8 @@ class InductorCapture:
         logged, message = getattr(self._depth, "break_", (lambda: None, None))
         text = str(message if message and logged() is output_graph else reason.reason).strip()
         if source is None or not live.is_user_file(source.file or ""):  # a function of torch's is compiled
+            text = torchs_break_text(text, source.file or "", source.line or 0) if source is not None else text
             source = live.caller() or source
-            text = "step_unsupported" if "_dynamo.graph_break()" in text else text  # the program has no such call
         self._compile(current_compile_id(), break_reason=text, break_source=source)
 
     @hook_before("torch._dynamo.symbolic_convert:InstructionTranslatorBase.log_graph_break", "reasons for graph breaks")
@@ -479,9 +479,7 @@ class InductorCapture:
             file, line = metrics.co_filename, metrics.co_firstlineno
         if file:
             return Source(file=file, line=line, function=metrics.co_name)
-        frame = metrics.compile_id.rpartition("/")[0]
-        same = (item.source for key, item in self._compiles.items() if key.rpartition("/")[0] == frame)
-        return next((source for source in same if source is not None), None)
+        return place_of_frame(metrics.compile_id, self._compiles)
 
 
 def _place(code: CodeType) -> Source:

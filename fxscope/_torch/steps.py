@@ -30,7 +30,7 @@ from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope.errors import one_line
 from fxscope.model import StepTimes
-from fxscope.passes.program_steps import REPEATS
+from fxscope.passes.program_steps import MOST_PREPARING, REPEATS, of_rarest
 from fxscope.readers.own_trace import STEP_ENDS
 
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
@@ -60,7 +60,6 @@ _PREPARES = (
     ("triton/runtime/autotuner.py", "_bench"),
 )
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
-_MOST_PREPARING = 16  # steps that prepare and make room for others: twice Dynamo's limit of recompiles
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 
 
@@ -200,10 +199,8 @@ class StepWatch:
 
     @property
     def _rarest(self) -> _Stepped:
-        """The optimizer whose steps are the program's: of several, as of two networks, the one that steps least often."""
-        most = max((item.observed for item in self._stepped), default=0)
-        often = [item for item in self._stepped if item.observed * _MOST_PREPARING >= most]
-        return min(often, key=lambda item: item.observed, default=_Stepped(0))
+        """The optimizer whose steps are the program's."""
+        return self._stepped[of_rarest([item.observed for item in self._stepped])] if self._stepped else _Stepped(0)
 
     @property
     def mark(self) -> str:
@@ -218,7 +215,7 @@ class StepWatch:
     @property
     def _num_steps(self) -> int:
         first = max((item.observed for item in self._stepped), default=0)
-        waits = len(self._made) > len(self._stepped) and first < _MOST_PREPARING  # for another optimizer's first
+        waits = len(self._made) > len(self._stepped) and first < MOST_PREPARING  # for another optimizer's first
         return 0 if waits else self._rarest.observed
 
     @hook_before("torch.cuda.graphs:CUDAGraph.capture_begin")
@@ -231,7 +228,7 @@ class StepWatch:
         return self._num_steps > self._num_preparing
 
     def _num_wanted(self) -> int:
-        return self._most[0] + min(self._num_preparing, _MOST_PREPARING) - self._num_steps
+        return self._most[0] + min(self._num_preparing, MOST_PREPARING) - self._num_steps
 
     @hook_before(REPLAY)
     def _replays(self, graph: Any, *_: Any, **__: Any) -> None:

@@ -44,7 +44,7 @@ def redact(recording: Recording) -> Recording:
 
 # Annotations that torch makes itself: a step and a call of compiled code are found by them. (That
 # autograd::engine::evaluate_function is torch's is known by its words standing here.)
-_TORCHS = ("ProfilerStep#", "## Call CompiledFxGraph ")
+_TORCHS = ("ProfilerStep#", f"{op_names.INDUCTOR_RUNS} ")
 
 
 class _Redactor:

@@ -5,9 +5,9 @@ import re
 from fxscope.columns import distinct
 from fxscope.index import index_of, kept
 from fxscope.model import Recording
+from fxscope.op_names import INDUCTOR_RUNS, REGION_ID
 
-_REGION = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
-_GENERATED = re.compile(r"triton_(poi|red|per|tem|for|split_scan)_|cpp_fused_|## Call CompiledFxGraph")
+_GENERATED = re.compile(rf"triton_(poi|red|per|tem|for|split_scan)_|cpp_fused_|{INDUCTOR_RUNS}")
 MORE = (
     "Which nodes ran in which kernel, and why two kernels were not fused, is in the compile's files: run once more with "
     "TORCH_TRACE=FOLDER, then fxscope view TRACE --compile-log FOLDER; or record the run: fxscope run SCRIPT."
@@ -20,7 +20,7 @@ def regions_of(recording: Recording) -> frozenset[str]:
 
 
 def _regions(recording: Recording) -> frozenset[str]:
-    found = map(_REGION.match, distinct(recording.ops, "name"))
+    found = map(REGION_ID.match, distinct(recording.ops, "name"))
     return frozenset(match["id"] for match in found if match)
 
 

@@ -24,7 +24,7 @@ from fxscope.model import (
     Timing,
     replace,
 )
-from fxscope.op_names import copies_around_graph, expected_nature
+from fxscope.op_names import COMPILED_REGION, copies_around_graph, expected_nature
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
 from fxscope.text import counted, microseconds, percent
 
@@ -204,7 +204,7 @@ def coverage_of(recording: Recording) -> Coverage:
     ops, calls, nodes = (column(recording.launches, field) for field in ("op", "call", "nodes"))
     # What replays a CUDA graph is not the op of its kernels
     to_op = sum(
-        call is not None or (op is not None and (graph is None or not op.startswith("Torch-Compiled Region")))
+        call is not None or (op is not None and (graph is None or not op.startswith(COMPILED_REGION)))
         for op, call, graph in zip(ops, calls, column(recording.launches, "cuda_graph"), strict=True)
     )
     has_nodes = bool(recording.calls) or any(graph.stage == "eager" for graph in recording.graphs)

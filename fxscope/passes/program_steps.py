@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 REPEATS = 3  # fewer calls of a model are no steps
 DEFAULT_STEPS = 3
+MOST_PREPARING = 16  # steps that prepare and make room for others: twice Dynamo's limit of recompiles
 _MOST_CALLS_OF_A_STEP = 64
 
 
@@ -25,6 +26,12 @@ class StepPlan(NamedTuple):
     others: tuple[Span, ...] = ()  # warm-up, and repetitions beyond those that are kept
     start_up: Span | None = None  # what ran before the first step
     num_calls: int | None = None  # how many rounds of calls there were, where those are its steps
+
+
+def of_rarest(counts: Sequence[int]) -> int:
+    """The optimizer, of several, that ends a program's steps: the rarest, of these the last; not one that only prepares."""
+    often = [place for place, count in enumerate(counts) if count * MOST_PREPARING >= max(counts)]
+    return min(reversed(often), key=counts.__getitem__)
 
 
 def plan(

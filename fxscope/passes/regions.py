@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 
 from fxscope.columns import column
 from fxscope.model import Graph, KernelCall, Launch, Recording
-from fxscope.op_names import runs_as, without_graph_number, without_number
-
-_REGION = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
-_COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
+from fxscope.op_names import REGION_ID, REGION_KEY, runs_as, without_graph_number, without_number
+from fxscope.passes.alignment import longest
 
 
 @dataclass(kw_only=True)
@@ -34,7 +32,7 @@ class Region:
 def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
     """The regions in order of time, with what they launched."""
     ops = _Ops(recording)
-    keys = {name: found["key"] for name in set(ops.name) if (found := _REGION.match(name))}
+    keys = {name: found["key"] for name in set(ops.name) if (found := REGION_KEY.match(name))}
     regions = {
         row: _region(row, keys[name], ops)
         for row, name in enumerate(ops.name)
@@ -122,7 +120,7 @@ def _region(row: int, key: str, ops: _Ops) -> Region:
     compile_id, backward = None, False
     around = ops.around(row)
     while around is not None:
-        found = _COMPILED.match(ops.name[around])
+        found = REGION_ID.match(ops.name[around])
         if found and compile_id is None:
             compile_id = found["id"]
         backward = backward or "CompiledFunctionBackward" in ops.name[around]
@@ -188,39 +186,17 @@ def fits(op: str, call: KernelCall) -> bool:
 
 
 def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tuple[int, KernelCall]]:
-    """Align the ops that launched something, in order, with the wrapper's calls: the longest common subsequence.
+    """Align the ops that launched something, in order, with the wrapper's calls.
 
-    Calls that launched nothing and ops that are no call (a copy into a graph's inputs) are left out. A row of the usual table
-    rises by 0 or 1 from column to column, so it is the bits of one integer, a 0 where it rises, and one row follows from the
-    other in a few operations (Hyyrö, Bit-parallel LCS-length computation revisited, 2004).
+    Calls that launched nothing and ops that are no call (a copy into a graph's inputs) are left out.
     """
     kinds = {(call.kernel, call.type): call for call in calls}
     fitting = {name: {kind for kind, call in kinds.items() if fits(name, call)} for name in set(names)}
-    masks = {  # the last call is bit 0
+    places = {
         name: int("".join("01"[(call.kernel, call.type) in found] for call in calls) or "0", 2)
         for name, found in fitting.items()
     }
-    width = len(calls)
-    rows = [(1 << width) - 1]
-    for name in reversed(names):
-        met = rows[-1] & masks[name]
-        rows.append(((rows[-1] + met) | (rows[-1] - met)) & rows[0])
-
-    def longest(row: int, column: int) -> int:
-        left = width - column
-        return left - (rows[len(names) - row] & ((1 << left) - 1)).bit_count()
-
-    pairs: list[tuple[int, KernelCall]] = []
-    i = j = 0
-    while i < len(names) and j < width:
-        if masks[names[i]] >> (width - 1 - j) & 1:
-            pairs.append((i, calls[j]))
-            i, j = i + 1, j + 1
-        elif longest(i + 1, j) >= longest(i, j + 1):
-            i += 1
-        else:
-            j += 1
-    return pairs
+    return [(row, calls[place]) for row, place in longest(names, places, len(calls))]
 
 
 def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tuple[Launch, KernelCall]]:

@@ -8,14 +8,14 @@ import ast
 import json
 import re
 import textwrap
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fxscope.english import failure_text
+from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import FOREIGN, TraceError
 from fxscope.index import grouped
 from fxscope.kernel_names import decode
@@ -270,10 +270,8 @@ class _Log:
                 compile_id = f"r{self._run}/{compile_id}"
             self._entry(name, about, payload, compile_id)
         compiles = self._collected.compiles
-        for item in [item for item in compiles.values() if item.failure and item.source is None]:
-            frame = item.compile_id.rpartition("/")[0]  # at the limit of recompiles Dynamo does not even start
-            same = (other.source for other in compiles.values() if other.compile_id.startswith(f"{frame}/"))
-            self._collected.note(item.compile_id, source=next(filter(None, same), None))
+        for key in [key for key, item in compiles.items() if item.failure and item.source is None]:
+            self._collected.note(key, source=place_of_frame(key, compiles))
         # Old logs have no entry for breaks. A restart alone is none: a function that resumes proves it.
         if not any(item.break_reason for item in self._collected.compiles.values()):
             for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
@@ -302,14 +300,11 @@ class _Log:
                 self._collected.gpu = gpu[1]
 
     def _frame(self, stack: list[dict[str, Any]] | None) -> Source | None:
-        """The innermost place of a stack; the user's where torch's own function is compiled (a module of torch's)."""
         if not stack:
             return None
-        files = [self._strings.get(frame.get("filename", -1)) for frame in stack]
-        users = [place for place, file in enumerate(files) if file and "/torch/" not in file]
-        last = users[-1] if users and "/torch/" in (files[-1] or "") else -1
-        frame, file = stack[last], files[last]
-        return Source(file=file, line=frame.get("line"), function=frame.get("name"), code=frame.get("loc"))
+        files = [self._strings.get(frame.get("filename", -1), "") for frame in stack]
+        frame, file = stack[_users(files)], files[_users(files)]
+        return Source(file=file or None, line=frame.get("line"), function=frame.get("name"), code=frame.get("loc"))
 
     def _graph(self, name: str, payload: str, compile_id: str) -> None:
         suffix, stage, direction = _GRAPHS[name]
@@ -461,6 +456,13 @@ def with_phases(known: Mapping[str, float], metrics: Mapping[str, Any]) -> dict[
     return found
 
 
+def place_of_frame(compile_id: str, compiles: Mapping[str, Compile]) -> Source | None:
+    """What other compiles of a frame compiled: at the limit of recompiles Dynamo does not even start."""
+    frame = compile_id.rpartition("/")[0]
+    same = (item.source for key, item in compiles.items() if key.rpartition("/")[0] == frame)
+    return next(filter(None, same), None)
+
+
 def _break(payload: str) -> tuple[str, Source | None]:
     place = re.search(r"Graph break in user code at (.+):(\d+)", payload)
     reason = re.search(r"Graph Break Reason: (.+?)(?:\n\n For more details|\n\nUser code traceback|\Z)", payload, re.S)
@@ -471,13 +473,17 @@ def _break(payload: str) -> tuple[str, Source | None]:
         return text, None
     traceback = payload.partition("User code traceback:")[2].partition("\nTraceback (most recent call last)")[0]
     frames = re.findall(r'File "(.+?)", line (\d+), in \S+\n\s+(.+)', traceback)
-    # Where torch's own function is compiled, the frame is torch's: the user's line is the innermost of the others.
-    user = [frame for frame in frames if "/torch/" not in frame[0]] if "/torch/" in place[1] else []
-    file, line = user[-1][:2] if user else place.groups()
-    code = next((frame[2].strip() for frame in frames if frame[:2] == (file, line)), None)
-    if user and "torch._dynamo.graph_break()" in text:  # nobody can remove that one
-        text = f"torch itself ends the graph here ({Path(place[1]).name}:{place[2]})"
+    places = [*(frame[:2] for frame in frames), place.groups()]
+    file, line = users = places[_users([file for file, _ in places])]
+    code = next((frame[2].strip() for frame in frames if frame[:2] == users), None)
+    text = text if users == place.groups() else torchs_break_text(text, *place.groups())
     return text, Source(file=file, line=int(line), code=code)
+
+
+def _users(files: Sequence[str]) -> int:
+    """The place of the innermost frame; the user's where torch's own function is compiled (a module of torch's)."""
+    others = [place for place, file in enumerate(files) if file and "/torch/" not in file]
+    return others[-1] if others and "/torch/" in files[-1] else len(files) - 1
 
 
 def _json(text: str) -> Any:

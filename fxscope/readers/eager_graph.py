@@ -18,14 +18,9 @@ from typing import Any
 from fxscope.columns import Column, Given, KeptItems, Made, column, distinct, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import expected_nature, is_dispatched, op_name
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, expected_nature, is_dispatched, op_name
 
 GRAPH_ID = "eager"
-# What Inductor's code runs as; a region without one (another backend, `torch.cond` by itself) calls eager ops.
-INDUCTOR_RUNS = "## Call CompiledFxGraph"
-# What a compiled region is called in a trace: nothing inside is an eager op.
-COMPILED_REGION = "Torch-Compiled Region"
-COMPILED_REGIONS = (COMPILED_REGION, INDUCTOR_RUNS, "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long

@@ -18,9 +18,8 @@ import msgspec
 
 from fxscope.columns import uncollected
 from fxscope.index import COMPILED, COMPILING
-from fxscope.op_names import is_dispatched
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, is_dispatched
 from fxscope.passes.program_steps import StepPlan, plan
-from fxscope.readers.eager_graph import COMPILED_REGIONS, INDUCTOR_RUNS
 from fxscope.readers.trace.graphs import REPLAY
 from fxscope.readers.trace.reader import Event, decode_args, document
 

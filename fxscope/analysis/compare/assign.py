@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.analysis.compare.order import common, equally_often
 from fxscope.analysis.findings import AlignedBy, KernelUse
 from fxscope.analysis.select import Unit
 from fxscope.index import grouped, index_of
 from fxscope.model import Node, Recording
+from fxscope.passes.alignment import common, equally_often
 
 # One op under several names: which one a graph has depends on how it was made.
 COPIES = {"clone", "copy_", "contiguous", "_to_copy", "to", "copy"}

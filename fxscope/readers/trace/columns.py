@@ -17,6 +17,7 @@ from fxscope.columns import uncollected
 from fxscope.errors import TraceError
 from fxscope.model import Problem, Step
 from fxscope.op_names import is_dispatched
+from fxscope.passes.program_steps import of_rarest
 from fxscope.readers.trace import graphs
 from fxscope.readers.trace import reader as reading
 from fxscope.readers.trace import table as t
@@ -319,8 +320,7 @@ def find_steps(trace: Trace, is_step: NDArray[np.bool_]) -> list[Step]:
 def _optimizer_ends(trace: Trace) -> list[int]:
     """When the trace begins, where its first step is whole, and when an optimizer returned; nothing without two ends.
 
-    A step may call several optimizers, or one of them several times: the rarest, of these the last, ends it. Two of one
-    class differ by their numbers of ops.
+    A step may call several optimizers, or one of them several times. Two of one class differ by their numbers of ops.
     """
     is_end = of_names(trace, trace.name, lambda name: name.startswith(_OPTIMIZER))
     rows = np.flatnonzero((trace.category == ANNOTATION) & is_end)
@@ -332,9 +332,9 @@ def _optimizer_ends(trace: Trace) -> list[int]:
     of_kind: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for name, count, end in sorted(zip(trace.name[rows].tolist(), counts.tolist(), ends.tolist(), strict=True)):
         of_kind[name, count].append(end)
-    repeated = [times for times in of_kind.values() if len(times) > 1]
+    repeated = sorted((times for times in of_kind.values() if len(times) > 1), key=lambda times: times[-1])
     if not repeated:
         return []
-    chosen = min(repeated, key=lambda times: (len(times), -times[-1]))
+    chosen = repeated[of_rarest([*map(len, repeated)])]
     # A first step that initialises the optimizer is of another kind, and is not told from half a step
     return chosen if ends.min() < chosen[0] else [int(trace.start_ns.min()), *chosen]

@@ -15,6 +15,7 @@ from fxscope.errors import TraceError
 from fxscope.index import whole_steps
 from fxscope.model import WHOLE, Problem, Step
 from fxscope.op_names import (
+    COMPILED_REGIONS,
     DELEGATES,
     HANDS_TO,
     MAY_COPY,
@@ -243,8 +244,8 @@ def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray
 
 
 _BOOKKEEPING = re.compile(
-    r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
-    r"AOTDispatcher|CompiledFunction|## Call|Python(Subclass|DispatchMode)$|defaults$|"  # TorchScript's default arguments
+    r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Pregraph bytecode|"
+    rf"AOTDispatcher|{'|'.join(COMPILED_REGIONS)}|Python(Subclass|DispatchMode)$|defaults$|"  # TorchScript's default arguments
     r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|"
     r"FX codegen|torch/|CompiledFxGraph)"
 )
