@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fxscope.analysis.compare import compare, order
+from fxscope.analysis.compare import compare
 from fxscope.model import Recording
+from fxscope.passes import alignment
 from tests import build
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ def longest(a: Sequence[str], b: Sequence[str]) -> int:
     return row[-1]
 
 
-@pytest.mark.parametrize("cells", [20, order.CELLS])
+@pytest.mark.parametrize("cells", [20, alignment.CELLS])
 def test_pairs_are_equal_in_the_order_of_both_and_the_most(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order, "CELLS", cells)
+    monkeypatch.setattr(alignment, "CELLS", cells)
     chance = random.Random(cells)
     for _ in range(300):
         a, b = ([chance.choice(letters) for _ in range(chance.randrange(14))] for letters in ("abcd", "abcdef"))
-        found = order.common(a, b)
+        found = alignment.common(a, b)
         assert all(a[x] == b[y] for x, y in found)
         assert all(x < next_x and y < next_y for (x, y), (next_x, next_y) in pairwise(found))
         assert len(found) == longest(a, b) or (cells == 20 < len(a) * len(b))
@@ -42,7 +43,7 @@ def test_a_long_step_with_a_kernel_less_in_each_layer_is_aligned() -> None:
     a = [f"k{i % 17}" for _ in range(160) for i in range(100)]
     b = [name for i, name in enumerate(a) if i % 50]
     b[8000:8000] = [f"of another optimizer {i % 5}" for i in range(3000)]
-    assert len(order.common(a, b)) == len(a) - len(a) // 50
+    assert len(alignment.common(a, b)) == len(a) - len(a) // 50
 
 
 def test_steps_of_thousands_of_other_kernels_are_compared() -> None:
@@ -62,7 +63,7 @@ def test_steps_of_thousands_of_other_kernels_are_compared() -> None:
 
 def test_two_long_steps_of_another_number_of_layers_are_aligned() -> None:
     layer = ["mm", "gelu", "mm", "norm"]
-    assert len(order.common(layer * 1000, layer * 600)) > 1600
+    assert len(alignment.common(layer * 1000, layer * 600)) > 1600
 
 
 def test_a_layer_less_and_another_kernel_move_no_layer() -> None:
@@ -70,10 +71,10 @@ def test_a_layer_less_and_another_kernel_move_no_layer() -> None:
     layer = ["mm", "gelu", "mm", "norm"]
     a = ["embedding", *layer * 6, "head"]
     changed = [*a[:6], "silu", *a[7:]]
-    assert order.common(a, changed) == [(at, at) for at in range(26) if at != 6]
-    assert order.common(changed, a) == [(at, at) for at in range(26) if at != 6]
+    assert alignment.common(a, changed) == [(at, at) for at in range(26) if at != 6]
+    assert alignment.common(changed, a) == [(at, at) for at in range(26) if at != 6]
     more = [*a[:10], "sum", *a[10:]]
-    assert order.common(a, more) == [(at, at + (at > 9)) for at in range(26)]
+    assert alignment.common(a, more) == [(at, at + (at > 9)) for at in range(26)]
     shorter = [*a[:9], *a[13:]]
-    for found in (order.common(a, shorter), [pair[::-1] for pair in order.common(shorter, a)]):
+    for found in (alignment.common(a, shorter), [pair[::-1] for pair in alignment.common(shorter, a)]):
         assert len(found) == 22 and {x - y for x, y in found} == {0, 4}
