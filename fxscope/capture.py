@@ -183,7 +183,9 @@ class _Job(NamedTuple):
         session = _session(capture)
         session.start()
         try:
+            elsewhere = _Elsewhere(session, capture)
             for _ in range(1 + self.steps):
+                elsewhere.threads, elsewhere.processes = [], []
                 self.run()
                 running.synchronize()  # a step's device work ends in the step: else the last one would look longer
                 mark(STEP_ENDS)
@@ -192,7 +194,7 @@ class _Job(NamedTuple):
         plan = {"mark": STEP_ENDS, "warmup": 1, "keep": self.steps, "compiles": ()}
         recording = _of_trace(*traced, names, **plan)[0] if traced is not None else Recording()
         session.cleanup()
-        cut = tuple(item for item in recording.unobserved if item.what == "ops")
+        cut = (*(item for item in recording.unobserved if item.what == "ops"), *elsewhere.unobserved())
         problems = (*recording.problems, *session.hooks.problems)
         known = {"environment": environment(), "memory": memory, "step_times": times}
         return replace(recording, unobserved=cut, problems=problems, **known)
@@ -203,6 +205,37 @@ def _session(capture: InductorCapture) -> profiler.Session:
     session = profiler.Session()
     capture.unstacked, capture.is_our_session = session.unstacked, session.is_on
     return session
+
+
+class _Elsewhere:
+    """The threads and the processes that a program starts: nothing in them is recorded."""
+
+    def __init__(self, session: profiler.Session, capture: InductorCapture) -> None:
+        self._is_on, self._num_compiling = session.is_on, capture.num_compiling_here
+        self.threads: list[str] = []
+        self.processes: list[Any] = []  # of multiprocessing
+        session.hooks.install(self)
+
+    @hook_before("threading:Thread.start")
+    def _starts_thread(self, thread: Any) -> None:
+        code = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
+        is_library = code is not None and "-packages" in code.co_filename  # tqdm's, those that pin memory
+        if self._is_on() and not self._num_compiling() and not is_library:
+            self.threads.append(thread.name)
+
+    @hook_before("multiprocessing.process:BaseProcess.start")
+    def _starts_process(self, process: Any) -> None:
+        self.processes.append(process.name)
+
+    def in_words(self) -> str:
+        return f"{counted(len(self.threads), 'thread')} ({listed(self.threads, 3)})"
+
+    def unobserved(self) -> Generator[Unobserved]:
+        if count := len(self.threads):
+            yield Unobserved(what="threads", count=count, detail=f"ops in {self.in_words()}, which the program started")
+        if count := len(self.processes):
+            detail = f"{counted(count, 'child process', 'child processes')}, not followed"
+            yield Unobserved(what="children", count=count, detail=detail)
 
 
 class Recorder:
@@ -260,8 +293,6 @@ class Recorder:
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self._ended_at = ""  # the bound that ended the observation
         self._names = ModuleNames()
-        self._threads: list[str] = []  # names of those that the program started
-        self._num_processes = 0  # of multiprocessing, likewise
         wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
         watch = self._watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
         capture.__enter__()
@@ -269,21 +300,10 @@ class Recorder:
         watch.num_compiles = lambda: capture.num_compiles
         session.on_call = watch.called
         hooks.guard("names of modules", self._names.start, hooks)
-        hooks.install(self)
+        self._elsewhere = _Elsewhere(session, capture)
         session.start()
         hooks.guard("optimizer steps", watch.start, hooks)
         atexit.register(self._left_open)
-
-    @hook_before("threading:Thread.start")
-    def _starts_thread(self, thread: Any) -> None:
-        code = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
-        is_library = code is not None and "-packages" in code.co_filename  # tqdm's, those that pin memory
-        if self._session.is_on() and not self._capture.num_compiling_here() and not is_library:
-            self._threads.append(thread.name)
-
-    @hook_before("multiprocessing.process:BaseProcess.start")
-    def _starts_process(self, _: Any) -> None:
-        self._num_processes += 1
 
     def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
@@ -371,9 +391,9 @@ class Recorder:
     def _why_nothing(self) -> str:
         if problems := self._session.hooks.problems:
             return "; ".join(": ".join(filter(None, (problem.message, problem.remedy))) for problem in problems)
-        if self._threads:
+        if self._elsewhere.threads:
             remedy = "call it in the main one, or `with fxscope.record():` there"
-            return f"only one thread is recorded, and the program started {_threads(self._threads)}: {remedy}"
+            return f"only one thread is recorded, and the program started {self._elsewhere.in_words()}: {remedy}"
         return "does it call PyTorch in this process?"
 
     def _unobserved(self) -> list[Unobserved]:
@@ -387,13 +407,7 @@ class Recorder:
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
-        if self._threads:
-            detail = f"ops in {_threads(self._threads)}, which the program started"
-            found.append(Unobserved(what="threads", count=len(self._threads), detail=detail))
-        if self._num_processes:
-            detail = f"{counted(self._num_processes, 'child process', 'child processes')}, not followed"
-            found.append(Unobserved(what="children", count=self._num_processes, detail=detail))
-        return found
+        return [*found, *self._elsewhere.unobserved()]
 
 
 def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> tuple[Recording, int | None]:
@@ -450,10 +464,6 @@ def _finish(recording: Recording) -> Recording:
     from fxscope.passes import bound
 
     return bound.judged(passes.run(recording))
-
-
-def _threads(names: Sequence[str]) -> str:
-    return f"{counted(len(names), 'thread')} ({listed(names, 3)})"
 
 
 # A forked child's copy of what is going on is none of its business.

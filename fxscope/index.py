@@ -233,7 +233,6 @@ class Index:
 
     @cached_property
     def is_on_cpu(self) -> bool:
-        """Return whether the launches are ops of the CPU."""
         return "cpu_kernel" in distinct(self._launches, "category")
 
 

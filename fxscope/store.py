@@ -155,7 +155,6 @@ def encode(recording: Recording) -> bytes:
 
 @uncollected()
 def _to_columns(recording: Recording) -> bytes:
-    """The recording as an archive of columns."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
 

@@ -215,7 +215,6 @@ def caller() -> Source | None:
 
 @functools.lru_cache(maxsize=4096)
 def place(file: str, line: int | None, function: str) -> Source:
-    """The source of a line, with its text."""
     code = linecache.getline(file, line).strip() if line else None
     return Source(file=file, line=line, code=code or None, function=function)
 

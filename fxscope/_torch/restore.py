@@ -126,7 +126,6 @@ class _State:
         return self._keep_object(path, value)
 
     def _keep_opaque(self, path: str, value: Any) -> None:
-        """Keep a generator, or an array."""
         if hasattr(value, "ctypes"):
             if self._has_space(value.nbytes):
                 self._later(path, _put_array, value, value.copy())

@@ -229,7 +229,6 @@ class _Live:
         )
 
     def _names(self, nodes: Iterable[Any]) -> tuple[str, ...]:
-        """The names of nodes of the graph, in its order."""
         return tuple(item.name for item in sorted(nodes, key=lambda item: (self._order.get(item, 1 << 30), item.name)))
 
     def _accesses(self, node: Any) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:

@@ -199,7 +199,6 @@ class StepWatch:
 
     @property
     def _rarest(self) -> _Stepped:
-        """The optimizer whose steps are the program's."""
         return self._stepped[of_rarest([item.observed for item in self._stepped])] if self._stepped else _Stepped(0)
 
     @property

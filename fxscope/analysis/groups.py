@@ -323,7 +323,6 @@ def _groups(recording: Recording) -> tuple[KernelGroup, ...]:
 
 
 def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
-    """The groups of what ran, from the columns of the launches."""
     index = index_of(recording)
     facts_of = _facts_of_launches(recording, places)
     rows = rows_of(recording.launches, "step", "duration_ns", "start_ns", "name", "call", "op_id", "id")
@@ -441,7 +440,6 @@ def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]
 def _first_facts(
     recording: Recording, places: Places, first: Mapping[tuple[Any, ...], int], rows_of_ops: Mapping[int | None, int]
 ) -> dict[tuple[Any, ...], PlaceFacts]:
-    """The facts of each key, from the first launch that has it."""
     rows = [row for key, row in first.items() if key[0] in ("nodes", "op")]
     seen = dict(zip(rows, rows_of(recording.launches, "chain", "op_id", which=rows), strict=True))
     op_rows = [rows_of_ops[op_id] for _, op_id in seen.values() if op_id in rows_of_ops]

@@ -153,17 +153,26 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
 def by_only_name(region: Region, calls: list[KernelCall]) -> dict[int, str]:
     """Launch id → call id where a wrapper has branches or loops, so that their order tells nothing.
 
-    An op is a call's if no other can be it, or if it ran as often as there are calls that run once and can be it.
+    An op is a call's if no other can be it; if it ran beside such a one, whose code has the call beside that in one graph; or
+    if it ran as often as there are other calls that run once and can be it.
     """
-    groups = grouped(region.groups, lambda group: group.name)
-    result: dict[int, str] = {}
-    for name, mine in groups.items():
-        fitting = [call for call in calls if fits(name, call)]
-        certain = len(fitting) == len(mine) and not any(call.conditional for call in fitting)
-        if len(fitting) == 1 or certain:
-            pairs = zip(mine, fitting if certain else fitting * len(mine), strict=True)
-            result |= {launch.id: call.id for group, call in pairs for launch in group.launches}
-    return result
+    names = {row: group.name for row, group in enumerate(region.groups)}
+    fitting = {name: [place for place, call in enumerate(calls) if fits(name, call)] for name in set(names.values())}
+    found = {row: fitting[name][0] for row, name in names.items() if len(fitting[name]) == 1}
+    beside: set[int] = set()
+    for place in {places[0] for places in fitting.values() if len(places) == 1}:
+        for step in (-1, 1):
+            subgraph = calls[place].subgraph
+            if subgraph and place + step in range(len(calls)) and calls[place + step].subgraph == subgraph:
+                beside.add(place + step)
+                rows = [row + step for row, known in found.items() if known == place and row + step in names]
+                found |= {row: place + step for row in rows if place + step in fitting[names[row]]}
+    for name, places in fitting.items():
+        rest = [row for row, other in names.items() if other == name and row not in found]
+        left = [place for place in places if place not in beside]
+        if len(left) == len(rest) and not any(calls[place].conditional for place in left):
+            found |= dict(zip(rest, left, strict=True))
+    return {launch.id: calls[place].id for row, place in found.items() for launch in region.groups[row].launches}
 
 
 def between_neighbours(

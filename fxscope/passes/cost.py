@@ -174,7 +174,6 @@ def may_multiply(call: KernelCall, graph: Mapping[str, Node]) -> bool:
 
 
 def dtype_of(call: KernelCall, graph: Mapping[str, Node]) -> str | None:
-    """The dtype that the call computes its GEMMs in."""
     for name in call.nodes:
         if name in graph and (dtype := counted.dtype_of(graph[name], graph)) is not None:
             return dtype

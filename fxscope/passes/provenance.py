@@ -137,7 +137,6 @@ def _as_named(function: str | None, named: dict[str, str]) -> str | None:
 def _originals_in(
     call: KernelCall, members: list[Node], functions: dict[tuple[str, str], str], graph: Graph
 ) -> dict[str, str]:
-    """Node → original op in one call."""
     named = {op_name(op): op for op in call.original_aten}
     here = {node.name for node in graph.nodes}
     found: dict[str, str] = {}

@@ -111,7 +111,6 @@ class _Ops:
         self._parent = column(ops, "parent")
 
     def around(self, row: int) -> int | None:
-        """The row of what called this one."""
         parent = self._parent[row]
         return self.row.get(parent) if parent is not None else None
 
@@ -176,7 +175,6 @@ def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
 
 
 def fits(op: str, call: KernelCall) -> bool:
-    """Return whether an op of a trace can be this call."""
     if call.is_extern:
         return runs_as(call.kernel, op)
     if call.profiled_as is not None and op == call.profiled_as:

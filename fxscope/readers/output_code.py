@@ -506,7 +506,6 @@ class _Walk:
         self.learn_dtypes(kernel, call)
 
     def whole(self, argument: ast.expr) -> BufferAccess | None:
-        """An argument with all its places."""
         access = self.tensor(argument)
         return None if access is None else replace(access, deps=access.deps or strided(access.shape, access.stride))
 

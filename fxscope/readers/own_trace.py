@@ -141,7 +141,6 @@ class OwnTrace:
         return sorted((launched[number], " ".join(sorted(names))) for number, names in kernels.items())
 
     def _plan(self, step_ends: list[int], **options: Any) -> None:
-        """Plan the steps on the trace's clock."""
         times = self._times
         regions = [item for item in times.outer if item[1].startswith(COMPILED_REGIONS)]
         calls = [*((start, f"{number}") for start, number in times.calls), *times.functions] or regions

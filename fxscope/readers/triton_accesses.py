@@ -73,7 +73,6 @@ class TritonBody:
 
 
 def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:
-    """Yield the accesses of a kernel's function."""
     digits = digits_of(body, sizes)
     masks: dict[str, bool] = {}  # whether it leaves out no more than what is beyond the end
     for name, definition in _MASK_IS.findall(body):

@@ -70,7 +70,8 @@ def test_an_error_in_the_program_comes_through_and_what_was_seen_is_kept() -> No
     assert "add" in {node.name for node in recorder.recording.graph("eager").nodes} and hooks.active() == ()
 
 
-def test_what_runs_in_other_threads_is_said_to_be_missing() -> None:
+@pytest.mark.parametrize("how", ["a block", "a function"])
+def test_what_runs_in_other_threads_is_said_to_be_missing(how: str) -> None:
     begun, started = threading.Event(), threading.Event()
 
     def backend(graph: torch.fx.GraphModule, _: object) -> object:
@@ -82,7 +83,7 @@ def test_what_runs_in_other_threads_is_said_to_be_missing() -> None:
         torch.nn.Linear(8, 4)(torch.ones(2, 8)).relu()
         torch.compile(lambda x: x.cos(), backend=backend)(torch.ones(2))
 
-    with torch.no_grad(), fxscope.record() as recorder:
+    def program() -> None:
         torch.ones(2).sin()
         workers = [threading.Thread(target=work) for _ in range(3)]
         for worker in workers:
@@ -91,7 +92,14 @@ def test_what_runs_in_other_threads_is_said_to_be_missing() -> None:
         started.set()
         for worker in workers:
             worker.join()
-    recording = recorder.recording
+
+    with torch.no_grad():
+        if how == "a function":
+            recording = fxscope.record(program)
+        else:
+            with fxscope.record() as recorder:
+                program()
+            recording = recorder.recording
     targets = [node.target for node in recording.graph("eager").nodes]
     assert targets.count("aten::sin") == 1 and "aten::relu" not in targets
     (missing,) = (item for item in recording.unobserved if item.what == "threads")

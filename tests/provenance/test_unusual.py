@@ -15,9 +15,7 @@ from tests.provenance.oracle import Lines, listening
 from tests.provenance.test_ran_in import differences
 from tests.provenance.unusual import PROGRAMS, TRAINED
 
-# Lines that ran and have no time: a branch or a loop hides how often each of several equal calls ran (two branches run one
-# kernel).
-UNKNOWN = {"branch_taken": 1, "loop_with_products": 2, "two_branches": 2}
+UNKNOWN = {"two_branches": 2}  # lines that ran and have no time: which of two branches ran one kernel is not known
 
 
 def recorded(name: str, path: Path) -> tuple[Recording, list[dict], Lines]:

@@ -37,6 +37,13 @@ def loop_with_products(x, w):
     return torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, (x @ w).tanh()), (torch.tensor(0), x))[1] @ w
 
 
+def branch_in_a_loop(x, w):
+    def body(i, x):
+        return i + 1, torch.cond(x.sum() > 0, lambda x: (x @ w).tanh(), lambda x: (x @ w).sigmoid() + 1, (x,))
+
+    return torch.while_loop(lambda i, x: i < 4, body, (torch.tensor(0), x))[1] * 2 + w
+
+
 def several_results(x, w):
     values, places = x.sin().topk(4)
     mean, parts = x.mean(0), (w + 1).split(8, 1)

@@ -93,6 +93,39 @@ def test_ops_between_two_known_calls_are_of_the_one_fallback_between_them() -> N
     assert attribute.between_neighbours([(0, calls[2]), (4, calls[3])], calls) == []
 
 
+@pytest.mark.parametrize(
+    ("graphs", "ran", "expected"),
+    [
+        ("then:a then:mm else:b else:mm", "a mm", "0 1"),
+        ("then:a then:mm else:b else:mm", "b mm", "2 3"),
+        ("body:mm body:a mm", "mm a mm a mm", "0 1 0 1 2"),
+        ("body:cond body:mm body:a mm", "a mm", "2 3"),  # what ran before `a` is not in the trace
+        ("then:mm then:mm then:a else:mm", "mm mm a", "- 1 2"),
+        ("then:mm else:mm", "mm", "-"),
+        ("then:a then:mm else:a else:mm", "a mm", "- -"),  # both branches run one kernel
+        ("then:a else:mm then:mm", "a mm", "0 -"),
+    ],
+)
+def test_a_product_of_a_branch_is_known_beside_a_kernel_of_its_graph(graphs: str, ran: str, expected: str) -> None:
+    calls = [
+        replace(
+            call(place, {"mm": "extern_kernels.mm"}.get(name, name), "extern" if name == "mm" else "triton"),
+            subgraph=graph or None,
+            conditional=bool(graph),
+        )
+        for place, (graph, _, name) in enumerate(word.rpartition(":") for word in graphs.split())
+    ]
+    rows = [
+        regions.OpGroup(
+            name=f"aten::{name}" if name == "mm" else name, start_ns=row, launches=[build.launch(row, name)]
+        )
+        for row, name in enumerate(ran.split())
+    ]
+    region = regions.Region(start_ns=0, key=None, compile_id=None, backward=False, step=0, groups=rows)
+    found = attribute.assign(region, calls)
+    assert [found.get(row, "-").removeprefix("c") for row in range(len(rows))] == expected.split()
+
+
 LAYER = ("gemm", "attention", "gemm")
 
 

@@ -145,7 +145,6 @@ def one_kernel(
     reason: Reason,
     evidence: Evidence | None = None,
 ) -> Decision:
-    """The decision for ops that run in one call."""
     known = evidence or call.nodes_evidence
     return decision(
         "fused", reason, graph=call.graph, a=a, b=b, a_call=call.id, b_call=call.id, how=how, evidence=known

@@ -56,7 +56,6 @@ class Replay:
 
 
 def captures_of(trace: Trace) -> list[Capture]:
-    """The captures of a trace in order of time."""
     from fxscope.readers.trace.columns import ops_of
 
     marks = _rows_named(trace, _CAPTURE)

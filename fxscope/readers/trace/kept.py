@@ -56,7 +56,6 @@ class Kept:
 
     @property
     def category(self) -> NDArray[np.int8]:
-        """Category of each host event."""
         return self.trace.category[self.rows]
 
     @property
@@ -80,7 +79,6 @@ class Kept:
 
     @property
     def launch_ns(self) -> NDArray[np.int64]:
-        """Duration of each launch."""
         return self.trace.duration_ns[self.launch_rows]
 
     @property
@@ -224,7 +222,6 @@ def launched_before(trace: Trace) -> NDArray[np.intp]:
 
 
 def _replayed_windows(trace: Trace) -> list[tuple[int, int, int, int]]:
-    """The captures of the graphs that the trace replays."""
     used = np.unique(trace.issuer[(trace.graph >= 0) & (trace.op_evidence == t.BY_ORDER)])
     times = trace.start_ns[used]
     return [

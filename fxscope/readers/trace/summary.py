@@ -238,7 +238,6 @@ def windows(kept: Kept, of_launch: Sequence[NDArray[np.intp]]) -> list[tuple[int
 
 
 def _by_step(kept: Kept) -> list[NDArray[np.intp]]:
-    """For each kept step the positions of its launches."""
     order = np.argsort(kept.launch_step, kind="stable")
     ordered = kept.launch_step[order]
     return [order[slice(*np.searchsorted(ordered, [step.index, step.index + 1]))] for step in kept.steps]
