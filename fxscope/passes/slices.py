@@ -254,9 +254,10 @@ class _CallWalk:
         """The next call with its nodes."""
         reads = [access.buffer for access in written.reads or ()]
         # A scatter goes on writing what it started from, which is no argument that it reads.
-        reads += [
-            item.buffer for item in written.writes or () if item.buffer in self.values and item.buffer not in reads
+        begun = [
+            name for item in written.writes or () if (name := item.buffer) in self.values or self.flow.is_input(name)
         ]
+        reads += [name for name in begun if name not in reads]
         if not call.is_generated:
             if (own := self.own.get(call.id)) is None:
                 return call
@@ -311,10 +312,9 @@ class _CallWalk:
         items = {name for name in self.takers[own] if op_name(self.flow.nodes[name].target) == "getitem"}
         for access in written.writes or ():
             self.values[access.buffer] = {own, *items}
-        target = self.flow.nodes[own].target
-        if call.type == "user_triton" or target.endswith("_") or is_collective(target):
-            for buffer in reads:
-                self.values[buffer] = {own, *self.values.get(buffer, {buffer} & set(self.flow.nodes))}
+        changed = reads if call.type == "user_triton" or is_collective(self.flow.nodes[own].target) else []
+        for buffer in changed or reads[: op_name(call.kernel).endswith("_")]:  # `scatter_reduce_`: the first
+            self.values[buffer] = {own, *self.values.get(buffer, {buffer} & set(self.flow.nodes))}
 
     def store(self, ran: set[str], tops: list[str], given: set[str], written: KernelCall) -> None:
         """Note what the buffers that a call writes hold: what is of their size and taken elsewhere."""

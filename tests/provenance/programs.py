@@ -223,8 +223,8 @@ def largest_of_each_row() -> Any:
     """A library's kernel writes in place what loops of two shapes read then."""
 
     def run(x: torch.Tensor, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        place, count = rows[:, None].expand(-1, 32), torch.zeros(20).index_add(0, rows, torch.ones(300))
-        most = torch.zeros(20, 32).scatter_reduce(0, place, x, "amax", include_self=False)
+        place, count = rows[:, None].expand(-1, 32), x.new_zeros(20).index_add(0, rows, x.new_ones(300))
+        most = x.new_zeros(20, 32).scatter_reduce(0, place, x, "amax", include_self=False)
         return most / count.clamp(min=1)[:, None], most == 0, most.gather(0, place) == x
 
     return run, (torch.randn(300, 32), torch.randint(0, 20, (300,)))

@@ -279,29 +279,54 @@ def call(args):
     assert [call.handle for call in calls] == ["extern_kernels.mm:2", "extern_kernels.mm:2.2"]
 
 
-def test_the_one_result_of_a_custom_op_feeds_the_kernel_that_writes_over_it() -> None:
-    text = """
-triton_poi_fused_exp_0 = async_compile.triton('triton_poi_fused_exp_0', '''
-def triton_poi_fused_exp_0(in_out_ptr0, xnumel, XBLOCK): pass
-''')
-def call(args):
-    arg0_1, = args
+CUSTOM = """
     buf0 = torch.ops.mylib.foo.default(arg0_1)
     buf1 = buf0
     assert_size_stride(buf1, (4, ), (1, ), 'torch.ops.mylib.foo.default')
     del buf0
     buf2 = buf1; del buf1  # reuse
-    triton_poi_fused_exp_0.run(buf2, 4, stream=stream0)
-    return (buf2, )
-"""
-    nodes = (
-        build.placeholder("arg0_1", 4),
-        build.node("foo", "mylib.foo.default", "arg0_1", shape=(4,)),
-        build.node("exp", "aten.exp.default", "foo", shape=(4,)),
+    triton_poi_fused_exp.run(buf2, 4, stream=stream0)"""
+INPUT = """
+    triton_poi_fused_index_put.run(arg1_1, arg0_1, 4, stream=stream0)
+    triton_poi_fused_exp.run(arg0_1, 4, stream=stream0)"""
+LIBRARY = """
+    buf0 = empty_strided_cuda((4, ), (1, ), torch.float32)
+    triton_poi_fused_ones_like.run(arg0_1, buf0, 4, stream=stream0)
+    aten.scatter_reduce_.two(buf0, 0, arg1_1, arg0_1, reduce='amax', include_self=False)
+    triton_poi_fused_exp.run(buf0, 4, stream=stream0)"""
+
+
+@pytest.mark.parametrize(
+    ("code", "nodes"),
+    [
+        (CUSTOM, "mylib.foo: arg0_1; aten.exp: foo"),
+        (INPUT, "aten.index_put_: arg0_1 arg1_1; aten.exp: index_put_"),
+        (LIBRARY, "aten.ones_like: arg0_1; aten.scatter_reduce: ones_like arg1_1 arg0_1; aten.exp: scatter_reduce"),
+    ],
+)
+def test_what_a_buffer_holds_is_known_when_it_was_written_over(code: str, nodes: str) -> None:
+    """The one result of a custom op, a graph's input that a kernel writes in part, a library's result in its operand."""
+    kernels = "".join(
+        f"triton_poi_fused_{name} = async_compile.triton('triton_poi_fused_{name}', '''\n"
+        f"def triton_poi_fused_{name}({arguments}, xnumel, XBLOCK): pass\n''')\n"
+        for name, arguments in (
+            ("exp", "in_out_ptr0"),
+            ("index_put", "in_ptr0, out_ptr0"),
+            ("ones_like", "in_ptr0, out_ptr0"),
+        )
     )
-    handles = {"torch.ops.mylib.foo.default:1": ["foo"], "triton_poi_fused_exp_0:2": ["exp"]}
-    order = {node.name: position for position, node in enumerate(nodes)}
-    calls = output_code.named_calls(output_code.parse(text), graph_id=build.GRAPH, handles=handles, order=order)
-    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes, outputs=("exp",))
+    parsed = output_code.parse(f"{kernels}def call(args):\n    arg0_1, arg1_1 = args{code}\n    return (arg0_1, )\n")
+    made = [
+        (target.partition(".")[2], target, inputs.split())
+        for target, _, inputs in (item.partition(":") for item in nodes.split("; "))
+    ]
+    nodes_of_graph = (
+        *(build.placeholder(name, 4) for name in ("arg0_1", "arg1_1")),
+        *(build.node(name, f"{target}.default", *inputs, shape=(4,)) for name, target, inputs in made),
+    )
+    handles = {call.kernel: [name] for call, (name, *_) in zip(parsed.calls, made, strict=True)}
+    order = {node.name: position for position, node in enumerate(nodes_of_graph)}
+    calls = output_code.named_calls(parsed, graph_id=build.GRAPH, handles=handles, order=order)
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes_of_graph, outputs=("exp",))
     recording = schedules(Recording(graphs=(graph,), calls=tuple(calls)))
-    assert [call.nodes for call in recording.calls] == [("foo",), ("exp",)]
+    assert [call.nodes for call in recording.calls] == [(name,) for name, *_ in made]
