@@ -14,8 +14,8 @@ DEFAULT_BYTES = 4096
 _ESCAPED = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u03ff\u2010-\u2027\u2190-\u22ff\u2500-\u257f]")
 _INNER_ROWS = 3  # of a list inside a row: ids, evidence
 _LONGEST = 240  # characters of a text, where not everything fits
-_SHAPES = [(rows, _LONGEST) for rows in (100, 64, 40, 30, 24, 20, 16, 13, 10, 8, 6, 5, 4, 3, 2, 1)] + [(2, 80), (1, 60)]
-_LONG_SHAPES = [shape for shape in _SHAPES if shape[0] >= 5]  # with fewer rows a whole part goes instead
+_ROWS = [(rows, _LONGEST) for rows in (100, 64, 40, 30, 24, 20, 16, 13, 10, 8, 6, 5)]  # with fewer a whole part goes
+_SHORT_ROWS = [(6, 100), (4, 100), (3, 80), (2, 80), (1, 60)]  # where that leaves a quarter of the budget unused
 
 
 def fit(answer: Any, limit: int, *, more: str) -> str:
@@ -27,16 +27,21 @@ def fit(answer: Any, limit: int, *, more: str) -> str:
     if limit <= 0 or _size(whole) <= limit:
         return _text(whole)
     parts = [key for key, value in whole.items() if isinstance(value, (list, dict))]
-    for kept in range(len(parts), -1, -1):  # the last parts go before the first rows of the others
-        left_out = {key: len(whole[key]) for key in parts[kept:]}
-        here = {key: value for key, value in whole.items() if key not in left_out}
-        for rows, longest in _SHAPES if kept < 2 else _LONG_SHAPES:
-            cut: dict[str, int] = {}
-            shown = {key: _cut(value, key, rows, longest, cut) for key, value in here.items()}
-            shown |= {"left_out": cut | left_out, "more": more}
-            if _size(shown) <= limit:
-                return _text(shown)
-    return _text({"left_out": len(whole), "more": more})
+    best = ""
+    for shapes in (_ROWS, _SHORT_ROWS):
+        for kept in range(len(parts), -1, -1):  # the last parts go before the first rows of the others
+            left_out = {key: len(whole[key]) for key in parts[kept:]}
+            here = {key: value for key, value in whole.items() if key not in left_out}
+            for rows, longest in shapes:
+                cut: dict[str, int] = {}
+                shown = {key: _cut(value, key, rows, longest, cut) for key, value in here.items()}
+                shown |= {"left_out": cut | left_out, "more": more}
+                if _size(shown) <= limit:
+                    best = max(best, _text(shown), key=len)
+                    break
+            if len(best) > 0.75 * limit:
+                return best
+    return best or _text({"left_out": len(whole), "more": more})
 
 
 def _text(value: Any) -> str:
@@ -56,7 +61,9 @@ def _clean(value: Any) -> Any:
         return {key: item for key, item in items if item is not None and item not in ("", [], {})}
     if isinstance(value, list):
         return [_clean(item) for item in cast("list[Any]", value)]
-    return float(f"{value:.4g}") if isinstance(value, float) and abs(value) < 1e4 else value
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if abs(value) < 1e4 else round(value, 1)
+    return value
 
 
 def _cut(value: Any, key: str, rows: int, longest: int, left_out: dict[str, int], depth: int = 0) -> Any:
@@ -68,7 +75,7 @@ def _cut(value: Any, key: str, rows: int, longest: int, left_out: dict[str, int]
         return {name: _cut(item, name, rows, longest, left_out, depth) for name, item in mapping.items()}
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        most = rows if depth == 0 else min(rows, _INNER_ROWS)
+        most = rows if depth == 0 else min(rows, _INNER_ROWS if longest == _LONGEST else 2)
         if depth == 0 and len(items) > most:
             left_out[key] = len(items) - most
         return [_cut(item, key, rows, longest, left_out, depth + 1) for item in items[:most]]

@@ -59,8 +59,8 @@ def _told(tool: Callable[..., str], error: type[Exception]) -> Callable[..., str
     def call(*arguments: Any, **options: Any) -> str:
         try:
             return tool(*arguments, **options)
-        except FxscopeError as mistake:
-            raise error(str(mistake)) from None
+        except (FxscopeError, OSError, ValueError, RuntimeError) as mistake:  # such as a loop of links, or a NUL
+            raise error(str(mistake)[:1000]) from None
 
     return call
 
@@ -88,7 +88,8 @@ class Tools:
         if not file:
             raise FxscopeError(f"{factory} names no factory: write FILE.py:FACTORY.")
         kept = self._target(output)
-        words = ["run", "-o", kept, "--force", "--target", _plain(target), f"{self._path(file)}:{_plain(name)}"]
+        gpu = target if target.isalnum() else self._path(target.strip())  # a file that `fxscope calibrate` wrote
+        words = ["run", "-o", kept, "--force", "--target", gpu, f"{self._path(file)}:{_plain(name)}"]
         return self._made(words, kept)
 
     def read(self, trace: str, output: str = "recording.fxscope", debug_dir: str = "", compile_log: str = "") -> str:
@@ -129,7 +130,7 @@ class Tools:
         done = self._run(words)
         if not Path(target).exists():
             raise FxscopeError(_error(done))
-        said = done.stderr.decode(errors="replace").strip()[-400:]
+        said = done.stderr.decode(errors="replace").replace(f"wrote {target}\n", "").strip()[-400:]
         return self._asked("view", target, recording=target, exit_code=done.returncode or None, stderr=said)
 
     def _asked(self, *words: str, **first: Any) -> str:
@@ -160,8 +161,6 @@ class Tools:
 
     def _path(self, name: str) -> str:
         """The path of a file or folder, all of which is in the given folders. Raises FxscopeError where it is not."""
-        if "\0" in name:
-            raise FxscopeError(f"{name!r} is not the name of a file.")
         path = (self.folders[0] / name).resolve()
         inside = (Path(folder, item) for folder, *rows in os.walk(path) for row in rows for item in row)
         for item in (path, *(link for link in inside if link.is_symlink())):

@@ -49,10 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         from fxscope.analysis.report import report
         from fxscope.model import encoded
 
-        if arguments.names:
-            found = {"text": words(recording, answer, width=100).splitlines(), **decided(answer)}
-        else:
-            made = report(recording)
+        found: dict[str, Any] = {"text": words(recording, answer, width=240).splitlines(), **decided(answer)}
+        if not arguments.names and (made := report(recording)).missed:
             found = {"missed": made.missed, "brackets": made.brackets}
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0

@@ -46,7 +46,7 @@ def differs(time: TimeComparison | None, *, may: bool = True) -> bool:
 
 
 def diff_json(comparison: Comparison) -> str:
-    """The comparison as JSON: the headline and the rows of the table first, the kernels last."""
+    """The comparison as JSON: the headline and the rows of the table first, the kernels last, equal ones after the others."""
     rows = change_rows(comparison)
     changes = [
         {
@@ -57,6 +57,7 @@ def diff_json(comparison: Comparison) -> str:
         for row in rows
     ]
     facts = msgspec.structs.asdict(comparison)
+    facts["kernels"] = sorted(comparison.kernels, key=lambda match: match.kind == "same")
     order = {"kernels": 2, "totals": 1, "ops": 1}
     facts = {key: facts[key] for key in sorted(facts, key=lambda key: order.get(key, 0))}
     lines = [SAME] if is_same(comparison) else headline(comparison)

@@ -46,6 +46,8 @@ def test_the_first_rows_stay_and_the_others_are_counted() -> None:
     assert len(answer["rows"]) >= 5 and answer["rows"][0]["ids"] == [0, 1, 2]
     assert answer["left_out"] == {"rows": 100 - len(answer["rows"])} and answer["more"] == "fxscope why r --json"
     assert len(json.loads(fit(rows, 0, more=""))["rows"]) == 100
+    long = {"first": {"a": 1}, "rows": [{"id": "x" * 150, "where": "y" * 200, "ids": ["z" * 200] * 3}] * 9, "last": [1]}
+    assert all(len(fit(long, limit, more="m")) > limit / 2 for limit in range(800, 4000, 100))
 
 
 @settings(deadline=None, max_examples=150)

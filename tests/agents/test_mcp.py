@@ -52,7 +52,9 @@ def test_every_tool_answers_within_its_budget(folder: Path) -> None:
         "diff": ({"a": "mlp_eager.fxscope", "b": "mlp_compiled.fxscope"}, "triton_poi_fused"),
         "check": ({"recordings": ["mlp_compiled.fxscope"], "expectations": "expect.toml"}, "kernels"),
     }
-    answers = ask(folder, *((name, arguments) for name, (arguments, _) in asked.items()))
+    no_data_flow = ("missed_fusions", {"recording": "trace.json.gz"})
+    *answers, unknown = ask(folder, *((name, arguments) for name, (arguments, _) in asked.items()), no_data_flow)
+    assert "missed fusions unknown" in unknown[1], unknown  # not the same as none
     for (name, (_, expected)), (failed, text) in zip(asked.items(), answers, strict=True):
         assert not failed and len(text.encode()) <= 4096 and expected in text, (name, text)
         assert json.loads(text), name
@@ -65,7 +67,9 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
     secret = tmp_path_factory.mktemp("elsewhere") / "secret.fxscope"
     shutil.copy(H200 / "mlp_eager.fxscope", secret)
     (folder / "link.fxscope").symlink_to(secret)
+    (folder / "loop").symlink_to("loop")
     (folder / "linked").mkdir()
+    (folder / "a folder.fxscope").mkdir()
     (folder / "linked/trace.json.gz").symlink_to(secret)
     answers = ask(
         folder,
@@ -76,11 +80,15 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
         ("read", {"trace": "trace.json.gz", "output": "trace.json.gz"}),
         ("why", {"recording": "mlp_eager.fxscope", "a": "--json"}),
         ("read", {"trace": "linked"}),
+        ("plan", {"factory": "model.py:f", "target": "../gpu.json"}),
         ("overview", {"recording": "\0"}),
+        ("overview", {"recording": "loop"}),
+        ("record", {"program": "model.py", "output": "a folder.fxscope"}),
         ("plan", {"factory": "model.py"}),
     )
     expected = ["outside of the folders"] * 4 + ["ends in .fxscope", "is an option"]
-    expected += ["in linked is outside of the folders", "not the name of a file", "names no factory"]
+    expected += ["in linked is outside of the folders", "../gpu.json is outside", "null byte", "loop", "a folder.fxscope"]
+    expected += ["names no factory"]
     for (failed, text), message in zip(answers, expected, strict=True):
         assert failed and message in text, text
     assert not secret.with_name("new.fxscope").exists()
