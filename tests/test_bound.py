@@ -308,7 +308,10 @@ def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:
     """A recording, and a report of it with a kernel row and a group for each (op, count, µs) in a step of 1 ms."""
     recording = Recording(launches=(build.launch(0, step=0),))
     made = report(recording)
-    groups = tuple(KernelGroup(id=op, label=op, ops=(op,), time_us=us, count=count) for op, count, us in rows)
+    groups = tuple(
+        KernelGroup(id=op, label=op.split(":")[0], kernels=(op[6:],), ops=(op,), time_us=us, count=count)
+        for op, count, us in rows
+    )
     kernels = tuple(KernelRow(id=op, label=op, time_us=us, count=count, share=us / 1e3) for op, count, us in rows)
     step = replace(made.step, bound="gpu", wall_us=1_000.0, device_us=1_000.0)
     return recording, replace(made, kernels=kernels, groups=groups, step=step)
@@ -322,6 +325,8 @@ def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:
         ([("bmm", 8, 400.0), ("softmax", 4, 300.0), ("mm", 8, 300.0)], ["F.scaled_dot_product_attention"]),
         ([("bmm", 4, 400.0), ("softmax", 4, 300.0), ("mm", 8, 300.0)], ["Nothing stands out"]),  # one product each
         ([("bmm", 8, 50.0), ("softmax", 4, 40.0), ("mm", 8, 910.0)], ["Nothing stands out"]),
+        ([("copy_:elementwise_kernel", 8, 100.0), ("mm", 8, 900.0)], ["Keep one layout and dtype"]),
+        ([("copy_:Memcpy HtoD (Pinned -> Device)", 8, 100.0), ("mm", 8, 900.0)], ["Nothing stands out"]),
     ],
 )
 def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, int, float]], texts: list[str]) -> None:

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 DEFAULT_BYTES = 4096
 _ESCAPED = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u03ff\u2010-\u2027\u2190-\u22ff\u2500-\u257f]")
-_INNER_ROWS = 3  # of a list inside a row: ids, evidence
 _LONGEST = 240  # characters of a text, where not everything fits
 _ROWS = [(rows, _LONGEST) for rows in (100, 64, 40, 30, 24, 20, 16, 13, 10, 8, 6, 5)]  # with fewer a whole part goes
 _SHORT_ROWS = [(6, 100), (4, 100), (3, 80), (2, 80), (1, 60)]  # where that leaves a quarter of the budget unused
@@ -75,7 +74,7 @@ def _cut(value: Any, key: str, rows: int, longest: int, left_out: dict[str, int]
         return {name: _cut(item, name, rows, longest, left_out, depth) for name, item in mapping.items()}
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        most = rows if depth == 0 else min(rows, _INNER_ROWS if longest == _LONGEST else 2)
+        most = rows if depth == 0 else min(rows, 3 if longest == _LONGEST else 2)  # in a row: ids, evidence
         if depth == 0 and len(items) > most:
             left_out[key] = len(items) - most
         return [_cut(item, key, rows, longest, left_out, depth + 1) for item in items[:most]]

@@ -45,6 +45,5 @@ def run(arguments: argparse.Namespace) -> int:
         parts.append(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
         parts.append(code.render(recording, source, width=common.width(), call=call, full=arguments.full))
     everything = arguments.all or arguments.full or arguments.output is not None
-    shown = common.clipped("\n".join(parts) + "\n", everything=everything)
-    common.write_text(common.fenced(shown, format), arguments.output, arguments)
+    common.write_words("\n".join(parts) + "\n", format, arguments, everything=everything)
     return 0

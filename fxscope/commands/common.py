@@ -155,19 +155,15 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
 MAX_LINES = 40
 
 
-def clipped(text: str, *, everything: bool) -> str:
-    """The text, cut to one screen unless everything is asked for."""
-    lines = text.splitlines()
-    if everything or len(lines) <= MAX_LINES:
-        return text
-    rest = len(lines) - MAX_LINES + 1
-    return "\n".join([*lines[: MAX_LINES - 1], f"… {rest} more lines: --all"]) + "\n"
-
-
-def fenced(text: str, format: str) -> str:
+def write_words(text: str, format: str, arguments: argparse.Namespace, *, everything: bool) -> None:
+    """Write a text, cut to one screen unless everything is asked for; in Markdown as a block of code."""
     from fxscope.render import markdown
 
-    return markdown.fenced(text) if format == "md" else text
+    lines = text.splitlines()
+    if len(lines) > MAX_LINES and not everything:
+        rest = len(lines) - MAX_LINES + 1
+        text = "\n".join([*lines[: MAX_LINES - 1], f"… {rest} more lines: --all"]) + "\n"
+    write_text(markdown.fenced(text) if format == "md" else text, arguments.output, arguments)
 
 
 def call_named(recording: Recording, name: str) -> Place:

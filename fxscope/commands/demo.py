@@ -18,7 +18,6 @@ BUNDLED = ("eager", "compiled", "liger")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="for recordings and pictures")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
-    parser.add_argument("--no-target", action="store_true", help="do not plan for an H200 (saves about 15 s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,9 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         with resources.as_file(made_on_h200 / f"mlp_{name}.fxscope") as path:
             recordings[f"h200_{name}"] = load(path)
     recordings["here_eager"] = record_here(*program, compiled=False)
-    others = {"here_compiled": lambda: record_here(*program, compiled=True)}
-    if not arguments.no_target:
-        others["h200_planned"] = plan_for_h200
+    others = {"here_compiled": lambda: record_here(*program, compiled=True), "h200_planned": plan_for_h200}
     failed: list[str] = []
     for name, make in others.items():
         try:

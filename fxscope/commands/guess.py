@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
@@ -36,7 +36,6 @@ QUESTIONS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("factory", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
-    parser.add_argument("--target", metavar="GPU", help="guess only what Inductor writes for this GPU (h200, …)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,12 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render.reports import check_text
 
     model, inputs, kwargs = load_factory(arguments.factory)
-    guesses = ask([question for question in QUESTIONS if question.about == "compiled" or not arguments.target])
-    if not guesses:
+    if not (guesses := ask(QUESTIONS)):
         raise FxscopeError("no guess was made. Answer at least one question; an empty line leaves one out.")
-    options: dict[str, dict[str, Any]] = {"eager": {}, "compiled": {"compile": True, "target": arguments.target}}
     recordings = {
-        name: record(model, *inputs, kwargs=kwargs, title=name, **options[name])
+        name: record(model, *inputs, kwargs=kwargs, title=name, compile=name == "compiled")
         for name in sorted({question.about for question, _ in guesses}, reverse=True)
     }
     outcomes = tuple(confront(question, answer, recordings) for question, answer in guesses)
@@ -65,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def ask(questions: list[Question]) -> list[tuple[Question, str]]:
+def ask(questions: tuple[Question, ...]) -> list[tuple[Question, str]]:
     """Ask on stderr, read stdin, a line each; an empty line is no guess."""
     found: list[tuple[Question, str]] = []
     for question in questions:

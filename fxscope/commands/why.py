@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         from fxscope.analysis.rewrites import pattern_story
 
         story = pattern_story(recording, arguments.pattern, *arguments.names[:1])
-        common.write_text(common.fenced(story + "\n", format), arguments.output, arguments)
+        common.write_words(story + "\n", format, arguments, everything=True)
         return 0
     answer = why(recording, *arguments.names)
     if format == "json":
@@ -55,9 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0
     text = words(recording, answer, width=common.width(), everything=arguments.all)
-    common.write_text(
-        common.fenced(common.clipped(text, everything=arguments.all), format), arguments.output, arguments
-    )
+    common.write_words(text, format, arguments, everything=arguments.all)
     return 0
 
 

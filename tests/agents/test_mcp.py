@@ -87,7 +87,13 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
         ("plan", {"factory": "model.py"}),
     )
     expected = ["outside of the folders"] * 4 + ["ends in .fxscope", "is an option"]
-    expected += ["in linked is outside of the folders", "../gpu.json is outside", "null byte", "loop", "a folder.fxscope"]
+    expected += [
+        "in linked is outside of the folders",
+        "../gpu.json is outside",
+        "null byte",
+        "loop",
+        "a folder.fxscope",
+    ]
     expected += ["names no factory"]
     for (failed, text), message in zip(answers, expected, strict=True):
         assert failed and message in text, text
