@@ -87,7 +87,6 @@ class Items(Sequence[T], Generic[T]):
             yield from self._made(slice(start, start + BLOCK))
 
     def at(self, positions: list[int]) -> list[T]:
-        """The items at some positions."""
         starts = range(0, len(positions), BLOCK)
         return [item for start in starts for item in self._made(positions[start : start + BLOCK])]
 

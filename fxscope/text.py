@@ -164,7 +164,6 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_front(text: str, width: int) -> str:
-    """Cut in front."""
     return text if len(text) <= width else f"…{text[len(text) - width + 1 :]}"
 
 

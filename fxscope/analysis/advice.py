@@ -280,7 +280,6 @@ def _layout_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 
 
 def quoted(name: str) -> str:
-    """A name for a shell."""
     return name if re.fullmatch(r"[\w.,:/@·…-]+", name) else shlex.quote(name)
 
 

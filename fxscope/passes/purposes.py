@@ -77,7 +77,6 @@ class _Graph:
         return [self.members[name] for name in call.scheduler_nodes if name in self.members]
 
     def purpose(self, call: KernelCall) -> Found:
-        """The purpose of a call, and what its words are about."""
         ran = [self.nodes[name] for name in call.nodes if name in self.nodes]
         working = [node for node in ran if node.nature != "view"] or ran
         members = [member for member in self._members(call) if member.type not in TRANSPARENT]

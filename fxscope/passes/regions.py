@@ -30,7 +30,6 @@ class Region:
 
 
 def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
-    """The regions in order of time, with what they launched."""
     ops = _Ops(recording)
     keys = {name: found["key"] for name in set(ops.name) if (found := REGION_KEY.match(name))}
     regions = {

@@ -251,7 +251,6 @@ class _CallWalk:
         return next(iter((list(filter(does_it, stems)) or stems)[::-1]), None)
 
     def next(self, call: KernelCall, written: KernelCall) -> KernelCall:
-        """The next call with its nodes."""
         reads = [access.buffer for access in written.reads or ()]
         # A scatter goes on writing what it started from, which is no argument that it reads.
         begun = [

@@ -176,7 +176,6 @@ class Stretches:
             mine.append((start, end))
 
     def hold(self, thread: Any, at: float) -> bool:
-        """Return whether a moment of a thread is in one of them."""
         mine = self._of.get(thread, ())
         place = bisect_right(mine, (at, math.inf)) - 1
         return place >= 0 and at < mine[place][1]

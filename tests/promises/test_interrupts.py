@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,21 @@ def test_what_is_written_is_whole_or_absent_and_nothing_else_stays(verb: str, tm
     harness = interrupt.Harness(verb, tmp_path)
     for seed in range(2 if verb == "run" else 4):
         harness.trial(seed)
+
+
+def test_msgspec_is_imported_whole() -> None:
+    """An interrupt as its C module is made is lost there; the first decoding then ends the process (msgspec 0.22)."""
+    code = """
+import signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "msgspec._core": print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+sys.meta_path.insert(0, Finder())
+import fxscope.cli
+print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
 
 
 def test_a_long_scan_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

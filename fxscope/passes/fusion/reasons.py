@@ -30,7 +30,6 @@ class Reason(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def noted(self, *notes: str, **arguments: Any) -> Reason:
-        """The same with more notes."""
         return self._replace(notes=(*self.notes, *notes), arguments={**self.arguments, **arguments})
 
     def without_hint(self) -> Reason:
