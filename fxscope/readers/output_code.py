@@ -582,7 +582,7 @@ class _Walk:
         if isinstance(value, ast.Call) and ast.unparse(value.func) == "reinterpret_tensor":
             access = self.access(value)
         elif isinstance(value, ast.Name) and (value.id in self.layout or _BUFFER.match(value.id)):
-            access = replace(self.layout.get(value.id) or BufferAccess(buffer=value.id), buffer=value.id, deps=())
+            access = replace(self.layout.get(value.id) or BufferAccess(buffer=value.id), buffer=value.id)
         else:
             return None
         return replace(access, dtype=access.dtype or self.dtype_of(access.buffer))

@@ -350,7 +350,8 @@ def test_what_was_never_measured_has_a_roofline_with_a_wide_interval(work: Workl
 def of_library(call: str) -> Workload:
     """The work of a call, in which `V(shape, stride)` stands for a view of one large buffer."""
     views = re.sub(r"V\(", "reinterpret_tensor(buf0, ", call)
-    text = f"def call(args):\n    buf0 = empty_strided_cuda((1048576, ), (1, ), torch.bfloat16)\n    buf1 = {views}\n"
+    text = "def call(args):\n    buf0 = empty_strided_cuda((1048576, ), (1, ), torch.bfloat16)\n"
+    text += f"    view = reinterpret_tensor(buf0, (128, 256), (264, 1), 1)\n    buf1 = {views}\n"
     (found,) = output_code.kernel_calls(output_code.parse(text), graph_id="g", prefix="p")
     return replace(found.workload, dtype=found.workload.dtype or "bfloat16")
 
@@ -361,6 +362,7 @@ def of_library(call: str) -> Workload:
         ("mm(V((128, 512), (512, 1), 0), V((512, 256), (1, 512), 0))", "nt", "gemm"),
         ("mm(V((128, 512), (1024, 1), 1), V((512, 256), (1, 512), 0))", "ntu", "gemm"),  # begins after one element
         ("mm(V((128, 512), (514, 1), 0), V((512, 256), (1, 512), 0))", "nte", "gemm"),
+        ("mm(V((128, 512), (512, 1), 0), V((512, 256), (1, 512), 0), out=view)", "ntu", "gemm"),  # into a concatenation
         ("_weight_int8pack_mm(V((128, 512), (512, 1), 0), V((256, 512), (512, 1), 0), s)", "nn", "gemm in int8 nn"),
     ],
 )

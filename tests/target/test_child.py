@@ -126,6 +126,11 @@ def test_values_of_integers_that_the_program_was_given() -> None:
     recording = forked("without_loops")
     assert any(access.shape == (2, 2) for call in recording.calls for access in call.reads)  # two of four edges
     assert not recording.problems
+    recording = forked("counted")
+    (size,) = (a for a in recording.assumptions if a.subject == "size")
+    assert size.assumed.startswith("4 counts (factories.py:")
+    written = [access.shape for call in recording.calls for access in call.writes]
+    assert {(3,), (4,), (4, 6)} <= {*written}  # the chosen of three rows, doubled counts, a row for each id
 
 
 def test_dropout_in_place_keeps_its_dtype() -> None:

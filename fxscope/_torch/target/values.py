@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import torch
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 from torch.utils.weak import WeakTensorKeyDictionary
 
 if TYPE_CHECKING:
@@ -58,12 +59,11 @@ class Values:
                 torch._subclasses.fake_tensor.DynamicOutputShapeException,
                 torch._subclasses.fake_tensor.DataDependentOutputException,
             ):
-                shape = real if isinstance(real, torch.Tensor) else self._indexed(func, args)
-                if not isinstance(shape, torch.Tensor):
+                made = real if real is not None else self._sized(func, args, plan, asked_at)
+                if made is None:
                     raise
-                dtype = shape.dtype if real is not None else args[0].dtype
                 with mode:
-                    fake = torch.empty_strided(shape.size(), shape.stride(), dtype=dtype, device=args[0].device)
+                    fake = tree_map_only(torch.Tensor, partial(_like, device=args[0].device), made)
             self._follow(func, fake, real)
             return fake
 
@@ -91,17 +91,20 @@ class Values:
         with torch._C._DisableTorchDispatch():
             return func(*tree_map(convert, args), **tree_map(convert, kwargs))
 
-    def _indexed(self, func: Any, args: Any) -> Any:
-        """Something of the shape that indexing by known masks gives."""
-        if func is not torch.ops.aten.index.Tensor:
-            return None
-        indices = [None if index is None else self._known.get(index) for index in args[1]]
-        if any(known is None and index is not None for known, index in zip(indices, args[1], strict=True)):
-            return None
+    def _sized(self, func: Any, args: Any, plan: Plan, asked_at: Callable[[], str]) -> Any:
+        """Something of the size that indexing by known masks gives, or as many counts as `minlength` asks for."""
+        of_one = torch.zeros(1, dtype=torch.int64, device="cpu")
         with torch._C._DisableTorchDispatch():
-            return torch.empty(tuple(args[0].shape), device="cpu", dtype=torch.bool)[
-                tuple(slice(None) if index is None else index for index in indices)
-            ]
+            if func is torch.ops.aten.bincount.default and len(args) > 2 and args[2]:
+                plan.assume("size", f"{args[2]} counts{asked_at()}", "bincount's minlength: larger values add to it")
+                return func(of_one, args[1] if args[1] is None else of_one.to(args[1].dtype), args[2])
+            indices = args[1] if func is torch.ops.aten.index.Tensor else ()
+            known = [None if index is None else self._known.get(index) for index in indices]
+            if not known or [index is None for index in known] != [index is None for index in indices]:
+                return None
+            chosen = tuple(slice(None) if index is None else index for index in known)
+            found = torch.empty(tuple(args[0].shape), device="cpu", dtype=torch.bool)[chosen]
+            return found.to(args[0].dtype)
 
     def _follow(self, func: Any, fake: Any, real: Any) -> None:
         schema = getattr(func, "_schema", None)
@@ -113,3 +116,7 @@ class Values:
         for output, value in zip(outputs, values, strict=True):
             if isinstance(output, torch.Tensor) and isinstance(value, torch.Tensor) and output.shape == value.shape:
                 self._keep(output, value)
+
+
+def _like(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=device)
