@@ -53,13 +53,6 @@ def cond_compiled():
     return function(torch.randn(4, 4))
 
 
-def flex_attention_eager():
-    from torch.nn.attention.flex_attention import flex_attention
-
-    q, k, v = (torch.randn(1, 2, 16, 8) for _ in range(3))
-    return flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score + (i - j))
-
-
 def flex_attention_masked_training():
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
@@ -156,14 +149,6 @@ def subclass_training():
     return out.inner, model.weight.grad.inner, model.bias.grad
 
 
-def two_tensor():
-    from torch.testing._internal.two_tensor import TwoTensor
-
-    x = TwoTensor(torch.randn(3), torch.randn(3))
-    y = x.sin() * 2 + torch.ones(3)
-    return y.a, y.b
-
-
 def nested_jagged():
     x = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)], layout=torch.jagged)
     return nn.Linear(4, 4)(x).relu().values(), (x * 2).sum(-1).values()
@@ -174,15 +159,6 @@ def nested_jagged_training():
     x = torch.nested.as_nested_tensor(parts, layout=torch.jagged)
     functional.layer_norm(nn.Linear(4, 4)(x), (4,)).values().sum().backward()
     return [part.grad for part in parts]
-
-
-def nested_attention():
-    def heads():
-        return torch.nested.nested_tensor([torch.randn(3, 2, 8), torch.randn(5, 2, 8)], layout=torch.jagged).transpose(
-            1, 2
-        )
-
-    return functional.scaled_dot_product_attention(heads(), heads(), heads()).transpose(1, 2).values().shape
 
 
 def sparse_coo():
@@ -207,13 +183,6 @@ def semi_structured_mask():
         return to_sparse_semi_structured(torch.randn(64, 64))
     except Exception as error:
         return type(error).__name__
-
-
-def fake_quantised_training():
-    model = nn.Sequential(torch.ao.quantization.FakeQuantize(), nn.Linear(4, 4))
-    x = torch.randn(2, 4, requires_grad=True)
-    model(x).sum().backward()
-    return x.grad
 
 
 def complex_numbers():
@@ -534,20 +503,6 @@ def autocast_and_scaler():
         scaler.step(optimizer)
         scaler.update()
     return list(model.parameters()), scaler.get_scale()
-
-
-def scheduler_clip_ema():
-    model = _mlp()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=6)
-    average = torch.optim.swa_utils.AveragedModel(model)
-    for _ in range(5):
-        model(torch.randn(2, 8)).sum().backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        scheduler.step()
-        average.update_parameters(model)
-    return list(average.parameters()), scheduler.get_last_lr()
 
 
 def recurrent_and_conv():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 
@@ -31,19 +33,14 @@ def methods():
     return found | {path: resolve(path)[2] for path in paths if exists(path)}
 
 
-def test_everything_is_put_back():
+@pytest.mark.parametrize("error", [None, RuntimeError])
+def test_everything_is_put_back(error):
     before = methods()
-    with Hooks() as hooks:
+    with pytest.raises(error) if error else contextlib.nullcontext(), Hooks() as hooks:
         scheduler.Watch(hooks)
         assert methods() != before
-    assert methods() == before
-
-
-def test_everything_is_put_back_after_an_error():
-    before = methods()
-    with pytest.raises(RuntimeError), Hooks() as hooks:
-        scheduler.Watch(hooks)
-        raise RuntimeError
+        if error:
+            raise error
     assert methods() == before
 
 

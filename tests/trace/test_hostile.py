@@ -54,31 +54,31 @@ def read(events: list[dict], tmp_path: Path, **header: object) -> Recording:
 
 @pytest.mark.usefixtures("either_reader")
 class TestStrangeTraces:
-    def test_a_kernel_with_neither_launch_nor_external_id_is_unattributed(self, tmp_path: Path) -> None:
-        found = read([op("aten::mm", 0, 10, external=3), kernel("lonely", 5, 5)], tmp_path)
-        assert found.launches[0].op is None and found.launches[0].evidence.op is None and found.launches[0].chain == ()
-        assert any("1 of 1 device events" in problem.message for problem in found.problems)
-
-    def test_an_external_id_alone_leads_to_the_op_and_says_so(self, tmp_path: Path) -> None:
-        found = read([op("aten::mm", 0, 10, external=3), kernel("gemm", 5, 5, external=3)], tmp_path)
-        assert found.launches[0].op == "aten::mm" and found.launches[0].evidence.op == "external_id"
-
-    def test_duplicate_external_ids_decide_nothing(self, tmp_path: Path) -> None:
-        events = [
-            op("aten::mm", 0, 10, external=3),
-            op("aten::add", 20, 10, external=3),
-            kernel("gemm", 5, 5, external=3),
-        ]
-        assert read(events, tmp_path).launches[0].op is None
-
-    def test_correlation_wins_over_an_external_id_that_says_otherwise(self, tmp_path: Path) -> None:
-        events = [
-            op("aten::mm", 0, 10, external=3),
-            runtime(2, 9),
-            op("aten::add", 20, 10, external=4),
-            kernel("gemm", 5, 5, correlation=9, external=4),
-        ]
-        assert read(events, tmp_path).launches[0].op == "aten::mm"
+    @pytest.mark.parametrize(
+        ("events", "expected", "evidence"),
+        [
+            ([op("aten::mm", 0, 10, external=3), kernel("lonely", 5, 5)], None, None),
+            ([op("aten::mm", 0, 10, external=3), kernel("gemm", 5, 5, external=3)], "aten::mm", "external_id"),
+            (  # ids that are there twice decide nothing
+                [op("aten::mm", 0, 9, external=3), op("aten::add", 20, 9, external=3), kernel("k", 5, 5, external=3)],
+                None,
+                None,
+            ),
+            (
+                [
+                    *(op("aten::mm", 0, 10, external=3), runtime(2, 9), op("aten::add", 20, 10, external=4)),
+                    kernel("gemm", 5, 5, correlation=9, external=4),
+                ],
+                "aten::mm",
+                "correlation",
+            ),
+        ],
+    )
+    def test_the_op_of_a_kernel(self, events, expected, evidence, tmp_path: Path) -> None:
+        found = read(events, tmp_path)
+        assert (found.launches[0].op, found.launches[0].evidence.op) == (expected, evidence)
+        assert any("1 of 1 device events" in problem.message for problem in found.problems) == (expected is None)
+        assert (found.launches[0].chain == ()) == (expected is None)
 
     def test_one_graph_launch_with_thousands_of_kernels(self, tmp_path: Path) -> None:
         events = [
