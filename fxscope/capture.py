@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import os
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -30,14 +32,14 @@ from fxscope._torch.hooks import hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
-from fxscope._torch.steps import StepWatch, mark, summary
+from fxscope._torch.steps import StepWatch, busy_with, mark, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
 from fxscope.index import index_of
 from fxscope.model import Problem, Recording, Unobserved, replace
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
 from fxscope.readers.own_trace import STEP_ENDS, OwnTrace, SessionCut
-from fxscope.text import counted, listed
+from fxscope.text import counted, listed, microseconds
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
 MOST_CALLS = 32  # of one compiled graph are observed, where the program has no steps
@@ -285,29 +287,47 @@ class Recorder:
 
     def _begin(self) -> None:
         capture = self._capture = InductorCapture()
+        self._last.callback(capture.__exit__)
+        self._running = [True]  # taken by whoever ends it: of two threads that do, one does
+        self._names = ModuleNames()
+        self._eager: Any = None  # session, watch and threads of what was observed before the program compiled
+        capture.__enter__()
+        self._observe()
+        capture.on_compile = functools.partial(self._observe_compiled, is_compiled=True)
+        atexit.register(self._left_open)
+
+    def _observe(self, *, is_compiled: bool = False) -> None:
+        capture = self._capture
         session = self._session = _session(capture)
         hooks = session.hooks
         self._last.callback(hooks.close)
         self._last.callback(hooks.guard, "profiler", session.pause)
-        self._last.callback(capture.__exit__)
-        self._running = [True]  # taken by whoever ends it: of two threads that do, one does
-        self._ended_at = ""  # the bound that ended the observation
-        self._names = ModuleNames()
         wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
         watch = self._watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
-        capture.__enter__()
         watch.is_compiling = lambda: capture.num_compiling > 0
         watch.num_compiles = lambda: capture.num_compiles
+        watch.on_capture = self._observe_compiled
         session.on_call = watch.called
         hooks.guard("names of modules", self._names.start, hooks)
         self._elsewhere = _Elsewhere(session, capture)
         session.start()
-        hooks.guard("optimizer steps", watch.start, hooks)
-        atexit.register(self._left_open)
+        hooks.guard("optimizer steps", watch.start, hooks, is_compiled=is_compiled)
+
+    def _observe_compiled(self, *, is_compiled: bool = False) -> None:
+        """Observe anew where the program compiles, or captures a CUDA graph, after an observation of eager steps."""
+        session, watch = self._session, self._watch
+        if self._eager is not None or not watch.was_eager or session.own is None or session.aside:
+            return
+        if threading.get_ident() != session.thread or busy_with():
+            return
+        self._eager = session, watch, self._elsewhere
+        session.hooks.close()
+        self._observe(is_compiled=is_compiled)
+        self._session.hooks.problems.extend(session.hooks.problems)
 
     def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
-        self._ended_at = bound
+        self._watch.bound = bound
         hooks = self._session.hooks
         hooks.guard("the end of the observation", self._session.pause)
         own = self._session.own
@@ -328,10 +348,18 @@ class Recorder:
             finally:
                 self._last.close()
             self.recording = self._build(traced)
+            if self._eager is not None and not self._repeats_compiled(self.recording):
+                (self._session, self._watch, self._elsewhere), self._eager = self._eager, None
+                self.recording = self._build(self._session.own)
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
             self._session.hooks.guard("temporary files", self._session.cleanup)
+
+    def _repeats_compiled(self, recording: Recording) -> bool:
+        """Return whether the steps of the second observation are those of what was compiled, or captured."""
+        repeats = self._session.theirs is not None or self._watch.sees_repeats()
+        return repeats and (not recording.compiles or any(item.runs != 0 for item in recording.compiles))
 
     def _left_open(self) -> None:
         """As Python exits: a session of the profiler that is on by then would crash the process."""
@@ -398,12 +426,17 @@ class Recorder:
 
     def _unobserved(self) -> list[Unobserved]:
         watch, found = self._watch, list[Unobserved]()
+        times = self._eager[1].eager_times() if self._eager is not None else None
+        if times is not None:
+            count = counted(times.count, "timed eager step")
+            detail = f"{count} before the first compile, median {microseconds(times.median_us)}"
+            found.append(Unobserved(what="eager", count=times.count, duration_us=times.median_us, detail=detail))
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
             count = watch.num_after
             detail = f"{after / 1e6:.3g} s after the observed part"
-            if self._ended_at:
-                detail += f", which ended at the bound of {self._ended_at}"
+            if watch.bound:
+                detail += f", which ended at the bound of {watch.bound}"
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))

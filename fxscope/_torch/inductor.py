@@ -86,6 +86,7 @@ class InductorCapture:
         self._num_lowered = 0
         self.num_compiles = 0  # graphs so far
         self.num_compiling = 0  # compiles that go on, in any thread: a backward is compiled as it first runs
+        self.on_compile: Callable[[], None] = lambda: None  # called before Dynamo compiles a frame
         self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
         self.unstacked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
@@ -167,6 +168,8 @@ class InductorCapture:
 
     @hook_around("torch._dynamo.convert_frame:_compile", "leaving out the compiler's own calls")
     def _around_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not self.num_compiling_here():
+            self.hooks.guard("a compile after the observation", self.on_compile)
         with self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             return original(*args, **kwargs)
 

@@ -231,9 +231,9 @@ class Session:
         self._their_tree: EventTree | None = None
         self._their_profile: Callable[[], Any] = lambda: None
         self._num_theirs = 0
-        self._aside = ""  # what the program did that ended our session
+        self.aside = ""  # what the program did that ended our session
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
-        self._thread = 0
+        self.thread = 0
         self._ours: int | None = None  # the thread whose calls are our own session's
         self._ended = threading.Event()
         self._ending = threading.RLock()  # who ends it waits for another thread that does; a signal's handler does not
@@ -249,7 +249,7 @@ class Session:
             )
             return
         profile = _observing()
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
             self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
@@ -280,8 +280,8 @@ class Session:
         if self._num_theirs > 1:
             message = f"the program made {self._num_theirs} traces: the first is recorded"
             self.hooks.problem("profiler", message, "export each, and read it: `fxscope view FILE`")
-        elif self._aside and self.theirs is None:
-            message = f"the program {self._aside}; what ran from there on is not recorded"
+        elif self.aside and self.theirs is None:
+            message = f"the program {self.aside}; what ran from there on is not recorded"
             self.hooks.problem("profiler", message, "export its trace, and read it: `fxscope view FILE`")
         return self.theirs or self.own
 
@@ -313,7 +313,7 @@ class Session:
 
     def pause(self) -> None:
         """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
-        if self._own is not None and self._thread == threading.main_thread().ident != threading.get_ident():
+        if self._own is not None and self.thread == threading.main_thread().ident != threading.get_ident():
             in_main_thread(self.pause)
             self._ended.wait(_WAIT_S)
         with self._ending:
@@ -323,14 +323,14 @@ class Session:
             if profile is None:
                 return
             busy = busy_with()
-            if self._thread != threading.get_ident() or busy:
-                where = busy if self._thread == threading.get_ident() else "another thread than it began in"
+            if self.thread != threading.get_ident() or busy:
+                where = busy if self.thread == threading.get_ident() else "another thread than it began in"
                 self.hooks.problem(
                     "profiler",
                     f"the recording was ended in {where}: its ops are lost",
                     "leave the `with` block, or start the profiler, in the thread that entered it",
                 )
-                _leave(self._thread, profile)
+                _leave(self.thread, profile)
                 return
             try:
                 self.hooks.guard("profiler", self._stop, profile)
@@ -367,7 +367,7 @@ class Session:
             return original(*args, **kwargs)
         ends = self.is_on() and original is torch._C._autograd._disable_profiler
         if self.is_on():
-            self._aside = "ended the profiler's session" if ends else "began a profiler session of its own"
+            self.aside = "ended the profiler's session" if ends else "began a profiler session of its own"
         self.hooks.guard("profiler", self.pause)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
         with quiet() if ends or _left else contextlib.nullcontext():

@@ -163,6 +163,7 @@ class StepWatch:
 
     def __init__(self, *, enough: Callable[[str], None], steps: int, calls: int, seconds: float) -> None:
         self._enough, self._most = enough, (steps, calls, seconds)
+        self.on_capture: Callable[[], None] = lambda: None  # of a CUDA graph, after the observation
         self._calls: dict[int, int] = {}  # of each compiled graph and CUDA graph
         self._module_calls: collections.Counter[int] = collections.Counter()
         self._is_over = threading.Event()
@@ -174,19 +175,23 @@ class StepWatch:
         self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
         self.num_compiles: Callable[[], int] = lambda: 0
         self._num_compiled = 0  # of them, when the last step ended
-        self.ended_at: int | None = None  # perf_counter_ns, when it did
+        self.ended_at: int | None = None  # perf_counter_ns, when the observation did
+        self.bound = ""  # that ended it
+        self.was_eager = False  # it has seen no compiled graph and no CUDA graph
         self._between_calls: dict[int, Durations] = {}  # of each graph or model, after the observation
         self._timing = Hooks()  # around calls
 
-    def start(self, hooks: Hooks) -> None:
-        """Begin; the hook is torch's public one for every optimizer."""
+    def start(self, hooks: Hooks, *, is_compiled: bool = False) -> None:
+        """Begin; the hook is torch's public one for every optimizer. `is_compiled`: calls of modules do not count."""
         _, _, register = resolve(OPTIMIZER_HOOK)
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._steps))
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self)
         self._timing.problems = hooks.problems
         hooks.at_end("calls", self._timing.close)
-        self._timing.put(torch.nn.Module, "__call__", _Calls(self._timing, self._module_called), "calls of modules")
+        if not is_compiled:
+            calls = _Calls(self._timing, self._module_called)
+            self._timing.put(torch.nn.Module, "__call__", calls, "calls of modules")
         if "torch._dynamo.convert_frame" in sys.modules:  # it looks at what a call of a module is
             self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
         if self._thread == threading.main_thread().ident:  # Python calls back only there
@@ -222,9 +227,15 @@ class StepWatch:
         """Count anew: what the program repeats from now on are replays, and what ran before prepared them."""
         if self.ended_at is None:
             self._num_preparing = self._num_steps
+        else:
+            self.on_capture()
 
     def _has_steps(self) -> bool:
         return self._num_steps > self._num_preparing
+
+    def sees_repeats(self) -> bool:
+        """Return whether what was observed is repeated: steps of an optimizer, or calls of a graph."""
+        return self._num_steps > 0 or max(self._calls.values(), default=0) >= REPEATS
 
     def _num_wanted(self) -> int:
         return self._most[0] + min(self._num_preparing, MOST_PREPARING) - self._num_steps
@@ -303,6 +314,7 @@ class StepWatch:
         self._is_over.set()
         self.ended_at = time.perf_counter_ns()
         self._num_compiled = self.num_compiles()
+        self.was_eager = not self._num_compiled and not self._calls
         self._timing.close()
         if self._has_steps():
             return
@@ -351,6 +363,10 @@ class StepWatch:
         self._num_compiled = self.num_compiles()
         if self._num_wanted() <= 0:
             self._reached("")
+
+    def eager_times(self) -> StepTimes | None:
+        """Return the statistics of what was called most often, or of the optimizer's steps."""
+        return self.times(max(self._calls.values(), default=None))
 
     def times(self, num_calls: int | None) -> StepTimes | None:
         """Return the statistics of the steps after the observation.

@@ -322,7 +322,8 @@ def spread(recording: Recording) -> str:
     if times.when == "device":
         return f"the CPU launches a step in {microseconds(times.launching_us)}"
     has_tail, mean_us = times.p95_us > 2 * times.median_us, times.total_us / times.count
-    parts = [f"mean {microseconds(mean_us)}"] if mean_us > 1.5 * times.median_us else []
+    parts = [f"eager {microseconds(item.duration_us)}" for item in recording.unobserved if item.what == "eager"]
+    parts += [f"mean {microseconds(mean_us)}"] if mean_us > 1.5 * times.median_us else []
     return ", ".join([*parts, *([f"5 % take ≥ {microseconds(times.p95_us)}"] if has_tail else [])])
 
 

@@ -61,9 +61,9 @@ class SourceText(Item, frozen=True, kw_only=True):
 class Unobserved(Item, frozen=True, kw_only=True):
     """Something that the program did and that is not, or not wholly, in the recording."""
 
-    what: str  # "start-up", "steps", "children", "threads", …
+    what: str  # "start-up", "steps", "eager", "children", "threads", …
     count: int | None = None  # of ops, steps, processes: `detail` says of what
-    duration_us: float | None = None
+    duration_us: float | None = None  # of all; of "eager", the median step's
     detail: str  # in words, such as "2 child processes"
 
 

@@ -93,6 +93,68 @@ def test_a_model_that_is_compiled_while_its_calls_are_timed_is_compiled_as_it_is
     assert recorder.failure is None
 
 
+def _eager_first(model: nn.Module, x: torch.Tensor) -> None:
+    with torch.no_grad():
+        for _ in range(MOST_CALLS + 5):
+            model(x)
+
+
+def compares(model: nn.Module, x: torch.Tensor) -> None:
+    _eager_first(model, x)
+    with torch.no_grad():
+        compiled = torch.compile(model)
+        for _ in range(5):
+            compiled(x)
+
+
+def compiles_for_one_call(model: nn.Module, x: torch.Tensor) -> None:
+    _eager_first(model, x)
+    with torch.no_grad():
+        torch.compile(model)(x)
+        for _ in range(5):
+            model(x)
+
+
+def trains_eagerly_and_evaluates_compiled(model: nn.Module, x: torch.Tensor) -> None:
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    evaluated = torch.compile(model)
+    for step in range(24):
+        model(x).sum().backward()
+        optimizer.step()
+        if step == 12:
+            with torch.no_grad():
+                [evaluated(x) for _ in range(5)]
+
+
+def fails_to_compile(model: nn.Module, x: torch.Tensor) -> None:
+    _eager_first(model, x)
+    with contextlib.suppress(torch._dynamo.exc.Unsupported):
+        torch.compile(lambda: torch._dynamo.graph_break(), fullgraph=True)()
+    _eager_first(model, x)
+
+
+@pytest.mark.cpp
+@pytest.mark.parametrize(
+    ("program", "is_compiled"),
+    [
+        (compares, True),
+        (compiles_for_one_call, False),
+        (trains_eagerly_and_evaluates_compiled, False),
+        (fails_to_compile, False),
+    ],
+)
+def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_compiled: bool) -> None:
+    torch._dynamo.reset()
+    with Recorder(max_seconds=60) as recorder:
+        program(Model(4, 4), torch.ones(2, 4))
+    recording = recorder.recording
+    assert recorder.failure is None and not hooks.active()
+    assert {item.where for item in recording.problems} == ({"compile 0/0"} if program is fails_to_compile else set())
+    assert any(launch.call for launch in recording.launches) == is_compiled
+    eager = [item.detail for item in recording.unobserved if item.what == "eager"]
+    assert len(eager) == is_compiled and all("3 timed eager steps before the first compile" in item for item in eager)
+
+
 def test_ops_beyond_a_number_are_left_out_and_counted(monkeypatch) -> None:
     monkeypatch.setattr(event_tree, "MOST_OPS", 40)
     with Recorder() as recorder:
