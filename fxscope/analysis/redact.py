@@ -19,7 +19,7 @@ from fxscope.model import Recording, plain
 
 _NAME = re.compile(r"\w+")
 _FIGURE = r"\b\d{1,3}(?:\.\d{1,3})? (?:[kMGT]?B|[µmn]?s|%)(?!\w)"
-_CHUNK = re.compile(rf"{_FIGURE}|\w+(?:[.-]\w+)*")  # a figure, a name, or a number with its separators
+_CHUNK = re.compile(rf"{_FIGURE}|\d+(?: \d+)+|\w+(?:[.-]\w+)*")  # a figure, a name, or a number with its separators
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _MOST_DIGITS = 4  # of all counters of a name: arg12_1, mul_1234
 _LIBRARY = re.compile(
@@ -98,7 +98,7 @@ class _Redactor:
 
     def _chunk(self, found: re.Match[str]) -> str:
         """A dotted name; where it is not public, those of its parts that have no number may be."""
-        if " " in found[0] or public(found[0], self.counters):
+        if (" " in found[0] and not found[0][-1].isdigit()) or public(found[0], self.counters):
             return found[0]
         return _NAME.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), found[0])
 
@@ -110,7 +110,7 @@ def public(name: str, counters: int = 0) -> bool:
     """Return whether every word of a name is one of PyTorch's ops or of fxscope itself, and its numbers are counters."""
     known = _vocabulary()
     numbers: list[str] = []
-    for part in re.split(r"[_.-]+", name):
+    for part in re.split(r"[ _.-]+", name):
         if part.lower() in known:  # bfloat16, conv2d
             continue
         words = _PARTS.findall(part)  # AddmmBackward0
