@@ -51,7 +51,8 @@ def main() -> int:
     if arguments.expect:
         tables.append(("Expectations", *check(head, Path(arguments.expect).resolve(), folder)))
     if failed:  # as in the pull request that adds the program
-        tables.append(("Nothing to compare with", f"```text\n{failed}\n```", True))
+        quoted = failed.replace("```", "'''")
+        tables.append(("Nothing to compare with", f"```text\n{quoted}\n```", True))
     else:
         for suffix in ("md", "json"):
             fxscope("diff", base, head, "-o", folder / f"diff.{suffix}", "--force")
@@ -71,10 +72,13 @@ def main() -> int:
 def record(command: str, output: Path, checkout: Path) -> str | None:
     """Run the recording command in a checkout; return its message where it makes no recording."""
     output.unlink(missing_ok=True)
-    words = [word.replace("{output}", str(output)) for word in shlex.split(command)]
-    if words[0] == "fxscope":
-        words[:1] = [sys.executable, "-m", "fxscope"]
-    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
+    try:
+        words = [word.replace("{output}", str(output)) for word in shlex.split(command)]
+        if words[:1] == ["fxscope"]:
+            words[:1] = [sys.executable, "-m", "fxscope"]
+        done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
+    except (OSError, ValueError, IndexError) as error:  # such as a quote that is not closed
+        sys.exit(f"--record {command!r} cannot be run: {error}. It is one program with its arguments.")
     if output.exists():
         return None
     return f"{command} made no recording in {checkout} (exit code {done.returncode}):\n{done.stderr[-2000:].strip()}"
@@ -120,13 +124,20 @@ def check(head: Path, expectations: Path, folder: Path) -> tuple[str, bool]:
 def comment(parts: list[str], tables: list[tuple[str, str]], broken: list[str], link: str) -> str:
     """One comment: the verdict, what changed, the strip, the checks, the page."""
     verdict = f"❌ {' and '.join(broken)} broken" if broken else "✅ No expectation is broken"
-    parts = [MARKER, f"## fxscope: {verdict}", *filter(None, parts)]
+    page = f"[The page with both recordings]({link})" if link else ""
+    parts = [MARKER, f"## fxscope: {verdict}", *filter(None, [page, *parts])]
     for title, table in tables:
         state = " open" if title in broken else ""
         parts.append(f"<details{state}><summary>{title}</summary>\n\n{table.strip()}\n\n</details>")
     text = "\n\n".join(parts)
-    end = f"\n\n[The page with both recordings]({link})\n" if link else "\n"
-    return (text if len(text) <= LONGEST else text[:LONGEST] + "\n\n… the rest is in the artefact") + end
+    if len(text) > LONGEST:
+        text = text[:LONGEST]
+        ends = (
+            "\n```" if text.count("```") % 2 else "",
+            "\n\n</details>" * (text.count("<details") - text.count("</details>")),
+        )
+        text += "".join(ends) + "\n\n… the rest is in the artefact"
+    return text + "\n"
 
 
 def fxscope(verb: str, *words: str | Path, codes: tuple[int, ...] = (0,)) -> int:

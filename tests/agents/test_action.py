@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import runpy
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,18 +70,54 @@ def test_a_graph_break_fails_the_pull_request_and_its_removal_does_not(tmp_path:
     assert "there is no file model.py" in first.stdout and "\nhead |" in first.stdout and "base |" not in first.stdout
 
 
-def test_a_command_that_records_nothing_is_named(tmp_path: Path) -> None:
-    record = ["--record", "fxscope run -o {output} gone.py"]
-    done = run_python(ACTION / "compare.py", *record, "--base", "HEAD", cwd=tmp_path)
-    assert done.returncode == 1 and "made no recording" in done.stderr and "gone.py" in done.stderr
-
-
-def test_the_action_runs_the_script_with_options_that_it_has() -> None:
+def run_step(number: int, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a step of the action as GitHub does; `python` and a `gh` that cannot write are those of cwd/bin."""
     yaml = pytest.importorskip("yaml")
-    action = yaml.safe_load((ACTION / "action.yml").read_text())
-    script = "\n".join(step.get("run", "") for step in action["runs"]["steps"])
-    used = {word for word in script.replace("\\", " ").split() if word.startswith("--")}
-    helped = run_python(ACTION / "compare.py", "--help")
-    assert {"--base", "--record", "--expect", "--gate", "--link"} <= used & set(helped.stdout.replace(",", " ").split())
-    given = "\n".join(value for step in action["runs"]["steps"] for value in step.get("env", {}).values())
-    assert all(f"inputs.{name}" in given or name == "comment" for name in action["inputs"])
+    step = yaml.safe_load((ACTION / "action.yml").read_text())["runs"]["steps"][number]
+    (cwd / "bin").mkdir(exist_ok=True)
+    (cwd / "bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (cwd / "bin/gh").write_text(
+        '#!/bin/sh\necho "$*" >> gh.log\n[ "$1 $3" = "api --paginate" ] && cat "$GH_IDS" || exit 1\n'
+    )
+    for program in ("python", "gh"):
+        (cwd / "bin" / program).chmod(0o755)
+    given = dict.fromkeys(step["env"], "") | {"GITHUB_ACTION_PATH": str(ACTION), "GITHUB_STEP_SUMMARY": "summary.md"}
+    given |= {"PYTHONPATH": str(ACTION.parent), "PATH": f"{cwd}/bin:{os.environ['PATH']}", **environment}
+    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    return subprocess.run(bash, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **given})
+
+
+def test_the_steps_run_as_on_github(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "-b", "main", "origin")
+    git(tmp_path / "origin", "commit", "--quiet", "--allow-empty", "-m", "the base")
+    git(tmp_path, "clone", "--quiet", "origin", "here")
+    here = tmp_path / "here"
+    assert "::error title=fxscope::no base" in run_step(1, here, RECORD="fxscope").stdout
+    for base in ("only-at-origin", "HEAD"):
+        git(tmp_path / "origin", "branch", "--force", "only-at-origin")
+        done = run_step(
+            1, here, BASE=base, RECORD="fxscope run -o '{output}' \"a b.py\" '$(touch injected)'", GATE="none"
+        )
+        assert (
+            done.returncode == 1 and "made no recording" in done.stderr and "there is no script a b.py" in done.stderr
+        )
+    for record in ("fxscope 'run", "", "no-such-program"):
+        assert "cannot be run" in run_step(1, here, BASE="HEAD", RECORD=record, GATE="none").stderr
+    assert run_step(3, here).returncode == 0 and not (here / "gh.log").exists()  # nothing was compared
+    (here / "fxscope-report/comment.md").write_text("x")
+    for ids, called in (
+        ("", "repos/a/b/issues/7/comments -F"),
+        ("31\n32\n", "-X PATCH repos/a/b/issues/comments/31 -F"),
+    ):
+        (here / "ids").write_text(ids)
+        done = run_step(3, here, REPOSITORY="a/b", PULL="7", GH_IDS="ids")
+        assert done.returncode == 0 and "::warning title=fxscope::no comment" in done.stdout, done
+        assert f"api --silent {called} body=@fxscope-report/comment.md" in (here / "gh.log").read_text()
+    assert not list(tmp_path.rglob("injected*"))
+
+
+def test_a_long_comment_is_cut_where_markdown_stays_whole() -> None:
+    namespace = runpy.run_path(str(ACTION / "compare.py"))
+    text = namespace["comment"](["x"], [("T", "```text\n" + "y\n" * 60_000 + "```")], ["T"], "https://a.example/p")
+    assert len(text) < 65_536 and text.endswith("y\n```\n\n</details>\n\n… the rest is in the artefact\n")
+    assert "](https://a.example/p)" in text[:200]
