@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fxscope.cli import VERBS, build_parser
 from tests.processes import run_python
 
 ROOT = Path(__file__).parent.parent
@@ -38,14 +40,29 @@ def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
         assert done.returncode == 0, (command, done.stderr)
 
 
+def test_every_command_in_any_text_has_a_verb_and_options_that_exist() -> None:
+    (verbs,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    places = ("docs/**/*.md", "examples/**/*.md", ".github/**/*.yml", "*.md", "action/*")
+    texts = {path: path.read_text() for place in places for path in ROOT.glob(place) if path.name != "CHANGELOG.md"}
+    command = re.compile(
+        r"(?:`|^\$ |\"|record: |^ *|\| )fxscope ([a-z][a-z-]*)(?=[ `])((?: [^`\n|]*)?)`?", re.MULTILINE
+    )
+    found = [(path, *match.groups()) for path, text in texts.items() for match in command.finditer(text)]
+    found = [item for item in found if item[1] not in ("also", "records", "runs", "supports")]  # sentences
+    assert len(found) > 100
+    for path, verb, rest in found:
+        assert verb in verbs.choices, (path, verb)
+        known = {option for action in verbs.choices[verb]._actions for option in action.option_strings}
+        own = re.split(r" #|\.py(?![:\w])", rest)[0]  # what follows a script is the script's
+        assert known.issuperset(re.findall(r"(?<= )--[a-z][a-z-]*", own)), (path, verb, rest)
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("material", reason="needs mkdocs-material")
     done = run_python("-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path, cwd=ROOT)
     assert done.returncode == 0 and "WARNING -" not in done.stderr, done.stderr
     verbs = (tmp_path / "reference/verbs/index.html").read_text()
-    from fxscope.cli import VERBS
-
     assert not [name for name in VERBS if f'<h2 id="{name}">' not in verbs]
     assert "numerics" in (tmp_path / "reference/python/index.html").read_text()
     assert "Content-Security-Policy" in (tmp_path / "live.html").read_text()
