@@ -176,15 +176,6 @@ def sparse_embedding():
     return model.weight, model.weight.grad.to_dense()
 
 
-def semi_structured_mask():
-    from torch.sparse import to_sparse_semi_structured
-
-    try:
-        return to_sparse_semi_structured(torch.randn(64, 64))
-    except Exception as error:
-        return type(error).__name__
-
-
 def complex_numbers():
     x = torch.randn(4, dtype=torch.complex64, requires_grad=True)
     torch.fft.fft(x).abs().sum().backward()
@@ -283,14 +274,6 @@ def inplace_error():
     y.sum().backward()
 
 
-def multi_grad_hook():
-    a, b = torch.randn(2, requires_grad=True), torch.randn(2, requires_grad=True)
-    seen = []
-    torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: seen.append(len(grads)))
-    (a * b).sum().backward()
-    return seen, a.grad, b.grad
-
-
 # ---------------------------------------------------------------------- modes
 
 
@@ -375,18 +358,6 @@ def compiled_graph_break():
     return function(torch.randn(3))
 
 
-def compiled_error():
-    @torch.compile(fullgraph=True, backend="eager")
-    def function(x):
-        torch._dynamo.graph_break()
-        return x
-
-    try:
-        function(torch.randn(3))
-    except Exception as error:
-        return type(error).__name__
-
-
 def compiled_own_backend():
     seen = []
 
@@ -404,11 +375,6 @@ def compiled_autograd():
     with torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager")):
         model(x).sum().backward()
     return model.weight.grad
-
-
-def export():
-    exported = torch.export.export(_mlp().eval(), (torch.randn(2, 8),))
-    return exported.module()(torch.ones(2, 8)), [node.name for node in exported.graph.nodes]
 
 
 def export_strict_dynamic():
@@ -516,13 +482,6 @@ def recurrent_and_conv():
     return lstm(packed)[0].data, image, conv[1].running_mean, conv[0].weight.grad
 
 
-def transformer_layer():
-    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-    out = layer(torch.randn(2, 4, 8))
-    out.sum().backward()
-    return out, layer.self_attn.in_proj_weight.grad, layer.eval()(torch.ones(1, 4, 8))
-
-
 def lazy_modules():
     model = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d())
     return model(torch.randn(3, 5)), repr(model)
@@ -593,13 +552,6 @@ def numpy_and_dlpack():
     x = torch.randn(4)
     x.numpy()[0] = 5
     return x, torch.from_dlpack(x) + 1, torch.tensor(memoryview(bytearray(b"1234")), dtype=torch.uint8)
-
-
-def rng_fork():
-    with torch.random.fork_rng():
-        torch.manual_seed(7)
-        inner = torch.rand(2)
-    return inner, torch.rand(2)
 
 
 def warns_and_prints():
@@ -764,16 +716,6 @@ def profiler_only_traces():
     )
 
 
-def profiler_accumulates():
-    with torch.profiler.profile(
-        acc_events=True, schedule=torch.profiler.schedule(wait=0, warmup=1, active=1)
-    ) as profile:
-        for _ in range(4):
-            torch.ones(3).sin()
-            profile.step()
-    return sum(event.count for event in profile.key_averages() if event.key == "aten::sin")
-
-
 def autograd_profiler_writes():
     with tempfile.TemporaryDirectory() as folder:
         with torch.autograd.profiler.profile(record_shapes=True) as profile:
@@ -895,19 +837,6 @@ def warnings_are_said_once():
 def record_function_names():
     with torch.profiler.record_function("mine"), torch.profiler.record_function("größer → 1"):
         return torch.ones(3).sin()
-
-
-def cprofile():
-    import cProfile
-    import io
-    import pstats
-
-    profile = cProfile.Profile()
-    profile.enable()
-    y = torch.ones(3).sin()
-    profile.disable()
-    pstats.Stats(profile, stream=io.StringIO())
-    return y, sys.getprofile() is None
 
 
 def trace_function():
