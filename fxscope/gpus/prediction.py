@@ -139,7 +139,8 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     # cuDNN brings tensors with other layouts into its own order first.
     extra = first * np.where(window, p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6, p["reorder_1x1"])
     extra += p["window"] * window + odd * (p["odd"] + work.taps * p["odd_tap"])
-    busy = slower_of(tiles * (1 + p["odd_tiles"] * odd), traffic(p, work), sharpness=3)
+    uneven = ~window & np.isin(work.layout, ("firste", "firstu"))  # else reordered before
+    busy = slower_of(tiles * (1 + p["odd_tiles"] * odd + p["uneven"] * uneven), traffic(p, work), sharpness=3)
     # With channels first torch's own kernels run, an element a thread.
     computed = work.elements * (work.taps * p["tap_ps"] + first * p["element_ps"]) * 1e-6
     by_channel = slower_of(traffic(p, work), computed, sharpness=2)

@@ -245,6 +245,9 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
         n, k = inner, max(1, weight[0] // count)
     written = shape[0] * out * prod(space)
     layout = "last" if last and last.stride and len(last.stride) > 2 and last.stride[1] == 1 else "first"
+    if layout == "first":  # rows of pixels that begin at whole 16 bytes or not
+        rows = prod(shape[2:]), prod(space)
+        layout += "u" if any(row % 2 for row in rows) else "e" if any(row % 8 for row in rows) else ""
     variant = "" if count == 1 else "depthwise" if weight[1] == 1 else "grouped"
     if variant == "depthwise" and layout == "last" and not backward:
         # cuDNN 9 has no kernel for all channels of these in two bytes, and launches one for each.

@@ -399,6 +399,16 @@ def test_cudnn_launches_a_kernel_for_each_channel_or_group_where_it_has_none_for
     assert each > 1 if slow or family != "convolution" else each < 1
 
 
+@pytest.mark.parametrize(("pixels", "layout"), [(304, "first"), (300, "firste"), (301, "firstu")])
+def test_a_convolution_states_how_its_rows_of_pixels_are_aligned(pixels: int, layout: str) -> None:
+    window = "stride=(1,), padding=(0,), dilation=(1,), transposed=False, output_padding=(0,), groups=1, bias=None"
+    image, taps = f"V((4, 512, {pixels}), ({512 * pixels}, {pixels}, 1), 0)", "V((512, 512, 1), (512, 1, 1), 0)"
+    work = of_library(f"extern_kernels.convolution({image}, {taps}, {window})")
+    assert work.layout == layout
+    gpu, even = gpus.load("h200"), replace(work, layout="first")
+    assert predict(gpu, work).us > 1.2 * predict(gpu, even).us or layout == "first"
+
+
 def test_a_kernel_over_three_dimensions_moves_what_all_of_them_reach() -> None:
     works = [item.call.workload for item in measured_calls(zoo("mamba")) if item.call.type == "triton_pointwise"]
     assert works and all(work.num_bytes >= work.elements for work in works)
