@@ -46,17 +46,9 @@ class Recorded:
         """Assert that these ops run in one kernel together, wherever the rarest of them occurs."""
         self.check(fused=list(names))
 
-    def assert_not_fused(self, *names: str) -> None:
-        """Assert that no two of these ops share a kernel."""
-        self.check(not_fused=list(names))
-
     def assert_kernels(self, number: int | str | list[int]) -> None:
         """Assert how many kernels a step runs, or the compiled code calls where nothing ran: 4, "<= 5", [3, 5]."""
         self.check(kernels=number)
-
-    def assert_no_graph_breaks(self) -> None:
-        """Assert that everything was captured in graphs without a break."""
-        self.check(graph_breaks=0)
 
     def _message(self, report: CheckReport) -> str:
         from fxscope.model import replace

@@ -115,7 +115,7 @@ def guard_hint(guard: str) -> str | None:
 
 def cudagraph_text(told: str) -> str:
     """Render why CUDA graphs were skipped: torch's reason, the innermost line of source that it names, what to change."""
-    reason = re.sub(r"^(skipping|disabling) cudagraphs due to ", "", told.partition("Found from")[0]).strip(" \n.:")
+    reason = re.sub(r"^(skipping|disabling) cudagraphs? due to ", "", told.partition("Found from")[0]).strip(" \n.:")
     frames = re.findall(r'File "([^"]+)", line (\d+)', told)
     place = f" ({frames[-1][0].rpartition('/')[2]}:{frames[-1][1]})" if frames else ""
     hint = next((f". Try: {text}" for part, text in CUDAGRAPH_HINTS.items() if part in told), "")

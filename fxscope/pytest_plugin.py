@@ -20,7 +20,6 @@ import pytest
 
 if TYPE_CHECKING:
     from fxscope.assertions import Recorded
-    from fxscope.model import Recording
 
 
 @contextlib.contextmanager
@@ -42,22 +41,18 @@ class Fixture:
 
     def record(self, model_or_callable: Any, *inputs: Any, **options: Any) -> Recorded:
         """Record a program, as `fxscope.record` does, and return it with assertions."""
+        from fxscope.assertions import Recorded
         from fxscope.capture import record
 
         with without_trace_log():
-            return self.wrap(record(model_or_callable, *inputs, **options))
+            return Recorded(record(model_or_callable, *inputs, **options))
 
     def load(self, path: str | Path) -> Recorded:
         """Load a recording, and return it with assertions."""
+        from fxscope.assertions import Recorded
         from fxscope.store import load
 
-        return self.wrap(load(path))
-
-    def wrap(self, recording: Recording) -> Recorded:
-        """Give a recording assertions."""
-        from fxscope.assertions import Recorded
-
-        return Recorded(recording)
+        return Recorded(load(path))
 
 
 @pytest.fixture

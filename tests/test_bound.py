@@ -80,7 +80,7 @@ def test_every_view_says_the_same():
     ],
 )
 def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
-    times = StepTimes(count=3, when=when, total_us=1200.0, median_us=400.0, p5_us=1.0, p95_us=1.0, max_us=1.0)
+    times = StepTimes(count=3, when=when, total_us=1200.0, median_us=400.0, p95_us=1.0, max_us=1.0)
     recording = Recording(summary=summary_of((200.0, 100.0)), step_times=times)
     assert bound.of_recording(recording).words == words
     assert bound.judged(recording).summary.verdict == words
@@ -104,7 +104,7 @@ def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
     ],
 )
 def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis, spread):
-    times = StepTimes(**{"count": 10, "p5_us": 1.0, "p95_us": 500.0, "max_us": 9e3, **fields})
+    times = StepTimes(**{"count": 10, "p95_us": 500.0, "max_us": 9e3, **fields})
     recording = Recording(step_times=times)
     assert (step_basis(recording), report_of.spread(recording)) == (basis, spread)
 
@@ -119,7 +119,7 @@ def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis, spread):
     ],
 )
 def test_a_step_that_the_cpu_limits_is_slowed_by_cupti(when, cuda, busy, is_slowed):
-    times = StepTimes(count=9, when=when, total_us=900.0, median_us=100.0, p5_us=1.0, p95_us=1.0, max_us=1.0)
+    times = StepTimes(count=9, when=when, total_us=900.0, median_us=100.0, p95_us=1.0, max_us=1.0)
     environment = Environment(cuda=cuda)
     recording = Recording(summary=summary_of((100.0, busy)), step_times=times, environment=environment)
     assert bool(report(recording).step.slowed_by) == is_slowed
@@ -217,7 +217,7 @@ def test_gaps_of_a_step_that_the_profiler_slowed_down_much_are_not_those_of_othe
         summary=replace(summary_of((10_000.0, 500.0)), gaps=(gap,)),
         launches=(build.launch(0, duration_ns=500_000, step=0),),
         step_times=StepTimes(
-            count=3, when="after", total_us=3 * step_us, median_us=step_us, p5_us=1.0, p95_us=step_us, max_us=step_us
+            count=3, when="after", total_us=3 * step_us, median_us=step_us, p95_us=step_us, max_us=step_us
         ),
     )
     assert any(item.text == LONG_IDLE for item in report(recording).advice) == advised

@@ -101,7 +101,6 @@ view t.json --tables -o x.svg
 view t.json --tables --json
 view r.fxscope --stage eager --json
 view r.fxscope --stage eager -o r.json -o s.fxscope
-what-if m.py:f --set a=1 --target h200 --steps 4
 run m.py:f --target h200 --warmup 3
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from pathlib import Path
 
@@ -68,13 +67,6 @@ def test_the_verdict_is_about_the_main_job() -> None:
     assert doctor.verdict([fine._replace(ok=False), compiler]) == "Nothing can be recorded here: torch."
 
 
-@pytest.mark.parametrize(
-    ("installed", "wanted", "ok"),
-    [("3.7.1", "3.7", True), ("3.70.1", "3.7", False), (None, "3.7", False), ("9.9", None, True)],
-)
 @pytest.mark.skipif(sys.platform != "linux", reason="Triton has wheels for Linux only")
-def test_triton_is_held_against_the_torch(installed: str | None, wanted: str | None, ok: bool) -> None:
-    check = doctor.triton((installed, wanted))
-    assert check.ok is ok
-    if not ok:
-        assert shlex.split(check.remedy or "")[-1] == "triton==3.7.*"
+def test_triton_is_there_or_missing() -> None:
+    assert doctor.triton("3.7.1").ok and doctor.triton(None).ok is False

@@ -97,12 +97,11 @@ def test_which_kernel_takes_most_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_how_many_ops_a_step_dispatches(name: str) -> None:
-    """`explain`, `diff`, and `view` of an eager run."""
+    """`view` of an eager run."""
     recording = read(name)
     by_step = index_of(recording).dispatched
     assert by_step == Counter(op.step for op in recording.ops if re.fullmatch(r"\w+::\w+(\.\w+)?", op.name))
     assert reported(name).step.ops == median(by_step.get(step, 0) for step in index_of(recording).steps)
-    assert totals(name).get("ops dispatched per step", 0) == reported(name).step.ops
 
 
 @pytest.mark.parametrize("name", CAPTURES)

@@ -47,7 +47,7 @@ def read(folder: Path, title: str) -> Recording:
     )
     meta = json.loads((folder / "meta.json").read_text())
     environment = replace(recording.environment, torch=meta["torch"], triton=meta["triton"])
-    memory = Memory(peak_bytes=meta.get("peak_mem"), device="cuda:0")
+    memory = Memory(peak_bytes=meta.get("peak_mem"))
     return replace(recording, title=title, environment=environment, memory=memory)
 
 

@@ -1,10 +1,8 @@
 """Facts of this machine and its torch: packages and devices."""
 
 import contextlib
-import json
 import platform
 import sys
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +67,3 @@ def cpu_name() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def triton_pin() -> tuple[str | None, str | None]:
-    """(the Triton that is installed, the one that this torch was released with); None for what is not known."""
-    table = json.loads((resources.files("fxscope") / "data" / "triton_versions.json").read_text())
-    release = ".".join(str(torch.__version__).split(".")[:2])
-    return triton_version(), table.get(release)

@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -42,6 +42,7 @@ from fxscope.readers import output_code
 from fxscope.readers.compile_log import place_of_frame, with_phases
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
+TREES = "torch._inductor.cudagraph_trees"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 _MAX_GUARDS = 2000
 
@@ -83,6 +84,7 @@ class InductorCapture:
         self._depth = threading.local()
         self._installed = False
         self._watch: Any = None
+        self._recordings: dict[str, list[int]] = {}  # compile id → the code of each CUDA graph that was recorded
         self._num_lowered = 0
         self.num_compiles = 0  # graphs so far
         self.num_compiling = 0  # compiles that go on, in any thread: a backward is compiled as it first runs
@@ -339,6 +341,26 @@ class InductorCapture:
                 result._fx_graph_cache_key = result._fx_graph_cache_key or graph_id.removesuffix(":post_grad")
                 self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
 
+    @hook_after(f"{TREES}:CUDAGraphTreeManager.record_function", "recorded CUDA graphs", optional=True)
+    def _recorded(self, _: Any, manager: Any, inputs: Any, function_id: Any) -> None:
+        """Count recordings. Each size of a dynamic shape is a function of its own, with the same code."""
+        recordings = self._recordings.setdefault(str(manager.compile_id), [])
+        recordings.append(id(manager.ids_to_funcs[function_id].model))
+        self._ran(manager, cudagraph_rerecords=len(recordings) - len(set(recordings)))
+
+    @hook_before(f"{TREES}:log_cudagraph_skip_and_bump_counter", "why CUDA graphs are skipped", optional=True)
+    def _not_replayed(self, message: str) -> None:
+        """Keep what torch finds only when it runs a graph: inputs that are written in place, too many recordings."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and type(frame.f_locals.get("self")).__name__ != "CUDAGraphTreeManager":
+            frame = frame.f_back
+        if frame is not None:
+            self._ran(frame.f_locals["self"], cudagraph_skip=message)
+
+    def _ran(self, manager: Any, **fields: Any) -> None:
+        if str(manager.compile_id) in self._compiles:  # not of what was compiled before
+            self._compile(str(manager.compile_id), **fields)
+
     @hook_around("torch._inductor.graph:GraphLowering.codegen", "post-grad graphs, output code, kernel calls")
     def _codegen(self, original: Callable[..., Any], lowering: Any, *args: Any, **kwargs: Any) -> Any:
         # Autotuning lowers candidates by the same way, inside the real one.
@@ -469,6 +491,7 @@ class InductorCapture:
                     duration_us=duration_us,
                     recompile_reason=metrics.recompile_reason if known.recompile_reason is None else None,
                     cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
+                    guard_us=getattr(metrics, "guard_latency_us", None),
                 )
             if metrics.fail_reason:
                 failure = failure_text(metrics.fail_type, str(metrics.fail_reason))

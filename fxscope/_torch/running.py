@@ -183,7 +183,9 @@ def peak_memory() -> Memory | None:
     """The peak of CUDA memory so far; None where the program used no CUDA device."""
     if not torch.cuda.is_initialized():
         return None
-    return Memory(peak_bytes=torch.cuda.max_memory_allocated(), device=f"cuda:{torch.cuda.current_device()}")
+    segments = (item for item in torch.cuda.memory_snapshot() if any(item.get("segment_pool_id", ())))
+    pools = sum(item["total_size"] for item in segments) or None
+    return Memory(peak_bytes=torch.cuda.max_memory_allocated(), pool_bytes=pools)
 
 
 def synchronize() -> None:

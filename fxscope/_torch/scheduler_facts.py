@@ -16,6 +16,7 @@ from fxscope.model import (
     BufferAccess,
     FusionAttempt,
     How,
+    MemoryRange,
     PeakMemory,
     Problem,
     Schedule,
@@ -379,8 +380,9 @@ def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
     What lies where a result of the node is written in the end is that result's memory.
     """
     stored = internal - _not_stored(graph)
-    taken = {_place(item.name, graph) for item in node.read_writes.writes if item.name not in internal}
-    first = {_place(name, graph): name for name in sorted(stored, reverse=True)}
+    reuses = _reuses(graph)
+    taken = {_place(item.name, reuses) for item in node.read_writes.writes if item.name not in internal}
+    first = {_place(name, reuses): name for name in sorted(stored, reverse=True)}
     return frozenset(name for memory, name in first.items() if memory not in taken)
 
 
@@ -389,19 +391,28 @@ def _not_stored(graph: Any) -> set[str]:
     return {*graph.removed_buffers, *graph.inplaced_to_remove}
 
 
-def _place(name: str, graph: Any) -> str:
-    """The buffer whose memory a buffer is written into, as its kernel was the last to read that; else itself."""
-    places: dict[str, str] = getattr(getattr(graph, "wrapper_code", None), "reuses", {})
-    while name in places:
-        name = places[name]
+def _reuses(graph: Any, *, later: bool = False) -> dict[str, str]:
+    """Buffer → the one that its kernel writes over; `later`: also the one that is kept for it, or that it is a view of."""
+    wrapper = getattr(graph, "wrapper_code", None)
+    lines = [line for line in getattr(wrapper, "lines", ()) if type(line).__name__ == "ReuseLine"] if later else []
+    planned = {line.reused_as.get_name(): line.node.get_name() for line in lines}
+    for buffer in graph.buffers if later else ():
+        planned.update((buffer.get_name(), name) for name in list(buffer.get_inputs_that_alias_output())[:1])
+    return {**planned, **getattr(wrapper, "reuses", {})}
+
+
+def _place(name: str, reuses: Mapping[str, str]) -> str:
+    """The buffer whose memory a buffer is written into; else itself."""
+    while name in reuses:
+        name = reuses[name]
     return name
 
 
-def _memory_of(name: str, graph: Any) -> str:
+def _memory_of(name: str, graph: Any, reuses: Mapping[str, str]) -> str:
     """The buffer that was allocated for a buffer, which may be a part of a concatenation."""
-    while view := getattr(getattr(graph.try_get_buffer(_place(name, graph)), "layout", None), "view", None):
+    while view := getattr(getattr(graph.try_get_buffer(_place(name, reuses)), "layout", None), "view", None):
         name = str(view.get_name())
-    return _place(name, graph)
+    return _place(name, reuses)
 
 
 def _internal(node: Any) -> frozenset[str]:
@@ -459,20 +470,28 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]]) -> Pea
     memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
     places = _places(nodes, kernels)
-    spans: dict[str, tuple[int, int, int]] = {}  # memory → its first and last kernel, bytes
-    not_stored = _not_stored(graph)
+    spans: dict[str, MemoryRange] = {}
+    not_stored, reuses = _not_stored(graph), _reuses(graph, later=True)
     for item in ranges:
         name = str(item.buffer.get_name())
         if item.size_free and name not in not_stored:  # the tuple of an extern's results is freed item by item
             start, end = (places[min(step, len(nodes) - 1)] for step in (item.start_step, item.end_step))
-            memory_name = _memory_of(name, graph)
-            first, last, size = spans.get(memory_name, (start, end, 0))
-            spans[memory_name] = min(first, start), max(last, end), max(size, int(item.size_free))
-    alive = [
-        {name: size for name, (start, end, size) in spans.items() if start <= place <= end}
-        for place in range(max(places) + 1)
+            memory_name = _memory_of(name, graph, reuses)
+            if memory_name in graph.graph_inputs and memory_name not in inputs:
+                continue
+            # Of an input, torch says the bytes that a kernel reads.
+            size = _bytes_of(graph.graph_inputs[name]) if name in inputs else int(item.size_free)
+            known = spans.get(memory_name) or MemoryRange(buffer=memory_name, bytes=0, first=start, last=end)
+            spans[memory_name] = replace(
+                known,
+                reused_by=(*known.reused_by, *([name] if name != memory_name else [])),
+                bytes=max(known.bytes, size or int(item.size_free)),
+                first=min(known.first, start),
+                last=max(known.last, end),
+            )
+    sizes = [
+        sum(item.bytes for item in spans.values() if item.first <= at <= item.last) for at in range(max(places) + 1)
     ]
-    sizes = [sum(found.values()) for found in alive]
     place = max(range(len(sizes)), key=sizes.__getitem__)
     return PeakMemory(
         bytes=sizes[place],
@@ -482,7 +501,8 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]]) -> Pea
             if at == place
             for member in node.get_nodes()
         ),
-        buffers=tuple(sorted(alive[place].items(), key=lambda item: -item[1])),
+        position=place,
+        ranges=tuple(sorted(spans.values(), key=lambda item: (item.first, item.last))),
     )
 
 
@@ -491,10 +511,16 @@ def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) 
     homes = {name: number for number, (_, members) in enumerate(kernels) for name in members}
     numbers: dict[int | str, int] = {}
     places: list[int] = []
+    made: dict[str, int] = {}  # buffer → the place of what makes it: an extern makes all of its results at once
     for node in nodes:
         key = next((homes[item.get_name()] for item in node.get_nodes() if item.get_name() in homes), node.get_name())
-        is_nop = places and type_of(node) == "nop"
-        places.append(places[-1] if is_nop else numbers.setdefault(key, len(numbers)))
+        taken = [made[item.name] for item in node.read_writes.reads if item.name in made]
+        if type_of(node) == "multi_output" and taken:
+            places.append(taken[0])
+        else:
+            is_nop = places and type_of(node) == "nop"
+            places.append(places[-1] if is_nop else numbers.setdefault(key, len(numbers)))
+        made.update((item.get_name(), places[-1]) for item in node.get_outputs())
     return places
 
 

@@ -90,14 +90,13 @@ def summary(times_us: Iterable[float], when: Any, *, calls: int = 1) -> StepTime
     if not samples:
         return None
     ordered = sorted(samples)
-    median, p5, p95 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.05, 0.95))
+    median, p95 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.95))
     return StepTimes(
         count=len(samples) * calls,
         when=when,
         samples_us=samples[:_SAMPLES],
         total_us=sum(samples) * calls,
         median_us=median,
-        p5_us=p5,
         p95_us=p95,
         max_us=ordered[-1],
     )

@@ -7,7 +7,7 @@ nothing. Times are µs per step, medians over the steps that count (`fxscope.ind
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median, median_low
 from typing import Any, Literal, NamedTuple
 
@@ -23,12 +23,13 @@ from fxscope.analysis.stats import is_on_cpu, is_whole_run
 from fxscope.columns import column, distinct, rows_of
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
-from fxscope.model import Compile, Item, Printed, Recording, Schedule, encoded, replace
+from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, encoded, replace
 from fxscope.op_names import is_generated, ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
 
 SCHEMA = "fxscope-report/1"
+MAX_RANGES = 24  # of a compiled graph's memory, the largest
 # Kineto does not detach CUPTI when a session ends (docs/benchmarks.md has what that costs).
 CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
 WHOLE_RUN = "the whole run: no steps were recorded"
@@ -111,6 +112,8 @@ class GraphMemory(Item, frozen=True, kw_only=True):
     call: str | None  # the kernel that runs then
     buffers: tuple[tuple[str, int], ...]  # (name, bytes), largest first
     owners: tuple[str, ...] = ()  # of each buffer: "mm, saved for the backward"
+    position: int = 0  # of that kernel
+    ranges: tuple[tuple[MemoryRange, str], ...] = ()  # its largest memory, with the owner
 
 
 class Report(Printed, frozen=True, kw_only=True):
@@ -131,6 +134,7 @@ class Report(Printed, frozen=True, kw_only=True):
     num_cached: int = 0
     cuda_graphs: CudaGraphs
     memory_peak_bytes: int | None = None
+    memory_pool_bytes: int | None = None  # reserved by the pools of CUDA graphs
     kernels: tuple[KernelRow, ...] = ()
     missed: tuple[MissedRow, ...] = ()
     brackets: tuple[Bracket, ...] = ()
@@ -187,6 +191,7 @@ def _report(recording: Recording) -> Report:
         recompiles=recompiles,
         cuda_graphs=cuda_graphs(recording),
         memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
+        memory_pool_bytes=recording.memory.pool_bytes if recording.memory else None,
         graph_memory=graph_memory(recording),
         numerics=numerics(recording),
         unknown=tuple(unknown(recording)),
@@ -511,12 +516,16 @@ def replays(recording: Recording) -> int:
 
 def cuda_graphs(recording: Recording) -> CudaGraphs:
     """Return whether kernels are replayed, from the launches; else what the compile was told."""
-    if replayed := replays(recording):
-        return CudaGraphs(state="on", share=replayed / len(recording.launches))
     asked = {item.cudagraphs for item in recording.compiles} - {None}
-    told = next((item.cudagraph_skip for item in recording.compiles if item.cudagraph_skip), None)
-    if told and asked != {False}:
-        return CudaGraphs(state="skipped", reason=cudagraph_text(told))
+    compiles = [item for item in recording.compiles if item.cudagraph_skip and asked != {False}]
+    told = [(item.compile_id, cudagraph_text(item.cudagraph_skip or "")) for item in compiles]
+    if replayed := replays(recording):
+        again = ((item.compile_id, item.cudagraph_rerecords) for item in recording.compiles)
+        parts = [f"{name} re-recorded {counted(times, 'time')}" for name, times in again if times]
+        parts += [f"{name} skipped: {why}" for name, why in told]
+        return CudaGraphs(state="on", reason="; ".join(parts), share=replayed / len(recording.launches))
+    if told:
+        return CudaGraphs(state="skipped", reason=told[0][1])
     if recording.environment.target and True in asked:
         return CudaGraphs(state="on", reason="predicted: torch's checks find nothing that forbids a replay")
     if True in asked:
@@ -533,31 +542,37 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
 
 def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
     """The peak of each compiled graph, the largest first."""
-    calls = index_of(recording).calls_of_graph
-    found: list[GraphMemory] = []
+    index, found = index_of(recording), list[GraphMemory]()
     for schedule in recording.schedules:
         if (peak := schedule.peak_memory) is not None:
-            mine = calls.get(schedule.graph, ())
-            running = (call for call in mine if {*call.scheduler_nodes} & {*peak.scheduler_nodes})
-            call = next((call.handle for call in running), None)
-            name = schedule.graph.removesuffix(":post_grad")
-            owners = tuple(_owner(recording, schedule, buffer) for buffer, _ in peak.buffers)
-            found.append(GraphMemory(graph=name, bytes=peak.bytes, call=call, buffers=peak.buffers, owners=owners))
+            calls = index.calls_of_graph.get(schedule.graph, ())
+            running = (call for call in calls if {*call.scheduler_nodes} & {*peak.scheduler_nodes})
+            nodes = index.nodes.get(schedule.graph, {})
+            made = [(call, ops_of([nodes[name] for name in call.nodes]) or [call.kernel]) for call in calls]
+            ops = {access.buffer: listed(names, 2) for call, names in reversed(made) for access in call.writes or ()}
+            owners = {item.buffer: _owner(schedule, nodes, ops, item) for item in peak.ranges}
+            largest = sorted(peak.ranges, key=lambda item: -item.bytes)[:MAX_RANGES]
+            row = GraphMemory(
+                graph=schedule.graph.removesuffix(":post_grad"),
+                bytes=peak.bytes,
+                call=next((call.handle for call in running), None),
+                buffers=tuple((item.buffer, item.bytes) for item in peak.alive),
+                owners=tuple(owners[item.buffer] for item in peak.alive),
+                position=peak.position,
+                ranges=tuple((item, owners[item.buffer]) for item in peak.ranges if item in largest),
+            )
+            found.append(row)
     return tuple(sorted(found, key=lambda item: -item.bytes))
 
 
-def _owner(recording: Recording, schedule: Schedule, buffer: str) -> str:
-    """The ops of the first kernel that writes a buffer, and why it lives on."""
-    nodes = index_of(recording).nodes.get(schedule.graph, {})
-    writers = (
-        call
-        for call in index_of(recording).calls_of_graph.get(schedule.graph, ())
-        if buffer in {item.buffer for item in call.writes or ()}
-    )
-    ops = next((ops_of([nodes[name] for name in call.nodes]) or [call.kernel] for call in writers), [])
-    kept = {"saved for the backward": schedule.saved, "returned": schedule.outputs, "input, freed here": tuple(nodes)}
-    role = next((words for words, names in kept.items() if buffer in names), "")
-    return ", ".join(filter(None, [listed(ops, 2), role]))
+def _owner(schedule: Schedule, nodes: Iterable[str], ops: Mapping[str, str], memory: MemoryRange) -> str:
+    """The ops of the kernels that write a memory, and why it lives on; `ops`: buffer → those of its first kernel."""
+    later = dict.fromkeys(ops[name] for name in memory.reused_by if name in ops)
+    kept = {"saved for the backward": schedule.saved, "returned": schedule.outputs, "input, freed here": nodes}
+    own = {memory.buffer, *memory.reused_by}
+    role = next((words for words, names in kept.items() if own & {*names}), "")
+    reused = f"reused for {listed(list(later), 2)}" if later else ""
+    return ", ".join(filter(None, [ops.get(memory.buffer), reused, role]))
 
 
 def _has_node(recording: Recording, field: str, test: Callable[[Any], Any]) -> bool:

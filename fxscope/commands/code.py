@@ -9,7 +9,6 @@ from fxscope.errors import FxscopeError
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
     parser.add_argument("name", nargs="?", metavar="NAME", help="only the call of this kernel, op, variable or node")
-    parser.add_argument("--full", action="store_true", help="print the whole file, also lines that belong to no call")
     common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
 
@@ -36,14 +35,23 @@ def run(arguments: argparse.Namespace) -> int:
             {"source": source.id, **line._asdict()}
             for source in texts
             for line in code.annotate(recording, source)
-            if (line.call == call if call is not None else line.call is not None or arguments.full)
+            if (line.call == call if call is not None else line.call is not None or arguments.all)
         ]
         common.write_text(encoded({"lines": lines}).decode() + "\n", arguments.output, arguments)
         return 0
     parts: list[str] = []
     for source in texts:
         parts.append(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
+<<<<<<< HEAD
         parts.append(code.render(recording, source, width=common.width(), call=call, full=arguments.full))
     everything = arguments.all or arguments.full or arguments.output is not None
     common.write_words("\n".join(parts) + "\n", format, arguments, everything=everything)
+=======
+        parts.append(
+            code.render(recording, source, width=common.width(), call=call, full=arguments.all and call is None)
+        )
+    everything = arguments.all or arguments.output is not None
+    shown = common.clipped("\n".join(parts) + "\n", everything=everything)
+    common.write_text(common.fenced(shown, format), arguments.output, arguments)
+>>>>>>> 8b88836c (Count the memory that compiled code keeps; report CUDA graphs per compile)
     return 0

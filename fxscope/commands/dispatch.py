@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.english import DISPATCH, INDUCTOR
-from fxscope.errors import FxscopeError
 from fxscope.text import aligned, listed
 
 if TYPE_CHECKING:
@@ -27,15 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    op = arguments.op
-    if ".py:" in op:
-        raise FxscopeError(
-            f"{op} is a program, not an op. To see the ops that it calls: `fxscope run FILE.py:FACTORY -o x.fxscope`, "
-            "then `fxscope view x.fxscope --stage eager`."
-        )
     from fxscope._torch import dispatch_table
 
-    found = dispatch_table.describe(op, device=arguments.device, autocast=arguments.autocast)
+    found = dispatch_table.describe(arguments.op, device=arguments.device, autocast=arguments.autocast)
     if arguments.json:
         import msgspec
 

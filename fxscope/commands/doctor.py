@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import platform
-import re
 import shlex
 import shutil
 import sys
@@ -102,7 +101,7 @@ def torch_and_recording() -> list[Check]:
     checks.append(recorded(compile=False))
     if checks[-1].ok:
         checks.append(recorded(compile=True))
-    return [*checks, triton(environment.triton_pin())]
+    return [*checks, triton(here.triton)]
 
 
 def recorded(*, compile: bool) -> Check:
@@ -123,18 +122,10 @@ def recorded(*, compile: bool) -> Check:
     return Check(name, not lost, "; ".join(lost) or "a small MLP", purpose, remedy, required=not compile)
 
 
-def triton(pin: tuple[str | None, str | None]) -> Check:
-    """Hold Triton against the one that this torch was released with."""
-    installed, wanted = pin
+def triton(installed: str | None) -> Check:
     purpose = "torch.compile on a GPU, and plans for one that is not here (--target)"
-    remedy = f'{PIP} "triton=={wanted}.*"' if wanted else f"{PIP} triton"
-    if sys.platform != "linux":
-        return Check("triton", None, f"there is none for {sys.platform}", purpose)
-    if installed is None:
-        return Check("triton", False, "not installed", purpose, remedy)
-    if wanted and not re.match(rf"{re.escape(wanted)}(\.|$)", installed):
-        return Check("triton", False, f"{installed}, but this torch was released with {wanted}", purpose, remedy)
-    return Check("triton", True, installed + ("" if wanted else " (which one this torch wants is not known)"), purpose)
+    ok = installed is not None if sys.platform == "linux" else None  # there is none for others
+    return Check("triton", ok, installed or "not installed", purpose, f"{PIP} triton")
 
 
 def scanner() -> Check:

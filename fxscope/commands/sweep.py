@@ -52,9 +52,7 @@ def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
     values = [value_of(item.strip()) for item in rest.split(",") if item.strip()]
     if not equals or not name.strip().isidentifier() or not values:
         raise CaptureError(f"--vary {text}: write NAME=V1,V2,…, such as --vary batch=1,8,64.")
-    if len(set(values)) != len(values):
-        raise CaptureError(f"--vary {text}: a value occurs twice.")
-    return name.strip(), values
+    return name.strip(), list(dict.fromkeys(values))
 
 
 def value_of(text: str) -> int | float | str:

@@ -25,9 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--mode", metavar="MODE", help="change the mode of torch.compile instead of switches")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
-    parser.add_argument("--dynamic", action="store_true", help="compile with dynamic shapes")
     parser.add_argument("--target", metavar="GPU", help="plan for this GPU instead of running")
-    parser.add_argument("--steps", type=int, default=10, metavar="N", help="profiled calls of each (default 10)")
     parser.add_argument("--all", action="store_true", help="print all rows, not one screen")
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
     common.add_budget_option(parser)
@@ -41,45 +39,30 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render.diff import SAME, diff_json, diff_text, is_same
 
     changed = dict(parse_setting(text) for text in arguments.settings)
-    check(arguments, changed)
+    if not changed and not arguments.mode:
+        raise FxscopeError("say what to change: --set NAME=VALUE (such as --set max_autotune=true), or --mode MODE.")
     known = inductor_switches()
     for name in changed:
         if name not in known:
             raise CaptureError(f"torch._inductor.config has no switch {name!r}. {nearest(name, known)}")
     program = load_factory(arguments.program)
     title = ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
-    same: dict[str, Any] = {"dynamic": True} if arguments.dynamic else {}
-    asked = {"options": changed} if changed else {}
+    asked: dict[str, Any] = {"options": changed} if changed else {}
     asked |= {"mode": arguments.mode} if arguments.mode else {}
-    before = recorded(arguments, program, same, "before")
-    after = recorded(arguments, program, same | asked, title)
+    before = recorded(arguments, program, {}, "before")
+    after = recorded(arguments, program, asked, title)
     comparison = compare(before, after)
     if arguments.json:
         sys.stdout.write(common.budgeted(diff_json(comparison), arguments))
         return 0
-    notes = [
-        f"{name} is {value!r} already: nothing is changed by it"
-        for name, value in changed.items()
-        if known[name] == value
-    ]
-    notes += [f"the plan assumes: {item.assumed}" for item in after.assumptions if item not in before.assumptions]
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+    for item in after.assumptions:
+        if item not in before.assumptions:
+            print(f"note: the plan assumes: {item.assumed}", file=sys.stderr)
     if is_same(comparison, by_design=True):
         print(f"{title}: {SAME[0].lower()}{SAME[1:]}")
     else:
         sys.stdout.write(diff_text(comparison, width=common.width(), every=arguments.all))
     return 0
-
-
-def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
-    """Raise FxscopeError for a question that makes no sense."""
-    if not changed and not arguments.mode:
-        raise FxscopeError("say what to change: --set NAME=VALUE (such as --set max_autotune=true), or --mode MODE.")
-    if arguments.steps < 2:
-        raise FxscopeError("--steps must be at least 2: one repeat has no interval.")
-    if arguments.target is not None:
-        common.refuse(arguments, "--target plans, and nothing is run", "steps")
 
 
 def recorded(
@@ -101,7 +84,7 @@ def recorded(
             compile=compile_options or True,
             backward=arguments.backward,
             target=arguments.target,
-            steps=arguments.steps,
+            steps=10,
             warmup=10,
             title=name,
         )

@@ -67,12 +67,29 @@ class FusionTrial(Item, frozen=True, kw_only=True):
     accepted: bool
 
 
+class MemoryRange(Item, frozen=True, kw_only=True):
+    """Memory of a compiled graph, from its allocation until it is freed."""
+
+    buffer: str  # the first that lies there
+    reused_by: tuple[str, ...] = ()  # what is written into the same memory later
+    bytes: int
+    first: int  # positions of kernels
+    last: int
+
+
 class PeakMemory(Item, frozen=True, kw_only=True):
     """The most memory that a compiled graph needs at once, by Inductor's estimate; inputs that stay are not in it."""
 
     bytes: int
     scheduler_nodes: tuple[str, ...]  # that run then
-    buffers: tuple[tuple[str, int], ...]  # (name, bytes) of those alive then, largest first
+    position: int = 0  # of their kernel
+    ranges: tuple[MemoryRange, ...] = ()  # all memory, in the order in which it is allocated
+
+    @property
+    def alive(self) -> tuple[MemoryRange, ...]:
+        """The memory that makes the peak, largest first."""
+        found = (item for item in self.ranges if item.first <= self.position <= item.last)
+        return tuple(sorted(found, key=lambda item: -item.bytes))
 
 
 class Schedule(Item, frozen=True, kw_only=True):
@@ -118,7 +135,6 @@ class Decision(Item, frozen=True, kw_only=True):
     hint_code: str | None = None  # what would change the answer; `fxscope.english.HINTS` has the words
     hint_verified: bool | None = None  # torch accepted the pair with that switch; None: it was not asked
     config: str | None = None  # the switch or limit the reason or hint is about
-    shared_buffers: tuple[str, ...] = ()
     saved_bytes: int | None = None  # traffic that one kernel would not have
     saved_bytes_least: bool = False  # it is a lower bound: of some shared memory more is not known
     expected_us: float | None = None  # device time that one kernel would save, with a template as fast as a library's

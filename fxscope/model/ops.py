@@ -68,8 +68,6 @@ class StepStats(Item, frozen=True, kw_only=True):
     device_busy_us: float
     device_idle_us: float
     num_launches: int
-    num_syncs: int = 0
-    launch_cpu_us: float | None = None  # CPU time inside runtime calls that launched work
     communication_us: float | None = None  # union of the collectives' kernels; None where none is recognised
     exposed_communication_us: float | None = None  # the part beside which no other kernel ran
 
@@ -104,7 +102,7 @@ class Memory(Item, frozen=True, kw_only=True):
     """Device memory of the recorded run, in bytes."""
 
     peak_bytes: int | None = None
-    device: str | None = None
+    pool_bytes: int | None = None  # reserved by the pools of CUDA graphs at its end
 
 
 class Coverage(Item, frozen=True, kw_only=True):
@@ -132,7 +130,6 @@ class StepTimes(Item, frozen=True, kw_only=True):
     samples_us: tuple[float, ...] = ()  # the first of them, in order
     total_us: float
     median_us: float
-    p5_us: float
     p95_us: float
     max_us: float
     launching_us: float | None = None  # median time of the CPU for a step

@@ -35,6 +35,8 @@ class Compile(Item, frozen=True, kw_only=True):
     cache: Literal["miss", "hit", "bypassed"] | None = None
     cudagraphs: bool | None = None
     cudagraph_skip: str | None = None  # why Inductor left CUDA graphs out, in its words
+    cudagraph_rerecords: int | None = None  # recordings after the first of each part; None: none was seen
+    guard_us: float | None = None  # one check of its guards, as Dynamo timed it (with cold CPU caches)
     failure: str | None = None  # the error that ended it
     phases: dict[
         str, float

@@ -85,7 +85,7 @@ def test_steps_after_the_wanted_ones_are_only_timed(recordings) -> None:
     recording = recordings["short"]
     times = recording.step_times
     assert times.when == "after" and len(times.samples_us) == 56
-    assert times.count == 56 and 0 < times.p5_us <= times.median_us <= times.p95_us
+    assert times.count == 56 and 0 < times.median_us <= times.p95_us
     (after,) = (item for item in recording.unobserved if item.what == "after")
     assert after.count == 56 and "(56 steps, timed)" in labels.coverage_line(recording)
 

@@ -98,7 +98,6 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, model: Path, command) -> None
     [
         ("factory", "row=2", "unexpected keyword argument 'row'"),
         ("factory", "rows", "NAME=V1"),
-        ("factory", "rows=2,2", "twice"),
         ("factry", "rows=2", "has no factry"),
         ("broken", "rows=3", "too many rows"),
     ],

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
 
 import fxscope
-from fxscope.analysis.report import report
+from fxscope._torch.inductor import InductorCapture
+from fxscope.analysis.report import cuda_graphs, report
 from fxscope.english import cudagraph_text
+from fxscope.model import Launch, Recording
 from tests.capture.programs import Cache
 
 pytestmark = pytest.mark.slow
@@ -86,9 +90,53 @@ def test_a_program_on_a_cpu_is_not_replayed_and_says_so(mode: str, state: str) -
             "disabling cudagraphs due to incompatible op aten.nonzero.default",
             "incompatible op aten.nonzero.default. Try: compile that op's part without CUDA graphs",
         ),
+        (
+            "skipping cudagraph due to function 0 exceeding max re-recording limit (=128) on cudagraph node None due to x.",
+            "function 0 exceeding max re-recording limit (=128) on cudagraph node None due to x. Try: keep parameters",
+        ),
         ("something that nobody has seen", "something that nobody has seen"),
     ],
 )
 def test_torchs_words_become_a_reason_a_place_and_a_change(told: str, words: str) -> None:
     assert cudagraph_text(told).startswith(words)
     assert ("Try" in cudagraph_text(told)) is ("Try" in words)
+
+
+def test_what_torch_decides_when_it_runs_is_of_the_compile_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a GPU calls it: three recordings of one graph and one of another; a third writes into its input."""
+    trees = pytest.importorskip("torch._inductor.cudagraph_trees")
+    monkeypatch.setattr(trees.CUDAGraphTreeManager, "record_function", lambda self, inputs, function_id: None)
+    codes = {
+        0: SimpleNamespace(model=torch.sin),
+        1: SimpleNamespace(model=torch.sin),
+        2: SimpleNamespace(model=torch.cos),
+    }
+
+    class CUDAGraphTreeManager:
+        ids_to_funcs = codes
+
+        def run(self, compile_id: str, function_id: int | None) -> None:
+            self.compile_id = compile_id
+            if function_id is None:
+                trees.log_cudagraph_skip_and_bump_counter("skipping cudagraphs due to mutated inputs (1 instances)")
+            else:
+                trees.CUDAGraphTreeManager.record_function(self, [], function_id)
+
+    with InductorCapture() as capture:
+        capture._install_inductor()
+        for compile_id in ("0/0", "1/0"):
+            capture._compile(compile_id, cudagraphs=True)
+        manager = CUDAGraphTreeManager()
+        for run in [("0/0", 0), ("0/0", 1), ("0/0", 2), ("0/0", 0), ("1/0", None), ("7/0", 0)]:  # 7/0: compiled before
+            manager.run(*run)
+    compiles = {item.compile_id: item for item in capture.facts().compiles}
+    assert {name: item.cudagraph_rerecords for name, item in compiles.items()} == {"0/0": 2, "1/0": None}
+    assert [name for name, item in compiles.items() if item.cudagraph_skip] == ["1/0"]
+    launches = tuple(
+        Launch(id=place, name="k", category="kernel", start_ns=0, duration_ns=1, cuda_graph=graph)
+        for place, graph in enumerate((1, 1, 1, None))
+    )
+    found = cuda_graphs(Recording(compiles=tuple(compiles.values()), launches=launches))
+    assert (found.state, found.share) == ("on", 0.75)
+    assert found.reason.startswith("0/0 re-recorded 2 times; 1/0 skipped: mutated inputs (1 instances). Try: return")
+    assert cuda_graphs(Recording(compiles=tuple(compiles.values()))).state == "skipped"

@@ -123,12 +123,7 @@ def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
 
 
 def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[StepStats, ...]:
-    """Return one line per step: wall time, device busy (union over streams) and idle, launches, syncs."""
-    runtime: dict[int, int] = {}
-    launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
-    for op in recording.ops:
-        if op.category == "runtime" and op.correlation in launching and not _is_sync(op):
-            runtime[op.step] = runtime.get(op.step, 0) + op.duration_ns
+    """Return one line per step: wall time, device busy (union over streams) and idle, launches."""
     lines: list[StepStats] = []
     busy_times, reached = merged(everything), -(2**63)
     for step in recording.steps:
@@ -138,7 +133,6 @@ def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[Step
         ends = [launch.start_ns + launch.duration_ns for launch in mine]
         end = reached = max([start, step.start_ns + step.duration_ns, *ends])
         busy = sum(max(0, min(b, end) - max(a, start)) for a, b in busy_times)
-        syncs = sum(op.step == step.index and _is_sync(op) for op in recording.ops)
         lines.append(
             StepStats(
                 step=step.index,
@@ -147,8 +141,6 @@ def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[Step
                 device_busy_us=busy / 1e3,
                 device_idle_us=(end - start - busy) / 1e3,
                 num_launches=len(mine),
-                num_syncs=syncs,
-                launch_cpu_us=runtime.get(step.index, 0) / 1e3 if launching else None,
             )
         )
     return tuple(lines)

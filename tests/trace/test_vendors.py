@@ -36,7 +36,7 @@ def test_a_launch_leads_to_its_op_and_a_wait_is_one(
     assert (found.name, found.op, found.evidence.op, found.runtime) == (kernel, "aten::mm", "correlation", (launch,))
     assert found.launched_ns == 15_000 and found.duration_ns == 25_000
     assert recording.summary is not None
-    assert [op.name for op in recording.summary.syncs] == [wait] and recording.summary.steps[0].num_syncs == 1
+    assert [op.name for op in recording.summary.syncs] == [wait]
 
 
 @pytest.mark.parametrize(

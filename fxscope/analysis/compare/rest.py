@@ -41,9 +41,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
             lambda r: r.predicted.device_us if planned and r.predicted else None,
             "us",
         ),
-        ("launch_us", "CPU time in launch calls per step", launch_cpu_us, "us"),
         ("wall_us", "wall time per step (profiled)", lambda r: median(index_of(r).wall_us or [0.0]) or None, "us"),
-        ("ops", "ops dispatched per step", dispatched, "count"),
         ("bytes", "bytes read and written by kernel calls", traffic, "bytes"),
         ("peak_memory", "peak memory", lambda r: r.memory.peak_bytes if r.memory else None, "bytes"),
         ("graphs", "compiled graphs", lambda r: len(index_of(r).compiled) or None, "count"),
@@ -89,18 +87,6 @@ def collective_us(recording: Recording) -> float | None:
     if not collectives(recording):
         return None
     return median(every - own for every, own in zip(index_of(recording).step_us, own_step_us(recording), strict=True))
-
-
-def launch_cpu_us(recording: Recording) -> float | None:
-    """CPU time inside runtime calls that launched work, per step, where the trace told."""
-    steps = recording.summary.steps if recording.summary else ()
-    known = [step.launch_cpu_us for step in steps if step.launch_cpu_us is not None]
-    return median(known) if known else None
-
-
-def dispatched(recording: Recording) -> float | None:
-    index = index_of(recording)
-    return median(index.dispatched.get(step, 0) for step in index.steps) if recording.ops else None
 
 
 def traffic(recording: Recording) -> int | None:

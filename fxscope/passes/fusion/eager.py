@@ -106,7 +106,6 @@ def flow(
         graph=graph.id,
         a=(a.name,),
         b=(b.name,),
-        shared_buffers=(a.name,),
         saved_bytes=saved,
         saved_launches=1,
         evidence="external_id",

@@ -147,7 +147,6 @@ class PairVerdict:
             b_call=b.call.id,
             raw_reason=raw,
             hint_verified=verified,
-            shared_buffers=pair.buffers,
             saved_bytes=saved_bytes,
             saved_bytes_least=least,
             saved_launches=1,

@@ -174,23 +174,13 @@ def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
 
 
 def step_table(kept: Kept) -> tuple[StepStats, ...]:
-    """One line per step: wall time, device busy (union over streams) and idle, launches, syncs.
+    """One line per step: wall time, device busy (union over streams) and idle, launches.
 
     Communication is the union of the collectives' kernels; what no other kernel ran beside is exposed.
     """
     trace, start, end = kept.trace, kept.launch_start, kept.launch_end
-    correlation = trace.correlation[kept.rows]
-    launching = np.unique(trace.correlation[kept.launch_rows]) if kept.on_device else np.empty(0, np.int64)
-    launching = launching[launching >= 0]
-    is_runtime = kept.category == t.RUNTIME
-    syncs = is_runtime & of_names(trace, kept.name, BLOCKING.match)
-    calls = is_runtime & np.isin(correlation, launching) & ~syncs
     talks = of_names(trace, kept.launch_name, collective)
     has_communication = kept.on_device and bool(talks.any())
-    num_steps = max((step.index for step in kept.steps), default=0) + 1
-    calls, syncs = (np.flatnonzero(rows & (kept.step >= 0)) for rows in (calls, syncs))
-    launch_ns = _sums(kept.step[calls], trace.duration_ns[kept.rows[calls]], num_steps)
-    num_syncs = np.bincount(kept.step[syncs], minlength=num_steps)
     of_launch = _by_step(kept)
     device = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL)
     ran = intervals.union(start, end)
@@ -211,8 +201,6 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
                 device_busy_us=busy / 1e3,
                 device_idle_us=(wall - busy) / 1e3,
                 num_launches=len(mine),
-                num_syncs=int(num_syncs[step.index]),
-                launch_cpu_us=int(launch_ns[step.index]) / 1e3 if len(launching) else None,
                 communication_us=talking / 1e3 if has_communication else None,
                 exposed_communication_us=(talking - intervals.overlap(communication, other)) / 1e3
                 if has_communication

@@ -16,7 +16,16 @@ from fxscope.text import sentence
 MAX_GAPS = 5
 KERNEL = ("label", "phase", "module", "count", "launches", "time_us", "share", "roof")
 MISSED = ("producer", "consumer", "count", "decisions", "reason", "hint", "bracket")
-COMPILE = ("compile_id", "cache", "dynamic", "cudagraphs", "duration_us")
+COMPILE = (
+    "compile_id",
+    "cache",
+    "dynamic",
+    "cudagraphs",
+    "cudagraph_rerecords",
+    "cudagraph_skip",
+    "guard_us",
+    "duration_us",
+)
 
 
 def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
@@ -47,6 +56,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 ],
                 "breaks": msgspec.to_builtins(made.breaks),
                 "recompiles": msgspec.to_builtins(made.recompiles),
+                "memory": msgspec.to_builtins(made.graph_memory),
                 "gaps": msgspec.to_builtins(sorted(gaps, key=lambda gap: -gap.duration_ns)[:MAX_GAPS]),
             }
         )

@@ -111,6 +111,7 @@ class Overview {
           this.list('Problems', o.problems),
           this.list('Assumptions', o.assumptions),
           this.compiles(o),
+          this.memory(o),
           o.bound === 'cpu' ? null : this.gaps(o),
         ),
         el(
@@ -290,8 +291,10 @@ class Overview {
       known(c.duration_us) ? microseconds(c.duration_us) : null,
       c.cache ? `cache ${c.cache}` : null,
       c.dynamic ? 'dynamic shapes' : null,
-      c.cudagraphs ? 'CUDA graphs' : null,
+      c.cudagraph_skip ? 'CUDA graphs skipped' : c.cudagraphs ? 'CUDA graphs' : null,
+      c.cudagraph_rerecords ? `re-recorded ${plural(c.cudagraph_rerecords, 'time')}` : null,
       c.num_guards ? plural(c.num_guards, 'guard') : null,
+      known(c.guard_us) ? `first check ${microseconds(c.guard_us)} (cold caches)` : null,
     ];
     const guards = (c) =>
       el(
@@ -324,6 +327,42 @@ class Overview {
             ),
           ),
       ),
+    );
+  }
+  /** Live ranges of each compiled graph's memory over its kernels; a line marks the peak. */
+  memory(o) {
+    if (!o.memory.length) return null;
+    const at = (end, place) => `${(100 * place) / end}%`;
+    const range = (m, end, [{ buffer, bytes, first, last }, owner]) =>
+      el(
+        'li',
+        { title: `${buffer}: kernels ${first + 1} to ${last + 1}` },
+        el('span', {}, `${buffer} ${words(bytes, 'bytes')} `, el('span', { class: 'muted' }, owner)),
+        el(
+          'span',
+          { class: 'range', 'aria-hidden': 'true' },
+          el('i', { style: { left: at(end, first), width: at(end, last - first + 1) } }),
+          el('b', { style: { left: at(end, m.position + 0.5) } }),
+        ),
+      );
+    const graph = (m, place) => {
+      const end = 1 + Math.max(m.position, ...m.ranges.map(([{ last }]) => last));
+      return el(
+        'details',
+        place ? {} : { open: '' },
+        el('summary', {}, `${m.graph}: ${words(m.bytes, 'bytes')} at ${shorten(m.call || 'an unknown kernel', 40)}`),
+        el(
+          'ul',
+          { class: 'ranges' },
+          m.ranges.map((item) => range(m, end, item)),
+        ),
+      );
+    };
+    return el(
+      'section',
+      { class: 'card' },
+      el('h2', {}, 'Memory peak ', el('small', {}, 'Inductor\u2019s estimate')),
+      o.memory.slice(0, 8).map(graph),
     );
   }
   gaps(o) {
