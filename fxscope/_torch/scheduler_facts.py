@@ -489,9 +489,8 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]]) -> Pea
                 first=min(known.first, start),
                 last=max(known.last, end),
             )
-    sizes = [
-        sum(item.bytes for item in spans.values() if item.first <= at <= item.last) for at in range(max(places) + 1)
-    ]
+    alive = [[item.bytes for item in spans.values() if item.first <= at <= item.last] for at in range(max(places) + 1)]
+    sizes = list(map(sum, alive))
     place = max(range(len(sizes)), key=sizes.__getitem__)
     return PeakMemory(
         bytes=sizes[place],

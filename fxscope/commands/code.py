@@ -42,16 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     parts: list[str] = []
     for source in texts:
         parts.append(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
-<<<<<<< HEAD
-        parts.append(code.render(recording, source, width=common.width(), call=call, full=arguments.full))
-    everything = arguments.all or arguments.full or arguments.output is not None
-    common.write_words("\n".join(parts) + "\n", format, arguments, everything=everything)
-=======
-        parts.append(
-            code.render(recording, source, width=common.width(), call=call, full=arguments.all and call is None)
-        )
+        whole = arguments.all and call is None
+        parts.append(code.render(recording, source, width=common.width(), call=call, full=whole))
     everything = arguments.all or arguments.output is not None
-    shown = common.clipped("\n".join(parts) + "\n", everything=everything)
-    common.write_text(common.fenced(shown, format), arguments.output, arguments)
->>>>>>> 8b88836c (Count the memory that compiled code keeps; report CUDA graphs per compile)
+    common.write_words("\n".join(parts) + "\n", format, arguments, everything=everything)
     return 0
