@@ -192,13 +192,8 @@ def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array
     return p["floor"] + slower_of(traffic(p, work) * p["passes"], work.flops / (p["sm"] * multiprocessors * 1e6))
 
 
-def anything(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
-    """A roofline: what is taken where nothing of a call's own kind was measured."""
-    return p["floor"] + slower_of(traffic(p, work), work.flops / (p["sm"] * multiprocessors * 1e6))
-
-
 def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
-    known = (pointwise, reduction, gemm, convolution, groups, attention, function, anything)
+    known = (pointwise, reduction, gemm, convolution, groups, attention, function)
     by_name: dict[str, Formula] = {formula.__name__: formula for formula in known}
     data = resources.files("fxscope").joinpath("data/time_model.json").read_bytes()
     found: dict[str, dict[str, Any]] = msgspec.json.decode(data)
@@ -319,7 +314,5 @@ def traffic_floor_us(gpu: Gpu, num_bytes: float) -> float:
     rate = gpu.bandwidth()
     memory_rate = max(p["dram"], rate.value / 1e12 if rate is not None else 0.0)
     outside = float(missed(p, num_bytes / 1e6))
-    return num_bytes / 1e6 * (outside / memory_rate + (1 - outside) / (_FASTEST_CACHE * p["l2"]))
-
-
-_FASTEST_CACHE = 2  # of the fitted rate of the L2 cache: what the fastest measured kernels reach
+    # The fastest measured kernels reach twice the fitted rate of the L2 cache.
+    return num_bytes / 1e6 * (outside / memory_rate + (1 - outside) / (2 * p["l2"]))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -62,8 +61,12 @@ class Values:
                 made = real if real is not None else self._sized(func, args, plan, asked_at)
                 if made is None:
                     raise
+
+                def unwritten(item: torch.Tensor) -> torch.Tensor:
+                    return torch.empty_strided(item.size(), item.stride(), dtype=item.dtype, device=args[0].device)
+
                 with mode:
-                    fake = tree_map_only(torch.Tensor, partial(_like, device=args[0].device), made)
+                    fake = tree_map_only(torch.Tensor, unwritten, made)
             self._follow(func, fake, real)
             return fake
 
@@ -103,8 +106,7 @@ class Values:
             if not known or [index is None for index in known] != [index is None for index in indices]:
                 return None
             chosen = tuple(slice(None) if index is None else index for index in known)
-            found = torch.empty(tuple(args[0].shape), device="cpu", dtype=torch.bool)[chosen]
-            return found.to(args[0].dtype)
+            return torch.empty(tuple(args[0].shape), device="cpu", dtype=torch.bool)[chosen].to(args[0].dtype)
 
     def _follow(self, func: Any, fake: Any, real: Any) -> None:
         schema = getattr(func, "_schema", None)
@@ -116,7 +118,3 @@ class Values:
         for output, value in zip(outputs, values, strict=True):
             if isinstance(output, torch.Tensor) and isinstance(value, torch.Tensor) and output.shape == value.shape:
                 self._keep(output, value)
-
-
-def _like(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=device)
