@@ -111,7 +111,7 @@ class InductorCapture:
             return self
         _open.add(self)
         try:
-            hooks.install(self, "torch._dynamo.")
+            hooks.install(self, "torch._dynamo")
             self._metrics_before = {id(metrics) for metrics in self._metrics()}
             if "torch._inductor.compile_fx" in sys.modules:
                 self._install_inductor()
@@ -174,6 +174,14 @@ class InductorCapture:
             self.hooks.guard("a compile after the observation", self.on_compile)
         with self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             return original(*args, **kwargs)
+
+    @hook_around("torch._dynamo:reset", "distinct ids of compiles after a reset")
+    def _resets(self, original: Callable[..., Any]) -> None:
+        """Have Dynamo count on: else the next compile has the id of the first, in its graphs, logs and traces."""
+        frames: Any = sys.modules["torch._dynamo.convert_frame"]
+        number = getattr(frames, "FRAME_COUNTER", 0)
+        original()
+        frames.FRAME_COUNTER = number
 
     @hook_around("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "pre-grad graphs")
     def _user_compiler(

@@ -312,3 +312,23 @@ def test_steps_within_a_session_of_the_programs_are_not_timed() -> None:
         with torch.profiler.profile() if is_profiled else contextlib.nullcontext():
             durations.tick()
     assert len(durations.kept) == 2
+
+
+@pytest.mark.cpp
+def test_what_is_compiled_after_a_reset_of_dynamo_has_ids_of_its_own() -> None:
+    torch._dynamo.reset()
+    x = torch.ones(4, 4)
+    with Recorder() as recorder, torch.no_grad():
+        for function, reset in ((torch.relu, torch._dynamo.reset), (torch.sigmoid, torch.compiler.reset)):
+            compiled = torch.compile(lambda x, function=function: function(x) + 1)
+            for _ in range(3):
+                compiled(x)
+            reset()
+    recording = recorder.recording
+    graphs = [graph for graph in recording.graphs if graph.stage == "post_grad"]
+    ops = [
+        {node.target.rpartition("aten.")[2] for node in graph.nodes if node.op == "call_function"} for graph in graphs
+    ]
+    assert [{op.partition(".")[0] for op in found} for found in ops] == [{"relu", "add"}, {"sigmoid", "add"}]
+    ran = {call.graph for call in recording.calls if any(launch.call == call.id for launch in recording.launches)}
+    assert ran == {graphs[1].id} and {call.graph for call in recording.calls} == {graph.id for graph in graphs}
