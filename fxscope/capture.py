@@ -372,7 +372,6 @@ class Recorder:
             print(f"fxscope: {what}: leave its `with` block.", file=sys.stderr)
 
     def _fail(self, failure: Exception, *, quiet: bool) -> None:
-        """Say that the recording failed, and go on."""
         self.failure = failure
         text = str(failure) if isinstance(failure, FxscopeError) else f"{type(failure).__name__}: {failure}"
         self.recording = Recording(title=self._title, problems=(Problem(where="recording", message=text),))

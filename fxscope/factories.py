@@ -134,7 +134,6 @@ def described(error: BaseException) -> str:
 
 
 def _where(error: BaseException) -> str | None:
-    """File:line of the innermost frame that is neither fxscope's nor torch's."""
     ours = str(Path(__file__).parent)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not frame.filename.startswith((ours, "<frozen")) and "site-packages" not in frame.filename:

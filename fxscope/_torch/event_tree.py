@@ -215,7 +215,6 @@ def _places(frame: Any, children: Sequence[Any]) -> dict[int, Source]:
 
 
 def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield each tensor of an event's inputs, with its argument's position."""
     for position, item in enumerate(inputs):
         for tensor in item if isinstance(item, list) else (item,):
             if hasattr(tensor, "impl_ptr"):

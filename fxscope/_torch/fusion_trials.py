@@ -49,7 +49,6 @@ def tried(graph: Any, schedule: Schedule, problems: list[Problem]) -> Schedule:
 
 
 def _pairs(groups: list[Any]) -> list[tuple[int, int]]:
-    """The positions of each two groups that share memory, nearest first."""
     users: dict[str, list[int]] = defaultdict(list)
     for position, group in enumerate(groups):
         for name in group.used_buffer_names():

@@ -259,7 +259,6 @@ class InductorCapture:
             self._depth.joint = depth
 
     def _passed_graph(self, stage: str | None) -> str:
-        """The id of the graph that the passes of a stage change now."""
         compile_id = current_compile_id()
         names = {"pre_grad": "pre_grad", "post_grad": getattr(self._depth, "direction", "inference")}
         joint = "joint" if f"{compile_id}:joint" in self._graphs else "inference"
@@ -420,7 +419,6 @@ class InductorCapture:
         self._calls[wrapper] = tuple(done.get(call.id, call) for call in self._calls.get(wrapper, ()))
 
     def _add_code(self, graph_id: str, text: str, handles: dict[str, tuple[str, ...]], names: Iterable[str]) -> None:
-        """Keep the output code and make the kernel calls out of it."""
         source_id = graph_id.replace(":post_grad", ":output_code")
         self._sources[source_id] = SourceText(id=source_id, kind="output_code", text=text, graph=graph_id)
         parsed = output_code.parse(text)

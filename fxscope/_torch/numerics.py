@@ -352,7 +352,6 @@ class _Kernel:
 
 
 def _check(node: torch.fx.Node, order: dict[torch.fx.Node, int]) -> None:
-    """Raise where an op's value cannot be computed again."""
     target = node.target
     name = _name(node)
     if node.op == "placeholder":

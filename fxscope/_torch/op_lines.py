@@ -57,7 +57,6 @@ def lines_of_operators(frame: Any, children: Sequence[Any]) -> dict[int, int | N
 
 @functools.lru_cache(maxsize=1024)
 def _code(file: str, function: str, first_line: int) -> CodeType | None:
-    """The code of a function of a file, None where it is not there."""
     todo = [_whole(file)]
     while todo:
         code = todo.pop()

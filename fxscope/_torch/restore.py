@@ -197,7 +197,6 @@ class _State:
         return found
 
     def _keep_memory(self, path: str, tensor: torch.Tensor) -> None:
-        """Keep where a tensor's elements are, and the bytes of their storage."""
         alias = tensor if tensor.is_inference() else tensor.data
         storage = tensor.untyped_storage()
         self._later(path, _put_place, tensor, alias, _place(tensor), storage.nbytes())

@@ -26,7 +26,6 @@ _STAGES: dict[str, Stage] = {
 
 
 def _ops(graph: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Node → its op, and the names of what it takes."""
     return {node.name: (target_name(node), tuple(item.name for item in node.all_input_nodes)) for node in graph.nodes}
 
 
@@ -227,7 +226,6 @@ def _why(failed: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _op_names(functions: Iterable[Any]) -> list[str]:
-    """The names of at most four ops; an op stands for its overloads."""
     names: list[str] = []
     for function in functions:
         is_op = hasattr(function, "overloads") or hasattr(function, "_schema")
@@ -238,7 +236,6 @@ def _op_names(functions: Iterable[Any]) -> list[str]:
 
 
 def _calls_in(pattern: Any) -> set[Any]:
-    """The patterns of single ops in a pattern, each once."""
     waiting, seen = [pattern], set[Any]()
     while waiting:
         here = waiting.pop()

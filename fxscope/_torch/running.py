@@ -208,7 +208,6 @@ def times_of_calls(run: Callable[[], Any]) -> StepTimes | None:
 
 
 def _block(run: Callable[[], Any], calls: int) -> int:
-    """Nanoseconds per call, at least one."""
     start = time.perf_counter_ns()
     for _ in range(calls):
         run()

@@ -387,7 +387,6 @@ def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
 
 
 def _not_stored(graph: Any) -> set[str]:
-    """The buffers that no code writes: a kernel has them in registers."""
     return {*graph.removed_buffers, *graph.inplaced_to_remove}
 
 
@@ -416,7 +415,6 @@ def _memory_of(name: str, graph: Any, reuses: Mapping[str, str]) -> str:
 
 
 def _internal(node: Any) -> frozenset[str]:
-    """The buffers that only the members of a fused node use."""
     inside = set(node.get_nodes())
     found: set[str] = set()
     for member in inside:

@@ -189,7 +189,6 @@ def being_lowered() -> torch.fx.Node | None:
 
 
 def _interpreted_tag() -> torch.fx.Node | None:
-    """The tag of the node of a loop body that is being executed."""
     from torch._inductor.virtualized import V
 
     current = getattr(V.interpreter, "current_node", None)

@@ -54,7 +54,6 @@ def _size(value: Any) -> int:
 
 
 def _clean(value: Any) -> Any:
-    """The value without what says nothing, fractions with four digits."""
     if isinstance(value, dict):
         items = ((key, _clean(item)) for key, item in cast("dict[str, Any]", value).items())
         return {key: item for key, item in items if item is not None and item not in ("", [], {})}

@@ -234,7 +234,6 @@ class Places:
 
 @lru_cache(maxsize=4096)
 def _label_in(chain: tuple[str, ...], ops: tuple[str, ...]) -> tuple[str, bool]:
-    """The label of ops under a chain of names, and whether it is an optimizer's."""
     optimizer = optimizer_label(chain, ops)
     return optimizer or collective_label(chain, ops) or label_of(ops), bool(optimizer)
 
@@ -376,7 +375,6 @@ def _finished(in_order: Sequence[_Total], num_steps: int, device_us: float | Non
 
 
 def _total_of(totals: dict[tuple[object, ...], _Total], facts: PlaceFacts, key: tuple[Any, ...]) -> _Total:
-    """The sums of the group that a place belongs to, the place noted."""
     total = totals.get(key)
     if total is None:
         total = totals[key] = _Total(facts, key[-1])

@@ -474,7 +474,6 @@ def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
 
 
 def _kind(guard: str) -> str:
-    """A guard without its values; all of torch's global state is one."""
     return _without_values(guard.partition(" changed: ")[0])
 
 
@@ -516,8 +515,9 @@ def replays(recording: Recording) -> int:
 
 def cuda_graphs(recording: Recording) -> CudaGraphs:
     """Return whether kernels are replayed, from the launches; else what the compile was told."""
-    asked = {item.cudagraphs for item in recording.compiles} - {None}
-    compiles = [item for item in recording.compiles if item.cudagraph_skip and asked != {False}]
+    ran = [item for item in recording.compiles if item.runs != 0] or recording.compiles
+    asked = {item.cudagraphs for item in ran} - {None}
+    compiles = [item for item in ran if item.cudagraph_skip and asked != {False}]
     told = [(item.compile_id, cudagraph_text(item.cudagraph_skip or "")) for item in compiles]
     if replayed := replays(recording):
         again = ((item.compile_id, item.cudagraph_rerecords) for item in recording.compiles)

@@ -261,7 +261,6 @@ def find(recording: Recording, text: str) -> Found:
 
 
 def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
-    """The places of a name: exact, else in any case, else as a glob."""
     if name in table:
         return table[name]
     found = [places for key, places in table.items() if key.casefold() == name.casefold()][:1]
@@ -280,7 +279,6 @@ def nodes_named(recording: Recording, name: str, *, graph: str | None = None) ->
 
 
 def _places_of(recording: Recording, selector: Selector) -> tuple[Place, ...]:
-    """The places of a name, none where nothing is called so."""
     try:
         return find(recording, selector.text.rpartition("#")[0] if selector.number else selector.text).places
     except UnknownNameError:
@@ -404,7 +402,6 @@ def _name_decomposed(recording: Recording, ops: dict[str, list[Place]], add: Cal
 
 
 def _name_nodes(graph: Graph, recording: Recording, add: Callable[[str, str, Place], None]) -> None:
-    """Add the nodes of a graph by name, op, module and line."""
     index = index_of(recording)
     # (sort, name) → call id (or what else tells two executions apart) → the nodes of that name in it
     found: dict[tuple[str, str], dict[str | None, list[str]]] = {}

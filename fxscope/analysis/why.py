@@ -153,7 +153,6 @@ def labelled(recording: Recording, text: str) -> list[KernelGroup]:
 
 
 def _unplaced(group: KernelGroup) -> str:
-    """Describe kernels that no node of a graph explains."""
     what = "no graph holds the op" if group.attributed else "the op that launched it is not known"
     time = f", {microseconds(group.time_us)} per step ({percent(group.share)} of the device time)"
     launches = counted(round(group.launches), "launch", "launches")
@@ -219,7 +218,6 @@ def touches(decision: Decision, place: Place) -> bool:
 
 
 def _by_place(recording: Recording) -> dict[object, list[Decision]]:
-    """Kernel call, and (graph, node) → the decisions about it."""
     return by_each(
         recording.decisions,
         lambda item: {

@@ -65,7 +65,7 @@ def _told(tool: Callable[..., str], error: type[Exception]) -> Callable[..., str
     return call
 
 
-TOOLS = ("record", "read", "overview", "why", "code", "diff", "check", "plan")
+TOOLS = ("record", "read", "overview", "why", "code", "missed_fusions", "diff", "check", "plan")
 
 
 class Tools:
@@ -104,8 +104,12 @@ class Tools:
         """Return what limits the step and what to try first: kernels, missed fusions, graph breaks, recompiles, idle time."""
         return self._asked("view", self._path(recording))
 
-    def why(self, recording: str, a: str = "", b: str = "") -> str:
-        """Return why two ops were fused or not, all about one (gelu, op:mul#2, buf3), or all missed fusions."""
+    def missed_fusions(self, recording: str) -> str:
+        """Pairs that were not fused, the most expensive first, each with reason, saving and what to try."""
+        return self._asked("why", self._path(recording))
+
+    def why(self, recording: str, a: str, b: str = "") -> str:
+        """Return why two ops were fused or not, or all about one; names as in an overview (gelu, op:mul#2, buf3)."""
         return self._asked("why", self._path(recording), *map(_plain, filter(None, (a, b))))
 
     def code(self, recording: str, name: str) -> str:
@@ -177,7 +181,6 @@ def _error(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def _plain(word: str) -> str:
-    """A word that is no option. Raises FxscopeError."""
     if word.startswith("-"):
         raise FxscopeError(f"{word} is an option, not a name.")
     return word

@@ -63,7 +63,6 @@ def compiled(path: Path) -> CodeType:
 
 
 def _run_as_main(code: CodeType) -> None:
-    """Run a script as the module `__main__`, made as Python makes it."""
     module, file = types.ModuleType("__main__"), code.co_filename
     # Of `__main__` alone `__builtins__` is the module.
     module.__dict__.update(__file__=file, __builtins__=builtins, __annotations__={}, __cached__=None)

@@ -98,7 +98,6 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
 
 
 def _by_rank(digests: Sequence[Digest], problems: list[Problem]) -> dict[int, Digest]:
-    """Readable digests by rank; a second trace of a rank is left out, and said."""
     found: dict[int, Digest] = {}
     for item in digests:
         if item.num_events is None or item.incomplete:  # a problem says why

@@ -57,7 +57,6 @@ def digests(
 
 
 def _made(found: Sequence[Source], jobs: int | None, memory_bytes: int) -> Generator[tuple[Source, bytes]]:
-    """Yield digests as they are made, by a copy of this process for each."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     jobs = max(1, min(jobs or cores, len(found), memory_bytes // max(map(need, found), default=1)))
     died: set[Source] = set()

@@ -112,7 +112,6 @@ def used_in(graph: Graph) -> set[str]:
 
 
 def _edge(node: Node) -> Node | None:
-    """A graph's input or output, classified; `None` of an op."""
     if node.op in ("placeholder", "get_attr"):
         what = "graph input" if node.op == "placeholder" else "attribute of the module"
         return replace(node, kind="input", nature=None, expected=None, reason=what)

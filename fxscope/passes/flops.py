@@ -151,7 +151,6 @@ def _parts(arguments: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _operand(text: str) -> TensorMeta | str | None:
-    """A printed argument; `None` of one by keyword."""
     if printed := _TENSOR.fullmatch(text):
         stride = read_sizes(printed[3]) if printed[3] else None
         return TensorMeta(shape=read_sizes(printed[2]), dtype=printed[1], stride=stride)

@@ -343,6 +343,5 @@ class _CallWalk:
 
 
 def _size(shape: Sequence[int | str]) -> tuple[int, list[str]]:
-    """The product of the known sizes, and the symbolic ones."""
     known = [size for size in shape if isinstance(size, int)]
     return prod(known), sorted(str(size) for size in shape if not isinstance(size, int))

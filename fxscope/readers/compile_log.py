@@ -399,7 +399,6 @@ _INDUCTOR: dict[str, str] = _ENTRIES["inductor"]
 
 
 def _named(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The name of an entry, of an artifact its own, and what it says of it."""
     kind = next((key for key in entry if key not in _ENVELOPE), "")
     name = str(entry[kind].get("name")) if kind == "artifact" else kind
     about = entry.get(kind)
@@ -407,7 +406,6 @@ def _named(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _fields(name: str, payload: str) -> dict[str, Any]:
-    """Return what an entry says of its compile."""
     if name in _CACHE:
         return {"cache": _CACHE[name]}
     if name == "dynamo_graph_break_reason":
@@ -425,7 +423,6 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
 
 
 def _limits(cache_key: Any) -> dict[str, Any]:
-    """The values of `LIMITS` in the parts of a key of Inductor's cache."""
     parts = cache_key.get("components") if isinstance(cache_key, dict) else None
     said = {found[1]: found[2] for part in parts or () if (found := _SWITCH.match(str(part)))}
     limits: dict[str, Any] = {}

@@ -179,7 +179,6 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
 
 
 def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
-    """The positions of ops and of all that they are inside of."""
     found: set[int] = set()
     for row in rows:
         at: int | None = row

@@ -113,7 +113,6 @@ def _node(name: str, value: ast.expr, lines: list[str], nodes: dict[str, Node], 
 
 
 def _names(tree: ast.AST) -> list[str]:
-    """The names that an expression uses, in order."""
     names = (item for item in ast.walk(tree) if isinstance(item, ast.Name))
     return [item.id for item in sorted(names, key=lambda item: (item.lineno, item.col_offset))]
 

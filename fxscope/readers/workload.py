@@ -140,7 +140,6 @@ def operations(body: str, inner: int) -> dict[str, Any]:
 
 
 def _dims(access: BufferAccess | None) -> tuple[int, ...] | None:
-    """The shape, `None` where a size is symbolic."""
     if access is None or access.shape is None or numbers(*access.shape) is None:
         return None
     return tuple(map(int, access.shape))
@@ -151,7 +150,6 @@ def _dtype(*accesses: BufferAccess | None) -> str | None:
 
 
 def _first(call: Call, start: int, count: int) -> list[BufferAccess | None]:
-    """So many tensor arguments of a call, `None` where there are fewer."""
     return [*call.tensors[start : start + count], *[None] * count][:count]
 
 

@@ -160,7 +160,6 @@ def _cut(items: Sequence[str], most: int) -> list[str]:
 
 
 def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
-    """Lines that are folded in two at most, unless everything was asked for."""
     return [
         line
         for item in items

@@ -61,6 +61,5 @@ def _changes(item: Finding | PlanGroup) -> dict[str, Any]:
 
 
 def _kernels(digest: Digest) -> list[tuple[str, int, float]]:
-    """(name, launches, µs a step) of a rank's most expensive kernels."""
     most = sorted(digest.plan.kernels, key=lambda item: -item.total_us)[:MAX_KERNELS]
     return [(kernel_name(item.name, 90), item.most, item.total_us) for item in most]

@@ -37,7 +37,6 @@ def written(found: re.Match[str]) -> str:
 
 
 def _nowhere() -> io.TextIOWrapper:
-    """A stream where Python has None: the program was started without it."""
     return io.TextIOWrapper(io.BytesIO())
 
 

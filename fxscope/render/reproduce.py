@@ -99,7 +99,6 @@ def _function(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, list[st
 
 
 def _made(node: Node) -> str:
-    """The statement that makes an input like a node's result."""
     meta = node.outputs[0] if len(node.outputs) == 1 else None
     if meta is None or meta.stride is None or any(isinstance(size, str) for size in (*meta.shape, *meta.stride)):
         raise RenderError(f"the recording does not hold the sizes of {node.name}.")
@@ -126,7 +125,6 @@ class _Wrapper:
         self.examples = dict(_assigned(getattr(arguments, "body", ())))
 
     def _statement(self) -> ast.stmt:
-        """Find the statement of the call, and keep those that run before it."""
         line = self.target.code.call[0] if self.target.code.call else 0
         for function in (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)):
             inside = [node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.Expr)]
@@ -171,7 +169,6 @@ class _Wrapper:
         return [*map(self._example, needed), *reversed(lines)] or ["# no inputs"]
 
     def _read(self, node: ast.AST, known: Collection[str]) -> list[str]:
-        """The names of tensors that a statement reads, but for those that are known."""
         imports = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         imported = {(item.asname or item.name).partition(".")[0] for node in imports for item in node.names}
         own = imported | {name for name, _ in _assigned(self.tree.body)} | {"torch"}

@@ -85,7 +85,6 @@ class Scene:
         return call_of
 
     def _find_groups(self) -> None:
-        """Fill `groups`, `home`, `own` and `alone`."""
         paths = self._paths()
         of_module: dict[tuple[str, ...], int] = {}
         sources = [node.source for node in self.graph.nodes if node.source and node.source.module_type]

@@ -87,7 +87,6 @@ def text(
 
 
 def _name(key: str, text: str) -> str:
-    """Return a cell's text, a name without what many have in common."""
     if key in ("kernel", "after", "before"):
         return kernel_name(text, 90)
     return text.replace("autograd::engine::evaluate_function: ", "evaluate: ")

@@ -12,7 +12,7 @@ import fxscope
 from fxscope._torch.inductor import InductorCapture
 from fxscope.analysis.report import cuda_graphs, report
 from fxscope.english import cudagraph_text
-from fxscope.model import Launch, Recording
+from fxscope.model import Compile, Launch, Recording
 from tests.capture.programs import Cache
 
 pytestmark = pytest.mark.slow
@@ -140,3 +140,9 @@ def test_what_torch_decides_when_it_runs_is_of_the_compile_that_ran(monkeypatch:
     assert (found.state, found.share) == ("on", 0.75)
     assert found.reason.startswith("0/0 re-recorded 2 times; 1/0 skipped: mutated inputs (1 instances). Try: return")
     assert cuda_graphs(Recording(compiles=tuple(compiles.values()))).state == "skipped"
+
+
+def test_a_compile_that_no_step_ran_says_nothing_of_the_step() -> None:
+    ran, other = Compile(compile_id="0/0", cudagraphs=False), Compile(compile_id="1/0", cudagraphs=True, runs=0)
+    assert cuda_graphs(Recording(compiles=(ran, other))).reason == "the compile mode does not use them"
+    assert cuda_graphs(Recording(compiles=(other,))).reason == "asked for, and nothing was replayed"

@@ -106,7 +106,6 @@ def _guard_that_does_nothing() -> None:
 
 
 def _answers(gpu: Gpu, properties: types.SimpleNamespace) -> dict[str, Any]:
-    """Return what torch and Dynamo's interface of the device are asked alike."""
     return {
         "is_available": lambda: True,
         "device_count": lambda: 1,

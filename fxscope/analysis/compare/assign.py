@@ -185,7 +185,6 @@ class _Links:
                 self.cuts.append((x, y))
 
     def _kept(self) -> list[tuple[int, int]]:
-        """The pairs of one name: neither kernel took over work of others."""
         a, b = self.sides
         return [(x, y) for x, y in self.how if name_of(a[x]) == name_of(b[y])]
 
@@ -211,7 +210,6 @@ class _Links:
                     self.link(*((place, other) if side == 0 else (other, place)), how)
 
     def _traits(self, side: int, place: int) -> list[tuple[AlignedBy, list[Hashable]]]:
-        """Return what can tie a kernel to another, the most trusted first."""
         unit, direction = self.sides[side][place], self.phases[side][place]
         named = set(map(canonical, unit.ops))
         ops = named - {"copy"} or named  # any kernel may write its result in another layout

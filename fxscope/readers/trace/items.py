@@ -128,7 +128,6 @@ _CONFIG = ("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "num
 
 
 def _config(args: Args) -> dict[str, Any] | None:
-    """Return what torch says of a Triton launch, `None` of other ops."""
     if args.kernel_file is None and args.kernel_backend is None:
         return None
     return {key: value for key in _CONFIG if (value := getattr(args, key)) is not None}

@@ -232,7 +232,6 @@ def _replayed_windows(trace: Trace) -> list[tuple[int, int, int, int]]:
 
 
 def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray[np.bool_]:
-    """Return which rows began during these captures."""
     found = np.zeros(len(trace), np.bool_)
     for begin, end, first, after in windows:
         start = trace.start_ns[first:after]

@@ -352,7 +352,6 @@ class Reader:
         return True
 
     def _decoded(self, text: bytes) -> Any:
-        """Decode an object; `None` where it is nested too deeply."""
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text.decode()  # msgspec does not look into the strings that it skips
             return self._one.decode(text)

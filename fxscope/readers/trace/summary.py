@@ -91,7 +91,6 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
 
 
 def _sums(which: NDArray[np.integer], values: NDArray[Any], length: int) -> NDArray[np.int64]:
-    """The sum of the values at each of so many places, exact."""
     found = np.zeros(length, np.int64)
     np.add.at(found, which, values)
     return found

@@ -173,13 +173,11 @@ def _looked_up(
 
 
 def _string(span: bytes) -> str:
-    """Decode a name as written; other values read as their text."""
     value = _value(span)
     return value if isinstance(value, str) else str(value)
 
 
 def _thread(span: bytes) -> tuple[Any, Any]:
-    """Decode the scanner's key: host or device, then two JSON values."""
     first, _, second = span[1:].partition(b"\n")
     first, second = _key(_value(first[1:])), _key(_value(second))
     return (first, second) if span[:1] == b"h" else (("device", first), ("stream", second))
