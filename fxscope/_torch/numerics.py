@@ -334,10 +334,10 @@ class _Kernel:
     def _bound(self, eps: float) -> float:
         """Return the largest error that a reduction can have, whatever the order of its additions.
 
-        n·ε·Σ|x|. 0 where the result is no sum.
+        n·ε·Σ|x| of a sum; n·ε·max|x|·σ of a variance (Chan, Golub and LeVeque). 0 where the result is none.
         """
-        node = self.target
-        if _name(node) not in ("sum", "mean", "cumsum"):
+        node = self.target.args[0] if self.target.target is getitem else self.target
+        if not isinstance(node, torch.fx.Node) or _name(node) not in ("sum", "mean", "cumsum", "var", "var_mean"):
             return 0.0
         wide = {item: self._wide(item) for item in node.all_input_nodes}
         (terms,) = wide.values()
@@ -348,6 +348,8 @@ class _Kernel:
             for values in (wide, {item: value.abs() for item, value in wide.items()})
         )
         count = terms.numel() / max(1, plain.numel())
+        if _name(node).startswith("var"):
+            return count * eps * _most(terms.abs()) * math.sqrt(_most(plain))
         return count * eps * _most(sizes)
 
 

@@ -369,7 +369,6 @@ def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
 
 
 def _bytes_of(buffer: Any) -> int | None:
-    """The size of a buffer's memory, `None` where it is only known when it runs."""
     lengths: list[int | None] = list(map(number, buffer.get_size()))
     return None if None in lengths else math.prod(length or 0 for length in lengths) * buffer.get_dtype().itemsize
 

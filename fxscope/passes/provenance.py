@@ -130,7 +130,6 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
 
 
 def _as_named(function: str | None, named: dict[str, str]) -> str | None:
-    """The op of a comment that a function is: `softmax` runs as `_softmax`."""
     return next((op for op in (function, f"_{function}", f"native_{function}") if op in named), None)
 
 

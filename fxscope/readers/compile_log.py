@@ -114,7 +114,6 @@ class Collected:
 
 @contextmanager
 def _foreign_refused(path: str | Path) -> Generator[None]:
-    """Let what is no artefact of a compile, or a damaged one, end in one line."""
     try:
         yield
     except FOREIGN as error:

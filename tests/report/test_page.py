@@ -356,7 +356,7 @@ def model_of(read: Recording) -> set[str]:
     """The numbers of the terminal's view model: the report, its words, and the records that it is made from."""
     made = report(read)
     rest = others(made.kernels, MAX_KERNELS, made.step)
-    records = [made, rest, read.summary, read.calls, read.coverage, read.decisions]
+    records = [made, rest, read.summary, read.calls, read.coverage, read.decisions, read.compiles]
     gaps = read.summary.gaps if read.summary else ()
     times = [item.duration_ns / 1e3 for item in (*read.launches, *read.ops, *gaps)]
     sizes = [launch.bytes for launch in read.launches]

@@ -320,7 +320,6 @@ def _source(frame: str, modules: tuple[str, ...]) -> Source | None:
 
 @lru_cache(maxsize=4096)
 def _place(name: str) -> tuple[str, int, str] | None:
-    """The place in the user's code that a Python frame's name says."""
     match = None if name.startswith(_MODULE) else _FRAME.match(name)
     return (
         (match["file"], int(match["line"]), match["function"]) if match and not _LIBRARY.search(match["file"]) else None
