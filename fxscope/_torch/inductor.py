@@ -497,7 +497,7 @@ class InductorCapture:
                     duration_us=duration_us,
                     recompile_reason=metrics.recompile_reason if known.recompile_reason is None else None,
                     cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
-                    guard_us=getattr(metrics, "guard_latency_us", None),
+                    guard_us=float(getattr(metrics, "guard_latency_us", None) or 0) or None,
                 )
             if metrics.fail_reason:
                 failure = failure_text(metrics.fail_type, str(metrics.fail_reason))

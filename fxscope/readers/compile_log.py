@@ -358,7 +358,7 @@ class _Log:
             recompile_reason=None if known and known.recompile_reason else metrics.get("recompile_reason") or None,
             dynamic=bool(dynamic) if dynamic is not None else None,
             cudagraph_skip=metrics.get("cudagraph_skip_reason"),
-            guard_us=metrics.get("guard_latency_us"),
+            guard_us=float(metrics.get("guard_latency_us") or 0) or None,
             failure=failure,
         )
 

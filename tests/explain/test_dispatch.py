@@ -82,7 +82,7 @@ def test_prose_and_table_are_printed_or_json(command):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [("linear --device toaster", "no device 'toaster'"), ("model.py:chain", "fxscope view x.fxscope --stage eager")],
+    [("linear --device toaster", "no device 'toaster'"), ("model.py:chain", "Name one as torch does")],
 )
 def test_what_is_not_an_op_on_a_device_is_a_clear_error(words, message, command):
     error = command("dispatch", *words.split(), status=2).err
