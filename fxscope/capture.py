@@ -347,19 +347,20 @@ class Recorder:
                 traced = self._session.stop()
             finally:
                 self._last.close()
+            if self._eager is not None and not (self._session.theirs or self._watch.sees_repeats()):
+                traced = self._eager_session()
             self.recording = self._build(traced)
-            if self._eager is not None and not self._repeats_compiled(self.recording):
-                (self._session, self._watch, self._elsewhere), self._eager = self._eager, None
-                self.recording = self._build(self._session.own)
+            if self._eager is not None and {item.runs for item in self.recording.compiles} == {0}:
+                self.recording = self._build(self._eager_session())
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
             self._session.hooks.guard("temporary files", self._session.cleanup)
 
-    def _repeats_compiled(self, recording: Recording) -> bool:
-        """Return whether the steps of the second observation are those of what was compiled, or captured."""
-        repeats = self._session.theirs is not None or self._watch.sees_repeats()
-        return repeats and (not recording.compiles or any(item.runs != 0 for item in recording.compiles))
+    def _eager_session(self) -> profiler.Traced | None:
+        """Go back to the first observation, where the second saw nothing repeated, or no compiled graph in its steps."""
+        (self._session, self._watch, self._elsewhere), self._eager = self._eager, None
+        return self._session.own
 
     def _left_open(self) -> None:
         """As Python exits: a session of the profiler that is on by then would crash the process."""

@@ -356,7 +356,7 @@ class InductorCapture:
         self._ran(manager, cudagraph_rerecords=len(recordings) - len(set(recordings)))
 
     @hook_before(f"{TREES}:log_cudagraph_skip_and_bump_counter", "why CUDA graphs are skipped", optional=True)
-    def _not_replayed(self, message: str) -> None:
+    def _not_replayed(self, message: str, *_: Any, **__: Any) -> None:
         """Keep what torch finds only when it runs a graph: inputs that are written in place, too many recordings."""
         frame: FrameType | None = sys._getframe()
         while frame is not None and type(frame.f_locals.get("self")).__name__ != "CUDAGraphTreeManager":

@@ -129,8 +129,7 @@ def trains_eagerly_and_evaluates_compiled(model: nn.Module, x: torch.Tensor) -> 
 def fails_to_compile(model: nn.Module, x: torch.Tensor) -> None:
     _eager_first(model, x)
     with contextlib.suppress(torch._dynamo.exc.Unsupported):
-        torch.compile(lambda: torch._dynamo.graph_break(), fullgraph=True)()
-    _eager_first(model, x)
+        torch.compile(lambda: torch._dynamo.graph_break(), fullgraph=True)()  # and ends
 
 
 @pytest.mark.cpp
