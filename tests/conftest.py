@@ -60,7 +60,6 @@ def command(capsys: pytest.CaptureFixture[str]) -> Any:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder that is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

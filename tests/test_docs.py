@@ -19,7 +19,6 @@ PYTHON_PATH = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONP
 
 
 def commands(name: str) -> list[str]:
-    """Return the lines of a page's code blocks that call fxscope."""
     blocks = re.findall(r"^```\n(.*?)^```", (ROOT / name).read_text(), re.DOTALL | re.MULTILINE)
     return [line for block in blocks for line in block.splitlines() if line.startswith(("fxscope ", "printf "))]
 

@@ -28,7 +28,6 @@ CASES = {
 
 
 def table() -> dict[str, str]:
-    """Return the rows of docs/agents.md's table by program."""
     lines = (ROOT / "docs/agents.md").read_text().splitlines()
     return {line.split("`")[1]: line for line in lines if line.startswith("| `") and line.count("|") == 5}
 

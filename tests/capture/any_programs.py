@@ -32,7 +32,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def _mlp(width: int = 8) -> nn.Sequential:
-    """Return a small module with random weights."""
     return nn.Sequential(nn.Linear(width, 16), nn.GELU(), nn.Dropout(0.1), nn.Linear(16, width))
 
 
@@ -1011,7 +1010,6 @@ def streams_kept(kept: dict[str, str]):
 
 
 def run_one(name: str, how: str) -> dict[str, Any]:
-    """Run one program and return all that it did."""
     torch._dynamo.reset()
     random.seed(0)
     torch.manual_seed(0)
@@ -1056,7 +1054,6 @@ def run_one(name: str, how: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the programs that are named, or all."""
     import torch._inductor.compile_fx  # warns, once, of what it uses
 
     how, path, *names = sys.argv[1:]

@@ -84,77 +84,7 @@ def pairs_of(a: Sequence[Unit], b: Sequence[Unit], *, how: bool = False) -> list
 
 
 # A title; the kernels of A; those of B; which belong together, and by what.
-ALIGNED = """
-a fused kernel and all that it replaces
-gelu_kernel gelu @9; mul_kernel mul @10; sum_kernel sum @12
-triton_gelu_mul gelu mul @10
-0,1-0 op; 2-
-
-layers by their modules, where both sides know them
-mm_kernel mm @9 %l.0; mm_kernel mm @9 %l.1; mm_kernel mm @9 %l.2; mm_kernel mm @9 %l.3
-nvjet_mm mm @9 %l.1; nvjet_mm mm @9 %l.2; nvjet_mm mm @9 %l.3
-0-; 1-0 source; 2-1 source; 3-2 source
-
-work that a compiler moved past a kernel that stayed
-mm mm %up; pow_kernel pow %norm; mul_kernel mul %norm; mm mm %down
-mm mm %up; mm mm %down; triton_pow_mul pow mul %norm
-0-0 name; 1,2-2 module; 3-1 name
-
-a sum of another module in the same kernel, and not that of a third
-pow_kernel pow %norm; sum_kernel sum %norm; mm mm %up; sum_kernel sum %up; mm mm %down; sum_kernel sum %down
-triton_pow_sum pow sum %norm %up; mm mm %up; mm mm %down
-0,1,3-0 op; 2-1 name; 4-2 name; 5-
-
-work of one line that a kernel gathers from all over a step, as the routing of experts
-norm norm @1; eq eq @2; mul mul @2; idx idx @3; mm mm @5; mul mul @3; eq eq @2; mul mul @2; idx idx @3; mm mm @5; mul mul @3
-triton_0 mean mul @1; triton_1 eq mul @2; triton_2 idx @3; mm mm @5; triton_mul mul @3; mm mm @5; triton_mul mul @3
-0-0 source; 1,2,6,7-1 source; 3,8-2 source; 4-3 name; 5-4 source; 9-5 name; 10-6 source
-
-a copy with the kernel that clones, dropout with that of its line
-_softmax _softmax @21; rand bernoulli_ @22 <aten::dropout; mul mul @22 <aten::dropout; copy_ copy_ @23 <aten::clone; bmm bmm @23
-fused_0 _softmax @21; random_ inductor_seeds <aten::randint; fused_1 _softmax native_dropout clone @21 @22 @23; bmm bmm @23
-0-0 source; 1,2,3-2 op; -1; 4-3 name
-
-a layout copy takes no product of its line; attention and what it replaces
-mm mm @12; _sdpa _sdpa; copy_1 clone @23; addmm addmm @23
-mm mm @12; bmm bmm @13; softmax_0 _softmax clone @23; bmm bmm @23; copy_3 clone @23; addmm addmm @23
-0-0 name; 1-1,2,3 order; 2-4 source; 3-5 name
-
-a backward that was split: a sum shared with one kernel, that sum and all else with another
-gelu_0 sum gelu @30 @23; mm mm @12; softmax_1 softmax_backward sum div clone @13 @21 @23; addmm addmm @11
-gelu_5 gelu @30; mm mm @12; clone_2 clone @23; addmm addmm @11; softmax_3 dropout_backward softmax_backward sum div @13 @21 @23
-0-0 op; 1-1 name; 2-2,4 op; 3-3 name
-
-products that run in another order, by their modules
-mm mm @12 %v; mm mm @12 %v; mm mm @12 %k; mm mm @12 %k; mm mm @12 %q; mm mm @12 %q
-mm mm @12 %k; mm mm @12 %k; mm mm @12 %v; mm mm @12 %v; mm mm @12 %q; mm mm @12 %q
-0-2 name; 1-3 name; 2-0 shapes; 3-1 shapes; 4-4 name; 5-5 name
-
-products of modules that the other side does not know
-mm mm @12 %old.v; mm mm @12 %old.k
-mm mm @12 %new.v; mm mm @12 %new.k
-0-0 name; 1-1 name
-
-what is new, by its place in its step
-arange arange @1; softmax softmax @2; copy copy @3; bmm bmm @4
-arange arange @11; sub sub @12; clamp clamp @13; softmax softmax @14; copy copy @15; bmm bmm @16
-0-0 name; 1-3 name; -1; 2-4 name; -2; 3-5 name
-
-a convolution of one vendor's library and that of another
-pad cudnn_convolution %c; conv cudnn_convolution %c; out cudnn_convolution %c; relu relu
-im2col miopen_convolution %c; gemm miopen_convolution %c; relu relu
-0-0 module; 1,2-1 module; 3-2 name
-
-equal names, without a direction on one side
-gemm mm @1; gemm mm @1
-gemm mm @1 !f; gemm mm @1 !b
-0-0 name; 1-1 name
-
-equal names, with a direction on both
-gemm mm @1 !f
-gemm mm @1 !f; gemm mm @1 !b
-0-0 name; -1
-"""
+ALIGNED = Path(__file__).with_name("aligned.txt").read_text()
 
 
 @pytest.mark.parametrize("case", ALIGNED.strip().split("\n\n"), ids=lambda case: case.partition("\n")[0])

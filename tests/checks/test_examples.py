@@ -97,7 +97,6 @@ def test_the_labels_are_the_articles() -> None:
 
 
 def kernels_mlp() -> types.ModuleType:
-    """Import the script as a module."""
     import importlib.util
 
     path = EXAMPLES / "03_kernels_mlp" / "kernels_mlp.py"

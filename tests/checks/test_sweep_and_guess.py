@@ -30,7 +30,6 @@ def broken(rows: int):
 
 
 def made(times: dict[str, list[float]]) -> Sweep:
-    """Return a sweep over 1, 2, 4 with narrow repeats around the given means."""
     points = [
         SweepPoint(vary={"n": 2**i}, setup=setup, wall_us=(mean * 0.999, mean, mean * 1.001), num_kernels=3)
         for setup, means in times.items()

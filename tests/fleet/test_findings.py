@@ -90,7 +90,6 @@ def test_the_strip_has_a_row_per_rank_with_its_times_to_scale(job: str, named: l
 
 
 def fleet_total(fleet: Fleet) -> float:
-    """The longest rank's parts of a step."""
     return max(sum(fleet_strip.times(line).values()) for line in fleet.ranks)
 
 

@@ -30,13 +30,11 @@ class Program(nn.Module):
 
 
 def compiled(model, *inputs, **options) -> Recording:
-    """Return what Inductor writes for the CPU with these switches."""
     torch.manual_seed(0)
     return on_the_cpu(model, *inputs, **{"force_disable_caches": True, **options})
 
 
 def planned(model, *inputs, **switches) -> Recording:
-    """Return what Inductor writes for an H200 with these switches."""
     torch._dynamo.reset()
     module = model if isinstance(model, nn.Module) else Program(model)
     return fxscope.record(module, *inputs, compile={"options": switches} if switches else True, target="h200")

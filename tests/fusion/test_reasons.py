@@ -44,7 +44,6 @@ def parsed() -> dict[str, ast.Module]:
 
 
 def constants(node: ast.AST | None) -> set[str]:
-    """The text constants in an expression."""
     found = (item.value for item in ast.walk(node) if isinstance(item, ast.Constant)) if node else ()
     return {value for value in found if isinstance(value, str)}
 

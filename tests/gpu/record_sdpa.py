@@ -32,7 +32,6 @@ def empty(*shape: int, dtype: torch.dtype) -> torch.Tensor:
 
 
 def laid_out(shape: tuple[int, int, int, int], dtype: torch.dtype, layout: str, grad: bool) -> torch.Tensor:
-    """Return an input as programs lay it out."""
     b, h, s, d = shape
     made = {
         "plain": lambda: empty(*shape, dtype=dtype),

@@ -47,7 +47,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unpacked(path: Path) -> bytes:
-    """Return all that a file holds."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             return b"".join(archive.read(name) for name in archive.namelist())

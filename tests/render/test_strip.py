@@ -34,7 +34,6 @@ def recording(name: str) -> Recording:
 
 
 def widths(drawn: str, row: str) -> list[float]:
-    """The widths of a row's boxes."""
     boxes = (item for item in ElementTree.fromstring(drawn).iter() if item.get("data-row") == row)
     return [float((box if box.get("width") else box.find(f"{SVG}rect")).get("width")) for box in boxes]  # type: ignore[union-attr, arg-type]
 

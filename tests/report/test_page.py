@@ -68,7 +68,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(folder):
-    """Write each page once."""
     eager, compiled, liger = (recording(name) for name in ("mlp_eager", "mlp_compiled", "mlp_liger"))
     made = {
         "geglu": html.render(compiled),
@@ -139,7 +138,6 @@ class Page:
         return self.page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     def laid_out(self) -> str:
-        """What the graph's toolbar counts."""
         return self.text("#view-graph .count")
 
     def saved_svg(self) -> str:

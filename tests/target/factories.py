@@ -28,7 +28,6 @@ class Function(nn.Module):
 
 
 def of(function, *shape):
-    """Return a factory of a function of one tensor."""
     return lambda: (Function(function), (torch.randn(*shape),))
 
 

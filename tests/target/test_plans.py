@@ -54,7 +54,6 @@ ACCEPTED: dict[str, dict[str, str]] = {
 
 
 def compare(name: str, plan: dict, real: dict) -> dict[str, bool]:
-    """Return what is equal."""
     ours, theirs = plans.sources(plan["codes"]), plans.sources(real["codes"])
     return {
         "grouping": plans.grouping(plan["codes"]) == plans.grouping(real["codes"]),

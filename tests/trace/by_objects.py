@@ -100,7 +100,6 @@ def _op_parent(op: Op, by_id: dict[int, Op]) -> int | None:
 
 
 def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
-    """Return one line per kernel name, most expensive first."""
     groups: dict[tuple[str, str], list[int]] = {}
     for launch in launches:
         groups.setdefault((launch.name, launch.category), []).append(launch.duration_ns)

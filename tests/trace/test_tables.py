@@ -158,7 +158,6 @@ def repeated(times: int, folder: Path) -> Path:
 
 
 def pack(path: Path, how: str | None) -> Path:
-    """Return the file packed."""
     if how is None:
         return path
     text, target = path.read_bytes(), path.with_name(f"{path.name}.{how}")
