@@ -347,7 +347,7 @@ class Recorder:
                 traced = self._session.stop()
             finally:
                 self._last.close()
-            if self._eager is not None and not (self._session.theirs or self._watch.sees_repeats()):
+            if self._eager is not None and not (self._session.theirs or self._watch.sees_repeats(self._eager[1])):
                 traced = self._eager_session()
             self.recording = self._build(traced)
             if self._eager is not None and {item.runs for item in self.recording.compiles} == {0}:

@@ -232,9 +232,10 @@ class StepWatch:
     def _has_steps(self) -> bool:
         return self._num_steps > self._num_preparing
 
-    def sees_repeats(self) -> bool:
-        """Return whether what was observed is repeated: steps of an optimizer, or calls of a graph."""
-        return self._num_steps > 0 or max(self._calls.values(), default=0) >= REPEATS
+    def sees_repeats(self, eager: "StepWatch") -> bool:
+        """Return whether what was compiled is repeated: by steps of an optimizer if `eager` has them, else by calls."""
+        calls = 0 if eager._num_steps else max(self._calls.values(), default=0)
+        return self._num_steps > 0 or calls >= REPEATS
 
     def _num_wanted(self) -> int:
         return self._most[0] + min(self._num_preparing, MOST_PREPARING) - self._num_steps

@@ -115,10 +115,10 @@ def compiles_for_one_call(model: nn.Module, x: torch.Tensor) -> None:
             model(x)
 
 
-def trains_eagerly_and_evaluates_compiled(model: nn.Module, x: torch.Tensor) -> None:
+def trains_eagerly_and_evaluates_compiled(model: nn.Module, x: torch.Tensor, *, num_steps: int = 24) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     evaluated = torch.compile(model)
-    for step in range(24):
+    for step in range(num_steps):
         model(x).sum().backward()
         optimizer.step()
         if step == 12:
@@ -139,6 +139,7 @@ def fails_to_compile(model: nn.Module, x: torch.Tensor) -> None:
         (compares, True),
         (compiles_for_one_call, False),
         (trains_eagerly_and_evaluates_compiled, False),
+        (lambda model, x: trains_eagerly_and_evaluates_compiled(model, x, num_steps=13), False),  # and predicts
         (fails_to_compile, False),
     ],
 )
