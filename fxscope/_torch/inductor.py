@@ -17,7 +17,7 @@ import torch
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
-from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches
+from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import one_line
@@ -43,6 +43,7 @@ from fxscope.readers.compile_log import place_of_frame, with_phases
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
 TREES = "torch._inductor.cudagraph_trees"
+FRAMES_SO_FAR = "torch._dynamo.convert_frame:FRAME_COUNTER"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 _MAX_GUARDS = 2000
 
@@ -170,7 +171,7 @@ class InductorCapture:
 
     @hook_around("torch._dynamo.convert_frame:_compile", "leaving out the compiler's own calls")
     def _around_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if not self.num_compiling_here():
+        if not getattr(self._depth, "compiling", 0):
             self.hooks.guard("a compile after the observation", self.on_compile)
         with self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             return original(*args, **kwargs)
@@ -178,10 +179,10 @@ class InductorCapture:
     @hook_around("torch._dynamo:reset", "distinct ids of compiles after a reset")
     def _resets(self, original: Callable[..., Any]) -> None:
         """Have Dynamo count on: else the next compile has the id of the first, in its graphs, logs and traces."""
-        frames: Any = sys.modules["torch._dynamo.convert_frame"]
-        number = getattr(frames, "FRAME_COUNTER", 0)
+        counter = self.hooks.guard("ids of compiles", resolve, FRAMES_SO_FAR)
         original()
-        frames.FRAME_COUNTER = number
+        if counter is not None:
+            setattr(*counter)
 
     @hook_around("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "pre-grad graphs")
     def _user_compiler(
