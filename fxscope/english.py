@@ -93,7 +93,7 @@ def explained(text: str) -> str:
 
 
 def torchs_break_text(words: str, file: str, line: int | str) -> str:
-    """What torch says of a break in a function of its own, without a call that the program does not have."""
+    """Return what torch says of a break in its own code, without a call that the program does not have."""
     place = f"{PurePath(file).name}:{line}"
     return f"torch itself ends the graph here ({place})" if "torch._dynamo.graph_break()" in words else words
 

@@ -454,7 +454,7 @@ def with_phases(known: Mapping[str, float], metrics: Mapping[str, Any]) -> dict[
 
 
 def place_of_frame(compile_id: str, compiles: Mapping[str, Compile]) -> Source | None:
-    """What other compiles of a frame compiled: at the limit of recompiles Dynamo does not even start."""
+    """Return the place of a frame by its other compiles: at the limit of recompiles Dynamo does not start one."""
     frame = compile_id.rpartition("/")[0]
     same = (item.source for key, item in compiles.items() if key.rpartition("/")[0] == frame)
     return next(filter(None, same), None)
