@@ -15,7 +15,7 @@ from fxscope.columns import distinct, rows_of
 from fxscope.index import index_of
 from fxscope.model import Gap, Item, Recording, replace
 from fxscope.op_names import is_gemm, is_pointwise
-from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent
+from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten_front
 
 if TYPE_CHECKING:
     from fxscope.analysis.report import Report, StepRow
@@ -118,14 +118,16 @@ def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     step = made.step
     if step.bound == "gpu" or not step.idle_us or step.on_cpu:
         return
-    long_us, after = _long_idle(recording, step)
+    long_us, longest = _long_idle(recording, step)
     if step.bound == "cpu" and long_us <= step.idle_us / 2:
         yield from _launch_advice(recording, made)
     elif step.bound == "cpu" or not (step.is_whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
+        after = longest.after if longest else None
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
         text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
         share = percent(min(1.0, long_us / step.idle_us))
         why = f"{share} of the idle time is in gaps ≥ 1 ms; the longest is there"
+        why += f", while the CPU is in {shorten_front(longest.during, 48)}" if longest and longest.during else ""
         yield Advice(text, why, step.idle_us if step.bound == "cpu" else long_us)
 
 
@@ -157,8 +159,8 @@ def _eager_share(recording: Recording, made: Report) -> float:
     return sum(row.launches for row in made.kernels if not row.calls) / total if recording.calls and total else 0.0
 
 
-def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
-    """Return the idle time in long gaps of the median step in µs, and the kernel after the longest of them.
+def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
+    """Return the idle time in long gaps of the median step in µs, and the longest of them.
 
     Gaps of profiled steps are put to the scale of the steps that nobody watched.
     """
@@ -173,7 +175,7 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, str | None]:
             long[gap.step].append(replace(gap, duration_ns=round(gap.duration_ns * scale)))
     gaps = sorted(long.values(), key=lambda same: sum(gap.duration_ns for gap in same))[len(long) // 2]
     longest = max(gaps, key=lambda gap: gap.duration_ns, default=None)
-    return sum(gap.duration_ns for gap in gaps) / 1e3, longest.after if longest else None
+    return sum(gap.duration_ns for gap in gaps) / 1e3, longest
 
 
 def _eager_advice(made: Report) -> Iterator[Advice]:

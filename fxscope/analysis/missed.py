@@ -8,14 +8,7 @@ from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import TEMPLATES, stood_in_for
 
-IMPOSSIBLE = (
-    "fallback",
-    "cycle",
-    "extern_attention",
-    "extern_convolution",
-    "epilogue_not_pointwise",
-    "prologue_not_pointwise",
-)
+IMPOSSIBLE = "fallback cycle extern_attention extern_convolution epilogue_not_pointwise prologue_not_pointwise".split()
 
 
 class MissedRow(Item, frozen=True, kw_only=True):

@@ -46,8 +46,8 @@ class OpStats(Item, frozen=True, kw_only=True):
     count: int
     cpu_total_us: float
     cpu_self_us: float
-    device_total_us: float
-    device_self_us: float
+    device_total_us: float = 0.0
+    device_self_us: float = 0.0
     num_launches: int = 0
 
 
@@ -81,7 +81,7 @@ class Gap(Item, frozen=True, kw_only=True):
     step: int | None = None
     before: str | None = None  # kernel that ended
     after: str | None = None  # kernel that started
-    during: str | None = None  # what the CPU was doing
+    during: str | None = None  # host event that lasted for half of it or more, on the thread that launched next
 
 
 class Summary(Item, frozen=True, kw_only=True):

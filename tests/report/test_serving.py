@@ -142,19 +142,26 @@ def test_a_graph_in_a_compiled_region_is_not_the_op_of_its_kernels(tmp_path: Pat
     assert "the op of 1 of 1 device events (graph replays: --capture)" in made.unknown
 
 
-def test_a_long_gap_is_worth_a_look_where_no_side_is_the_limit(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("load_us", "said"),
+    [(38_000.0, "the longest is there, while the CPU is in load"), (15_000.0, "the longest is there")],
+)
+def test_a_long_gap_is_worth_a_look_where_no_side_is_the_limit(tmp_path, load_us, said) -> None:
     events: list[tuple[str, str, float, float, dict[str, Any]]] = []
     for step in range(3):
         at = 100_000.0 * step
         events += [
             ("user_annotation", f"ProfilerStep#{step}", at, 100_000.0, {}),
+            ("user_annotation", "load", at + 100, load_us, {}),
+            ("cpu_op", "decode", at + 200, 100.0, {}),
+            ("cpu_op", "elsewhere", at + 200, 39_000.0, {"tid": 9}),
             ("cpu_op", "aten::mm", at + 40_000, 100.0, {"External id": step + 1}),
             ("cuda_runtime", "cudaLaunchKernel", at + 40_010, 10.0, {"correlation": step + 1}),
             ("kernel", "gemm", at + 40_100, 59_000.0, {"correlation": step + 1}),
         ]
     found = report(written(tmp_path / "t.json", events))
     assert found.step.bound not in ("cpu", "gpu")
-    assert found.advice[0].text == "Look at what the CPU does before mm"
+    assert found.advice[0].text == "Look at what the CPU does before mm" and found.advice[0].why.endswith(said)
 
 
 @pytest.mark.parametrize(("name", "is_known"), [("matmul", True), ("ogs", True), ("mul", False), ("norm", False)])

@@ -209,14 +209,7 @@ def sync_table(ops: Iterable[Op]) -> list[OpStats]:
         if _is_sync(op):
             groups.setdefault(op.name, []).append(op.duration_ns)
     found = [
-        OpStats(
-            name=name,
-            count=len(times),
-            cpu_total_us=sum(times) / 1e3,
-            cpu_self_us=sum(times) / 1e3,
-            device_total_us=0.0,
-            device_self_us=0.0,
-        )
+        OpStats(name=name, count=len(times), cpu_total_us=sum(times) / 1e3, cpu_self_us=sum(times) / 1e3)
         for name, times in groups.items()
     ]
     return sorted(found, key=lambda item: -item.cpu_total_us)

@@ -64,7 +64,7 @@ def assert_same_tables(recording: Recording, path: Path) -> None:
     assert without_communication(summary.steps) == list(step_table(recording, everything))
     assert list(summary.syncs) == sync_table(recording.ops)
     if any(launch.category != "cpu_kernel" for launch in recording.launches):
-        assert summary.gaps == gaps(recording, everything)
+        assert tuple(replace(gap, during=None) for gap in summary.gaps) == gaps(recording, everything)
 
 
 @pytest.mark.parametrize("path", TRACES, ids=NAMES)

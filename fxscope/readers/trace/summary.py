@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fxscope.kernel_names.vendors import collective
-from fxscope.model import Gap, KernelStats, LaunchCategory, OpStats, StepStats, Summary
+from fxscope.model import Gap, KernelStats, LaunchCategory, OpStats, StepStats, Summary, replace
 from fxscope.passes import bound
 from fxscope.readers.trace import intervals
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import nearest, of_names
+from fxscope.readers.trace.columns import Trace, nearest, of_names
 from fxscope.readers.trace.kept import Kept
 from fxscope.readers.trace.table import device_and_stream
 
@@ -237,7 +237,7 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
     devices = [device for device, _ in map(device_and_stream, trace.threads)]
     used = dict.fromkeys(devices[thread] for thread in np.unique(trace.thread[kept.launch_rows]).tolist())
     times = windows(kept, _by_step(kept))
-    found: list[Gap] = []
+    found: list[tuple[Gap, int]] = []  # each with the row that ended it, else the one before it
     for device in used:
         rows = every[np.isin(trace.thread[every], [at for at, other in enumerate(devices) if other == device])]
         rows = rows[np.argsort(trace.start_ns[rows], kind="stable")]
@@ -253,17 +253,36 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
             length = np.minimum(ends[here], last) - np.maximum(begins[here], first)
             for place in here[np.argsort(-length, kind="stable")[:MAX_GAPS]].tolist():
                 begin, until = max(first, int(begins[place])), min(last, int(ends[place]))
-                found.append(
-                    Gap(
-                        device=device,
-                        start_ns=begin,
-                        duration_ns=until - begin,
-                        step=step.index,
-                        before=trace.name_of(int(left[place - 1])) if begins[place] >= first else None,
-                        after=trace.name_of(int(right[place])) if ends[place] <= last else None,
-                    )
+                before = int(left[place - 1]) if begins[place] >= first else -1
+                after = int(right[place]) if ends[place] <= last else -1
+                gap = Gap(
+                    device=device,
+                    start_ns=begin,
+                    duration_ns=until - begin,
+                    step=step.index,
+                    before=trace.name_of(before) if before >= 0 else None,
+                    after=trace.name_of(after) if after >= 0 else None,
                 )
-    return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])
+                found.append((gap, after if after >= 0 else before))
+    found.sort(key=lambda item: (-item[0].duration_ns, item[0].start_ns))
+    return tuple(replace(gap, during=_during(trace, gap, near)) for gap, near in found[:MAX_GAPS])
+
+
+def _during(trace: Trace, gap: Gap, near: int) -> str | None:
+    """Return the innermost host event that lasted for half of an idle time or more, on the thread of a kernel's launch.
+
+    Steps say nothing; None where no single event, or no launch, is known.
+    """
+    launcher = trace.launcher[near] if near >= 0 else -1
+    if launcher < 0:
+        return None
+    start, end = trace.start_ns, trace.start_ns + trace.duration_ns
+    half, until = gap.duration_ns // 2, gap.start_ns + gap.duration_ns
+    here = (trace.thread == trace.thread[launcher]) & (start <= gap.start_ns + half) & (end >= until - half)
+    rows = np.flatnonzero(here & (trace.category < t.NUM_HOST))
+    shared = np.minimum(end[rows], until) - np.maximum(start[rows], gap.start_ns)
+    names = [(int(start[row]), trace.name_of(row)) for row in rows[shared >= half].tolist()]
+    return max([item for item in names if not item[1].startswith(t.STEP)], default=(0, None))[1]
 
 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:
@@ -274,14 +293,7 @@ def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     total = _sums(which, kept.trace.duration_ns[kept.rows[waits]], len(names))
     columns = (column[np.argsort(first)].tolist() for column in (names, np.bincount(which), total))
     found = [
-        OpStats(
-            name=kept.trace.names[name],
-            count=count,
-            cpu_total_us=time / 1e3,
-            cpu_self_us=time / 1e3,
-            device_total_us=0.0,
-            device_self_us=0.0,
-        )
+        OpStats(name=kept.trace.names[name], count=count, cpu_total_us=time / 1e3, cpu_self_us=time / 1e3)
         for name, count, time in zip(*columns, strict=True)
     ]
     return tuple(sorted(found, key=lambda item: -item.cpu_total_us))

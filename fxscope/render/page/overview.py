@@ -7,6 +7,7 @@ import msgspec
 
 from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
 from fxscope.analysis.report import Report, others, report
+from fxscope.index import index_of
 from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.diff import decision_title, kind_words, number
@@ -16,16 +17,7 @@ from fxscope.text import sentence
 MAX_GAPS = 5
 KERNEL = ("label", "phase", "module", "count", "launches", "time_us", "share", "roof")
 MISSED = ("producer", "consumer", "count", "decisions", "reason", "hint", "bracket")
-COMPILE = (
-    "compile_id",
-    "cache",
-    "dynamic",
-    "cudagraphs",
-    "cudagraph_rerecords",
-    "cudagraph_skip",
-    "guard_us",
-    "duration_us",
-)
+COMPILE = "compile_id cache dynamic cudagraphs cudagraph_rerecords cudagraph_skip guard_us duration_us".split()
 
 
 def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
@@ -34,6 +26,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
     for recording in recordings:
         made = report(recording)
         gaps = recording.summary.gaps if recording.summary else ()
+        of_step = [gap for gap in gaps if gap.step == index_of(recording).typical_step]
         out.append(
             {
                 "what": what(recording, made),
@@ -57,7 +50,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "breaks": msgspec.to_builtins(made.breaks),
                 "recompiles": msgspec.to_builtins(made.recompiles),
                 "memory": msgspec.to_builtins(made.graph_memory),
-                "gaps": msgspec.to_builtins(sorted(gaps, key=lambda gap: -gap.duration_ns)[:MAX_GAPS]),
+                "gaps": msgspec.to_builtins((of_step or gaps)[:MAX_GAPS]),
             }
         )
     return out

@@ -372,7 +372,7 @@ class Overview {
     return el(
       'section',
       { class: 'card' },
-      el('h2', {}, 'Longest idle times'),
+      el('h2', {}, 'Longest idle times of a step'),
       el(
         'ul',
         { class: 'notes' },
@@ -382,7 +382,7 @@ class Overview {
             {},
             el('b', {}, microseconds(gap.duration_ns / 1e3)),
             ` between ${name(gap.before, 'start of the step')} and ${name(gap.after, 'end of the step')}`,
-            gap.during ? el('span', { class: 'muted' }, ` · the CPU was in ${gap.during}`) : null,
+            gap.during ? el('span', { class: 'muted' }, ` · the CPU was in ${shorten(gap.during, 60)}`) : null,
           ),
         ),
       ),
