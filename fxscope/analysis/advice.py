@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from fxscope import gpus
 from fxscope.analysis.traced_regions import is_compiled
 from fxscope.columns import distinct, rows_of
-from fxscope.index import index_of
-from fxscope.model import Gap, Item, Recording, replace
+from fxscope.index import index_of, warm
+from fxscope.model import Gap, Item, Recording, Summary
 from fxscope.op_names import is_gemm, is_pointwise
 from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten_front
 
@@ -159,23 +159,23 @@ def _eager_share(recording: Recording, made: Report) -> float:
     return sum(row.launches for row in made.kernels if not row.calls) / total if recording.calls and total else 0.0
 
 
+def gaps_of_step(recording: Recording) -> tuple[float, list[Gap]]:
+    """Return the wall time in µs of the profiled step with the median one, and its idle times, the longest first."""
+    summary, steps = recording.summary or Summary(), warm(index_of(recording).steps)
+    walls = sorted((item.wall_us, item.step) for item in summary.steps if item.step in steps)
+    wall_us, step = walls[len(walls) // 2] if walls else (0.0, None)
+    return wall_us, [gap for gap in summary.gaps if walls and gap.step == step]
+
+
 def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
     """Return the idle time in long gaps of the median step in µs, and the longest of them.
 
-    Gaps of profiled steps are put to the scale of the steps that nobody watched.
+    Gaps are put to the scale of the steps that nobody watched; those of a step that was slowed down more are not theirs.
     """
-    index = index_of(recording)
-    if recording.summary is None or not index.steps:
-        return 0.0, None
-    profiled = {item.step: item.wall_us for item in recording.summary.steps}
-    long: dict[int, list[Gap]] = {number: [] for number in index.steps}
-    for gap in recording.summary.gaps:
-        scale = min(1.0, (step.wall_us or 0.0) / (profiled.get(gap.step or 0) or 1.0))
-        if gap.step in long and gap.duration_ns * scale >= LONG_IDLE_NS and scale * _MOST_SLOWED >= 1.0:
-            long[gap.step].append(replace(gap, duration_ns=round(gap.duration_ns * scale)))
-    gaps = sorted(long.values(), key=lambda same: sum(gap.duration_ns for gap in same))[len(long) // 2]
-    longest = max(gaps, key=lambda gap: gap.duration_ns, default=None)
-    return sum(gap.duration_ns for gap in gaps) / 1e3, longest
+    profiled_us, gaps = gaps_of_step(recording)
+    scale = min(1.0, (step.wall_us or 0.0) / (profiled_us or 1.0))
+    long = [gap for gap in gaps if gap.duration_ns * scale >= LONG_IDLE_NS and scale * _MOST_SLOWED >= 1.0]
+    return sum(gap.duration_ns for gap in long) * scale / 1e3, long[0] if long else None
 
 
 def _eager_advice(made: Report) -> Iterator[Advice]:

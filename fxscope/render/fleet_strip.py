@@ -38,7 +38,7 @@ def render(fleet: Fleet, *, is_light: bool = False, head: bool = True) -> str:
     kinds: dict[Kind, str] = {
         kind: what for field, what, kind in PARTS if kind and any(getattr(line, field) for line in lines)
     }
-    parts += strip.key(kinds, "widths: median times of a step", tall)
+    parts += strip.key(kinds, ["widths: median times of a step"], tall)
     title = f"{fleet.title}: {fleet.verdict}"
     return legible(strip.frame(parts, title, tall, is_light=is_light, in_page=not head))
 

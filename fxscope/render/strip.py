@@ -487,13 +487,13 @@ def legend(strips: Sequence[Strip], height: float) -> list[str]:
         "input": "memset or copy",
     }
     timed = all(strip.timed for strip in strips)
-    scale = f"widths: {strips[0].clock}; equal layers once (×N)" if timed else "not to scale: one width per call"
+    scale = (f"widths: {strips[0].clock}", "equal layers once (×N)") if timed else ("not to scale: one width per call",)
     used: dict[Kind, str] = {kind: words for kind, words in names.items() if kind in kinds}
     return key(used | ({"view": "• view, 0 µs"} if any(strip.views for strip in strips) else {}), scale, height)
 
 
-def key(names: Mapping[str, str], scale: str, height: float) -> list[str]:
-    """The colours and what they say, and what the widths say, at the foot of a picture."""
+def key(names: Mapping[str, str], scale: Sequence[str], height: float) -> list[str]:
+    """The colours and what they say, and what the widths say, at the foot of a picture: all of it, or the first part."""
     x, y = float(EDGE), height - 16
     out: list[str] = []
     for kind, words in names.items():
@@ -502,4 +502,5 @@ def key(names: Mapping[str, str], scale: str, height: float) -> list[str]:
             x += 24
         out.append(text(x, y, words, look="muted"))
         x += 26 + length(words)
-    return [*out, text(RIGHT, y, scale, look="muted", anchor="end")]
+    whole = "; ".join(scale)
+    return [*out, text(RIGHT, y, whole if x + length(whole) < RIGHT else scale[0], look="muted", anchor="end")]

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from fxscope.analysis.advice import gaps_of_step
 from fxscope.analysis.findings import Comparison, KernelUse, TimeComparison
 from fxscope.analysis.report import Report, others, report
-from fxscope.index import index_of
 from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.diff import decision_title, kind_words, number
@@ -25,8 +25,6 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for recording in recordings:
         made = report(recording)
-        gaps = recording.summary.gaps if recording.summary else ()
-        of_step = [gap for gap in gaps if gap.step == index_of(recording).typical_step]
         out.append(
             {
                 "what": what(recording, made),
@@ -50,7 +48,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "breaks": msgspec.to_builtins(made.breaks),
                 "recompiles": msgspec.to_builtins(made.recompiles),
                 "memory": msgspec.to_builtins(made.graph_memory),
-                "gaps": msgspec.to_builtins((of_step or gaps)[:MAX_GAPS]),
+                "gaps": msgspec.to_builtins(gaps_of_step(recording)[1][:MAX_GAPS]),
             }
         )
     return out

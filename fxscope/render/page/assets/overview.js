@@ -117,7 +117,7 @@ class Overview {
         el(
           'p',
           { class: 'muted small foot' },
-          `Recorded by fxscope ${e.fxscope || ''}. `,
+          e.fxscope ? `Recorded by fxscope ${e.fxscope}. ` : '',
           'This page shows the recording and computes nothing; what was not matched is left blank.',
         ),
       ),
