@@ -34,7 +34,7 @@ for item in launches:
         count, time = kernels.get(item.name, (0, 0.0))
         kernels[item.name] = (count + 1, time + item.duration_ns / 1e3)
 print(json.dumps({
-    "busy": intervals.length(intervals.union(start, start + duration)) / 1e6 if launches else None,
+    "busy": np.subtract(*intervals.union(start, start + duration)[::-1]).sum() / 1e6 if launches else None,
     "owner": sum(item.duration_ns for item in launches if item.op or item.cuda_graph) / total if launches else None,
     "op": sum(item.duration_ns for item in launches if item.op) / total if launches else None,
     "ops": {op.name: op.num_launches for op in summary.ops if op.num_launches} if summary else {},

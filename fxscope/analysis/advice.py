@@ -97,15 +97,13 @@ def _last_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 
 def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Advise workers where torch's DataLoader takes much of a step that the device does not limit."""
-    index = index_of(recording)
-    walls = dict(zip(index.steps, index.wall_us, strict=False))
     loading: Counter[int] = Counter()
     loaders = {name for name in distinct(recording.ops, "name") if name.startswith(LOADER)}
     for name, step, took_ns in rows_of(recording.ops, "name", "step", "duration_ns") if loaders else ():
         if name in loaders:
             loading[step] += took_ns
-    shares = sorted(loading[step] / 1e3 / wall for step, wall in walls.items() if wall)
-    share = min(1.0, shares[len(shares) // 2]) if shares else 0.0
+    loading_us = median(loading[step] for step in index_of(recording).steps) / 1e3
+    share = min(1.0, loading_us / made.step.wall_us) if made.step.wall_us else 0.0
     if share >= MIN_LONG_IDLE and made.step.bound != "gpu" and made.step.wall_us is not None:
         why = f"the DataLoader takes {percent(share)} of a step"
         has_workers = any("MultiProcessing" in name for name in loaders)

@@ -20,7 +20,7 @@ from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_on_cpu, is_whole_run
-from fxscope.columns import column, distinct, rows_of
+from fxscope.columns import column, distinct, rows_of, uncollected
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, encoded, replace
@@ -54,6 +54,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     launch_calls: float = 0  # of the CPU: a graph's replay is one
     launches_range: tuple[int, int] | None = None  # of the steps, where they differ
     ops: float = 0  # dispatched
+    num_devices: int = 1  # that ran something; busy and idle are their means
     on_cpu: bool = False
     predicted: bool = False
     is_lower_bound: bool = False  # device_us adds lower bounds alone
@@ -157,6 +158,7 @@ def report(recording: Recording) -> Report:
     return kept(recording, "report", _report)
 
 
+@uncollected()
 def _report(recording: Recording) -> Report:
     found = groups(recording)
     step = step_row(recording)
@@ -268,6 +270,7 @@ def step_row(recording: Recording) -> StepRow:
         launches_range=index.launches_range if recording.launches else None,
         launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(index.dispatched.get(step, 0) for step in index.steps),
+        num_devices=len(distinct(recording.launches, "device") - {None}) or 1,
         on_cpu=is_on_cpu(recording),
         bound=limit.side if limit else None,
         verdict=limit.short if limit else "",

@@ -12,7 +12,10 @@ from fxscope.columns import column, distinct, rows_of
 from fxscope.model import Item, Recording
 
 ServingPhase = Literal["prefill", "decode", "mixed"]
-_EXECUTE = re.compile(r"execute_(?:(?P<tokens>\d+)_)?context_(?P<context>\d+)\(.*\)_generation_(?P<generation>\d+)\(")
+# In vLLM before 0.12 "execute_new_1_cached_31".
+_EXECUTE = re.compile(
+    r"execute_(?:(?P<tokens>\d+)_)?(context|new)_(?P<context>\d+)(\(.*\))?_(generation|cached)_(?P<generation>\d+)"
+)
 _STEP = re.compile(r"step\[(?P<phase>\w+) bs=(?P<requests>\d+)(?: toks=(?P<tokens>\d+))?")
 _STEP_PHASES: dict[str, ServingPhase] = {
     "EXTEND": "prefill",

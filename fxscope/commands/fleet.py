@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-from fxscope.render.legible import status
 
 if TYPE_CHECKING:
     from fxscope.fleet.model import Digest, Fleet
@@ -107,11 +105,8 @@ def title(arguments: argparse.Namespace) -> str:
 
 
 def progress(done: int, of: int, name: str) -> None:
-    """Print progress on stderr: each rank on a terminal, each tenth in a log."""
-    if of > 1 and sys.stderr.isatty():
-        status(f"{done} of {of} ranks: {name}", end="\n" if done == of else "")
-    elif of >= 20 and (done == of or done % (of // 10) == 0):
-        print(f"{done} of {of} ranks", file=sys.stderr, flush=True)
+    if of > 1 and (done == of or done % (of // 10 + 1) == 0):
+        common.say(f"{done} of {of} ranks: {name}")
 
 
 def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser)
     common.add_output_options(parser)
-    parser.add_argument(
-        "--tables", action="store_true", help="show ops, kernels, steps, gaps, copies and waits; --all for every line"
-    )
+    tables = "show ops, kernels, steps, gaps and waits; --all for every line"
+    parser.add_argument("--tables", action="store_true", help=tables)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,10 +45,11 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
     from fxscope.render import tables
 
     path, files = Path(name), (arguments.debug_dir, arguments.compile_log)
-    if not (any(files) or path.is_dir() or common.is_recording(path)):
+    if not (any(files) or path.is_dir() or ".json" not in path.name or common.is_recording(path)):
         from fxscope.readers import trace
 
-        kept = trace.keep(trace.read(name, max_bytes=arguments.max_size), arguments.steps)
+        found = trace.read(name, max_bytes=arguments.max_size, capture=arguments.capture)
+        kept = trace.keep(found, arguments.steps)
         summary, problems = trace.summarize(kept), kept.problems
     else:
         recording = common.read(name, arguments)

@@ -92,10 +92,8 @@ class Summary(Item, frozen=True, kw_only=True):
     steps: tuple[StepStats, ...] = ()
     gaps: tuple[Gap, ...] = ()
     syncs: tuple[OpStats, ...] = ()
-    copies: tuple[KernelStats, ...] = ()
     bound: Literal["cpu", "gpu", "neither"] | None = None  # which side sets the length of a step; None: no device
     verdict: str | None = None  # the bound in words, with the numbers
-    num_events: int | None = None
 
 
 class Memory(Item, frozen=True, kw_only=True):

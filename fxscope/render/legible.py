@@ -94,13 +94,6 @@ def write_bytes(data: bytes) -> None:
         stdout.buffer.flush()
 
 
-def status(text: str, *, end: str = "") -> None:
-    """Write a line to stderr over the one that stands there."""
-    stream = getattr(sys.stderr, "beneath", sys.stderr)
-    with contextlib.suppress(OSError, ValueError):  # a terminal that was closed
-        print(f"\r\x1b[2K{legible(text)}", end=end, file=stream, flush=True)
-
-
 @contextlib.contextmanager
 def legible_streams() -> Generator[None]:
     """Make stdout and stderr legible for a while."""

@@ -113,11 +113,10 @@ def tables(recording: Recording) -> list[dict[str, Any]]:
 
 
 def of_summary(summary: Summary) -> list[dict[str, Any]]:
-    """Ops, kernels, copies, steps, gaps of the device and waits."""
+    """Ops, kernels, steps, gaps of the device and waits."""
     return [
         ops(summary),
         kernels(summary.kernels),
-        kernels(summary.copies) | {"title": "Copies"},
         steps(summary),
         table(
             "gaps",

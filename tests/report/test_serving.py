@@ -24,6 +24,7 @@ VENDORS = Path(__file__).parent.parent / "data" / "vendors"
         ("execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)", ("decode", 32, 32)),
         ("execute_8192_context_9(sq8155sk8430)_generation_37(sq37sk34489)", ("mixed", 46, 8192)),
         ("execute_context_1(888_788544)_generation_0(0)", ("prefill", 1, None)),
+        ("execute_new_2_cached_30", ("mixed", 32, None)),
         ("step[DECODE bs=32]", ("decode", 32, None)),
         ("step[EXTEND bs=15 toks=15360]", ("prefill", 15, 15360)),
         ("step[IDLE bs=0]", None),

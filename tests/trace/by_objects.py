@@ -122,16 +122,19 @@ def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
 
 
 def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[StepStats, ...]:
-    """Return one line per step: wall time, device busy (union over streams) and idle, launches."""
+    """Return one line per step: wall time, device busy (union over streams, mean over devices) and idle, launches."""
     lines: list[StepStats] = []
-    busy_times, reached = merged(everything), -(2**63)
+    devices = {launch.device for launch in recording.launches}
+    busy_times = [merged(item for item in everything if item.device == device) for device in devices]
+    reached = -(2**63)
     for step in recording.steps:
         mine = [launch for launch in recording.launches if launch.step == step.index]
         # Work that a step launched may end after it: its wall time lasts until then, and the next one's begins there.
         start = max(reached, min([step.start_ns, *(launch.start_ns for launch in mine)]))
         ends = [launch.start_ns + launch.duration_ns for launch in mine]
         end = reached = max([start, step.start_ns + step.duration_ns, *ends])
-        busy = sum(max(0, min(b, end) - max(a, start)) for a, b in busy_times)
+        every = (max(0, min(b, end) - max(a, start)) for times in busy_times for a, b in times)
+        busy = sum(every) // len(devices)
         lines.append(
             StepStats(
                 step=step.index,

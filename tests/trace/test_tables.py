@@ -129,7 +129,7 @@ def test_union_and_overlap_of_random_times() -> None:
         a, b = (np.sort(chance.integers(0, 40, (2, chance.integers(0, 8))), axis=0) for _ in range(2))
         ours, theirs = intervals.union(*a), intervals.union(*b)
         inside = [{x for start, end in zip(*times, strict=True) for x in range(start, end)} for times in (a, b)]
-        assert intervals.length(ours) == len(inside[0])
+        assert (ours[1] - ours[0]).sum() == len(inside[0])
         assert intervals.overlap(ours, theirs) == len(inside[0] & inside[1])
         assert (ours[0][1:] > ours[1][:-1]).all()
 

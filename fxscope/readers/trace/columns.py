@@ -251,11 +251,26 @@ def link(trace: Trace) -> None:
     """Fill `launcher` and `op` of device rows: correlation id first, external id where that leads nowhere."""
     device = np.flatnonzero(trace.category >= KERNEL)
     runtime = np.flatnonzero((trace.category == RUNTIME) & (trace.correlation >= 0))
-    launcher, _ = find_rows(trace.correlation[runtime], runtime, trace.correlation[device])
+    launcher, count = find_rows(trace.correlation[runtime], runtime, trace.correlation[device])
+    if (count > 1).any():  # traces of several sessions in one file
+        latest = _latest_before(trace, runtime, device)
+        launcher = np.where(latest >= 0, latest, launcher)
     op, trace.op[device] = ops_of(trace, launcher, trace.external_id[device])
     by_external = trace.op[device] != op
     trace.launcher[device] = trace.issuer[device] = launcher
     trace.op_evidence[device] = np.where(by_external, t.BY_EXTERNAL_ID, np.where(op >= 0, t.BY_CORRELATION, t.UNKNOWN))
+
+
+def _latest_before(trace: Trace, calls: NDArray[np.intp], device: NDArray[np.intp]) -> NDArray[np.int64]:
+    """For each device row the last call with its correlation id that began before it, -1 for none."""
+    rows = np.concatenate([calls, device])
+    rows = rows[np.lexsort((trace.category[rows] >= KERNEL, trace.start_ns[rows], trace.correlation[rows]))]
+    is_call = trace.category[rows] == RUNTIME
+    last = np.maximum.accumulate(np.where(is_call, np.arange(len(rows)), 0))
+    fits = is_call[last] & (trace.correlation[rows[last]] == trace.correlation[rows])
+    found = np.full(len(trace), -1, np.int64)
+    found[rows] = np.where(fits, rows[last], -1)
+    return found[device]
 
 
 def ops_of(
@@ -303,13 +318,14 @@ def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], Any])
 
 
 def find_steps(trace: Trace, is_step: NDArray[np.bool_]) -> list[Step]:
-    """The steps that the profiler marked, one for each `ProfilerStep#N`; without any, those that an optimizer ends."""
+    """The steps that the profiler marked, of overlapping ones of a name the first; without any, those of an optimizer."""
     rows = np.flatnonzero((trace.category == ANNOTATION) & is_step)
-    rows = rows[np.argsort(-trace.duration_ns[rows], kind="stable")]
-    _, longest = np.unique(trace.name[rows], return_index=True)
-    marked = sorted(rows[longest].tolist(), key=lambda row: int(trace.start_ns[row]))
-    found = [(trace.name_of(row), int(trace.start_ns[row]), int(trace.duration_ns[row])) for row in marked]
-    edges = [] if marked else _optimizer_ends(trace)
+    found: list[tuple[str, int, int]] = []
+    for row in rows[np.lexsort((-trace.duration_ns[rows], trace.start_ns[rows]))].tolist():
+        name, start = trace.name_of(row), int(trace.start_ns[row])
+        if all(start >= begin + took for other, begin, took in found[-9:] if other == name):
+            found.append((name, start, int(trace.duration_ns[row])))
+    edges = [] if found else _optimizer_ends(trace)
     found += [(f"step {index}", start, end - start) for index, (start, end) in enumerate(pairwise(edges))]
     return [
         Step(index=index, name=name, start_ns=start, duration_ns=duration)

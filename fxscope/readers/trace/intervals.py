@@ -16,12 +16,6 @@ def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Times:
     return start[first], end[np.append(first[1:], len(start)) - 1]
 
 
-def length(times: Times) -> int:
-    """Return how much time a union covers."""
-    start, end = times
-    return int((end - start).sum())
-
-
 def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each moment how much of the union lies before it."""
     start, end = times

@@ -114,9 +114,15 @@ class Kept:
             end = " that no capture here fits: their ops are unknown"
             end = end if has_capture else ": their ops are in the trace of the capture"
             say(f"{len(replayed)} {of_all} are in {replays}{end}", "Give the capture's trace: --capture FILE.")
-        if calls:
+        if len(rows) and not (trace.category[: trace.num_own] == t.CPU_OP).any():
+            say("no CPU op was recorded: the ops of device events are unknown", "Profile ProfilerActivity.CPU, too.")
+        elif calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
             say(f"{calls.total()} {of_all} were launched outside of any op ({by}): their op is unknown")
+        called = trace.launcher[self.launch_rows]
+        pids = {trace.threads[thread][0] for thread in set(trace.thread[called[called >= 0]].tolist())}
+        if len(pids) > 1:
+            say(f"{len(pids)} processes launched work: an id that they share may name the wrong op")
         if trace.steps and len(early := launched_before(trace)):
             say(f"{len(early)} device events were launched before the recording: busy time, but in no step")
         if lost:
@@ -129,7 +135,9 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     if not len(trace):
         for problem in trace.problems:
             raise TraceError(f"{trace.path} holds no events that can be read: {problem.message}. Export it again.")
-        raise TraceError(f"{trace.path} holds no events. Was the profiler active (schedule, `prof.step()`)?")
+        raise TraceError(
+            f"{trace.path} holds no events of PyTorch's profiler. Was it active (schedule, `prof.step()`)?"
+        )
     kept = kept_steps(trace, steps)
     step_of = steps_of_rows(trace, kept)
     inside = (step_of >= 0) | _captured(trace, _replayed_windows(trace))
@@ -139,7 +147,8 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     position[rows] = np.arange(len(rows), dtype=np.int32)
     around = nearest(trace.parent, position >= 0)[rows]
     parent = np.where(around >= 0, position[around], -1).astype(np.int32)
-    lost = trace.incomplete and bool(trace.header.get("deviceProperties"))  # kernels come last in a file
+    # Kernels come last in a file, and a header that follows the events is lost with them
+    lost = trace.incomplete and ("deviceProperties" in trace.header or "schemaVersion" not in trace.header)
     on_device = trace.on_device or trace.unread_device is not None or lost
     result = Kept(
         trace=trace,
@@ -193,13 +202,9 @@ def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
     step_of = np.full(len(trace), -1, np.int32)
     start = np.array([step.start_ns for step in steps], np.int64)
     end = start + np.array([step.duration_ns for step in steps], np.int64)
-    if (start[1:] >= end[:-1]).all():
-        last = np.searchsorted(start, trace.start_ns, "right") - 1
-        inside = (last >= 0) & (trace.start_ns < end[last])
-        step_of[inside] = np.array([step.index for step in steps], np.int32)[last[inside]]
-    else:
-        for step, first, after in zip(steps, start.tolist(), end.tolist(), strict=True):
-            step_of[(trace.start_ns >= first) & (trace.start_ns < after)] = step.index
+    last = np.searchsorted(start, trace.start_ns, "right") - 1  # of steps that overlap the later one
+    inside = (last >= 0) & (trace.start_ns < end[last])
+    step_of[inside] = np.array([step.index for step in steps], np.int32)[last[inside]]
     step_of[trace.num_own :] = -1
     device = np.flatnonzero(trace.category >= t.KERNEL)
     # What is only known by its external id belongs to its op's step; what has neither, to the step it ran in.

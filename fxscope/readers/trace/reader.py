@@ -107,7 +107,6 @@ class _RawEvent(Event):
 
 # The first Kineto wrote a list alone.
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[(?=\s*\{\s*"(?:ph|name|cat|pid|ts)"\s*:)')
-_BASE_TIME = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})')
 _PHASE = re.compile(rb'"ph"\s*:[^}]*')  # once an event: no other begins before a brace
 _BEFORE_EVENT = (re.compile(rb"\s*(?=\{)"), re.compile(rb"\s*,\s*(?=\{)"))  # the first one, another one
 SPACE = b" \t\r\n"
@@ -238,13 +237,14 @@ class Reader:
         if foot is None:
             self._damage("the file is cut off: its list of events has no end")
             foot = b"]}" if head.lstrip().startswith(b"{") else b"]"
+        elif _LIST.search(foot):
+            self._damage("the file holds several traces, one after the other: the first was read")
+            foot = foot[: object_end(head + foot, head.find(b"{")) - len(head)]
         try:
             header = decode_json(head + foot)
             self.header = header if isinstance(header, dict) else {}
         except ValueError:
             self._damage("what precedes or follows the list of events is damaged", lost=False)
-            if base := _BASE_TIME.search(head):
-                self.header = {"baseTimeNanoseconds": int(base[1])}
         if self.lost:
             self._damage(f"{self.lost} events could not be read; every whole event around them was")
         if self._damaged:
@@ -258,7 +258,7 @@ class Reader:
                 while len(self._data) - self._at <= HEADER_BYTES and self._more():
                     pass
                 foot = self._data[self._at :]
-                if not _PHASE.search(foot):
+                if not _PHASE.search(foot) or _LIST.search(foot):
                     return foot
             until = self._base + self._at + size
             while self._next(table, may_be_event=not is_end):

@@ -30,17 +30,14 @@ LAUNCH_CATEGORY: dict[int, LaunchCategory] = {
 
 def summarize(kept: Kept) -> Summary:
     """The tables of the kept steps; device time is that of launches, CPU time that of ops."""
-    kernels = kernel_table(kept)
     steps = step_table(kept)
     limit = bound.of_steps(steps) if kept.on_device and len(kept.launch_rows) else None
     return Summary(
         ops=op_table(kept),
-        kernels=kernels,
+        kernels=kernel_table(kept),
         steps=steps,
         gaps=gaps(kept) if kept.on_device and len(kept.launch_rows) else (),
         syncs=sync_table(kept),
-        copies=tuple(k for k in kernels if k.category == "gpu_memcpy"),
-        num_events=kept.trace.num_own,
         bound=limit.side if limit else None,
         verdict=limit.words if limit else None,
     )
@@ -173,25 +170,30 @@ def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
 
 
 def step_table(kept: Kept) -> tuple[StepStats, ...]:
-    """One line per step: wall time, device busy (union over streams) and idle, launches.
+    """One line per step: wall time, device busy (union over streams) and idle, launches; of several devices the mean.
 
     Communication is the union of the collectives' kernels; what no other kernel ran beside is exposed.
     """
     trace, start, end = kept.trace, kept.launch_start, kept.launch_end
     talks = of_names(trace, kept.launch_name, collective)
     has_communication = kept.on_device and bool(talks.any())
-    of_launch = _by_step(kept)
-    device = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL)
-    ran = intervals.union(start, end)
-    if kept.on_device:
-        ran = intervals.union(trace.start_ns[device], trace.start_ns[device] + trace.duration_ns[device])
+    of_launch, device_of = _by_step(kept), _devices(trace)[trace.thread[kept.launch_rows]]
+    ran = {
+        device: intervals.union(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+        for device, rows in _rows_by_device(kept).items()
+    }
     lines: list[StepStats] = []
     for step, mine, (begin, until) in zip(kept.steps, of_launch, windows(kept, of_launch), strict=True):
-        busy = int(np.diff(intervals.covered_until(ran, np.array([begin, until])))[0])
-        communication = intervals.union(start[mine[talks[mine]]], end[mine[talks[mine]]])
-        other = intervals.union(start[mine[~talks[mine]]], end[mine[~talks[mine]]])
+        sums = np.zeros(3, np.int64)
+        for device, times in ran.items():
+            here = mine[device_of[mine] == device]
+            communication = intervals.union(start[here[talks[here]]], end[here[talks[here]]])
+            other = intervals.union(start[here[~talks[here]]], end[here[~talks[here]]])
+            busy = np.diff(intervals.covered_until(times, np.array([begin, until])))[0]
+            talking = int((communication[1] - communication[0]).sum())
+            sums += busy, talking, talking - intervals.overlap(communication, other)
+        busy, talking, exposed = (sums // max(1, len(ran))).tolist()
         wall = until - begin
-        talking = intervals.length(communication)
         lines.append(
             StepStats(
                 step=step.index,
@@ -201,12 +203,23 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
                 device_idle_us=(wall - busy) / 1e3,
                 num_launches=len(mine),
                 communication_us=talking / 1e3 if has_communication else None,
-                exposed_communication_us=(talking - intervals.overlap(communication, other)) / 1e3
-                if has_communication
-                else None,
+                exposed_communication_us=exposed / 1e3 if has_communication else None,
             )
         )
     return tuple(lines)
+
+
+def _devices(trace: Trace) -> NDArray[np.int64]:
+    """The device of each thread, -1 for the host."""
+    return np.array([-1 if device is None else device for device, _ in map(device_and_stream, trace.threads)], np.int64)
+
+
+def _rows_by_device(kept: Kept) -> dict[int, NDArray[np.intp]]:
+    """All events of each device that the steps used, those outside of steps too; ops on the CPU are a device's."""
+    trace, devices = kept.trace, _devices(kept.trace)
+    every = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL) if kept.on_device else kept.launch_rows
+    used = np.unique(devices[trace.thread[kept.launch_rows]]).tolist()
+    return {device: every[devices[trace.thread[every]] == device] for device in used}
 
 
 def windows(kept: Kept, of_launch: Sequence[NDArray[np.intp]]) -> list[tuple[int, int]]:
@@ -233,13 +246,9 @@ def _by_step(kept: Kept) -> list[NDArray[np.intp]]:
 def gaps(kept: Kept) -> tuple[Gap, ...]:
     """The longest times of a step in which a device ran nothing; before its first and after its last launch too."""
     trace = kept.trace
-    every = np.flatnonzero(trace.category[: trace.num_own] >= t.KERNEL)
-    devices = [device for device, _ in map(device_and_stream, trace.threads)]
-    used = dict.fromkeys(devices[thread] for thread in np.unique(trace.thread[kept.launch_rows]).tolist())
     times = windows(kept, _by_step(kept))
     found: list[tuple[Gap, int]] = []  # each with the row that ended it, else the one before it
-    for device in used:
-        rows = every[np.isin(trace.thread[every], [at for at, other in enumerate(devices) if other == device])]
+    for device, rows in _rows_by_device(kept).items():
         rows = rows[np.argsort(trace.start_ns[rows], kind="stable")]
         start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
         by_end = np.argsort(end, kind="stable")
@@ -256,7 +265,7 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
                 before = int(left[place - 1]) if begins[place] >= first else -1
                 after = int(right[place]) if ends[place] <= last else -1
                 gap = Gap(
-                    device=device,
+                    device=device if device >= 0 else None,
                     start_ns=begin,
                     duration_ns=until - begin,
                     step=step.index,
@@ -264,24 +273,25 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
                     after=trace.name_of(after) if after >= 0 else None,
                 )
                 found.append((gap, after if after >= 0 else before))
-    found.sort(key=lambda item: (-item[0].duration_ns, item[0].start_ns))
-    return tuple(replace(gap, during=_during(trace, gap, near)) for gap, near in found[:MAX_GAPS])
+    found = sorted(found, key=lambda item: (-item[0].duration_ns, item[0].start_ns))[:MAX_GAPS]
+    least = min((gap.duration_ns // 2 for gap, _ in found), default=0)
+    long = np.flatnonzero((trace.category < t.NUM_HOST) & (trace.duration_ns >= least))
+    return tuple(replace(gap, during=_during(trace, gap, near, long)) for gap, near in found)
 
 
-def _during(trace: Trace, gap: Gap, near: int) -> str | None:
-    """Return the innermost host event that lasted for half of an idle time or more, on the thread of a kernel's launch.
+def _during(trace: Trace, gap: Gap, near: int, rows: NDArray[np.intp]) -> str | None:
+    """Return the innermost of some host events that lasted for half of an idle time or more, on the thread of a kernel's launch.
 
     Steps say nothing; None where no single event, or no launch, is known.
     """
     launcher = trace.launcher[near] if near >= 0 else -1
     if launcher < 0:
         return None
-    start, end = trace.start_ns, trace.start_ns + trace.duration_ns
+    rows = rows[trace.thread[rows] == trace.thread[launcher]]
+    start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
     half, until = gap.duration_ns // 2, gap.start_ns + gap.duration_ns
-    here = (trace.thread == trace.thread[launcher]) & (start <= gap.start_ns + half) & (end >= until - half)
-    rows = np.flatnonzero(here & (trace.category < t.NUM_HOST))
-    shared = np.minimum(end[rows], until) - np.maximum(start[rows], gap.start_ns)
-    names = [(int(start[row]), trace.name_of(row)) for row in rows[shared >= half].tolist()]
+    lasted = np.minimum(end, until) - np.maximum(start, gap.start_ns) >= half
+    names = [(int(trace.start_ns[row]), trace.name_of(row)) for row in rows[lasted].tolist()]
     return max([item for item in names if not item[1].startswith(t.STEP)], default=(0, None))[1]
 
 
