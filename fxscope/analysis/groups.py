@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from fxscope.analysis.select import ops_in, ran_backward
-from fxscope.columns import Items, column, rows_of, uncollected
+from fxscope.columns import Items, column, rows_of
 from fxscope.index import index_of, kept, per_step
 from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMeta, replace
 from fxscope.op_names import (
@@ -309,7 +309,6 @@ class _Total:
         self.start_ns: int | None = None  # in the typical step
 
 
-@uncollected()
 def _groups(recording: Recording) -> tuple[KernelGroup, ...]:
     places = kept(recording, "places", Places)
     found = _ran(recording, places) if len(recording.launches) else _planned(recording, places)

@@ -12,7 +12,6 @@ from fxscope.columns import column, distinct, rows_of
 from fxscope.model import Item, Recording
 
 ServingPhase = Literal["prefill", "decode", "mixed"]
-# In vLLM before 0.12 "execute_new_1_cached_31".
 _EXECUTE = re.compile(
     r"execute_(?:(?P<tokens>\d+)_)?(context|new)_(?P<context>\d+)(\(.*\))?_(generation|cached)_(?P<generation>\d+)"
 )
@@ -53,7 +52,7 @@ class Pass(NamedTuple):
 
 
 def parsed(name: str) -> tuple[ServingPhase, int, int | None] | None:
-    """Parse an annotation: phase, requests and tokens; `None` where it names no pass."""
+    """Parse an annotation (older vLLM: "execute_new_1_cached_31"): phase, requests, tokens; `None` where it names no pass."""
     if found := _EXECUTE.match(name):
         context, generation = int(found["context"]), int(found["generation"])
         phase: ServingPhase = "mixed" if context and generation else "prefill" if context else "decode"

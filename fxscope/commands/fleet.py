@@ -46,9 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     traces = sources.listed(arguments.traces, pattern=arguments.pattern)
     if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
         raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    digests = running.digests(
-        traces, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, progress=progress
-    )
+    digests = running.digests(traces, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
@@ -102,11 +100,6 @@ def run_logs(
 
 def title(arguments: argparse.Namespace) -> str:
     return Path(os.path.commonpath([Path(name).resolve() for name in arguments.traces])).name
-
-
-def progress(done: int, of: int, name: str) -> None:
-    if of > 1 and (done == of or done % (of // 10 + 1) == 0):
-        common.say(f"{done} of {of} ranks: {name}")
 
 
 def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:

@@ -22,7 +22,7 @@ from fxscope.readers.trace import graphs
 from fxscope.readers.trace import reader as reading
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.reader import Args, Reader, decode_args
-from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
+from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table
 
 if TYPE_CHECKING:
     from fxscope.readers.trace.graphs import Capture
@@ -101,11 +101,6 @@ class Trace:
             return " and ".join(sorted(name.upper() for name in others))
         # Without its runtime calls, what a program calls for a GPU alone
         return "GPU" if any(graphs.LAUNCHES.match(name) or _OF_GPUS.match(name) for name in self.names) else None
-
-    @property
-    def base_time_ns(self) -> int | None:
-        """Nanoseconds since the epoch of time 0; `None` where the file does not say."""
-        return whole(self.header.get("baseTimeNanoseconds"))
 
 
 def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path | None = None) -> Trace:

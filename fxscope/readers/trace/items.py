@@ -55,7 +55,7 @@ def recording(
         ops=ops(kept),  # type: ignore[arg-type]
         steps=kept.steps,
         summary=summarize(kept),
-        base_time_ns=trace.base_time_ns,
+        base_time_ns=whole(trace.header.get("baseTimeNanoseconds")),
         problems=kept.problems,
     )
 

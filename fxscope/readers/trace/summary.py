@@ -280,7 +280,7 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
 
 
 def _during(trace: Trace, gap: Gap, near: int, rows: NDArray[np.intp]) -> str | None:
-    """Return the innermost of some host events that lasted for half of an idle time or more, on the thread of a kernel's launch.
+    """Return the innermost of some host events that lasted for half of an idle time, on the thread of a kernel's launch.
 
     Steps say nothing; None where no single event, or no launch, is known.
     """
