@@ -14,7 +14,7 @@ from itertools import zip_longest
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from fxscope.analysis.select import ops_in, ran_backward
+from fxscope.analysis.select import collective_label, ops_in, ran_backward
 from fxscope.columns import Items, column, rows_of
 from fxscope.index import index_of, kept, per_step
 from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMeta, replace
@@ -242,12 +242,6 @@ def kernel_label(op: str, kernel: str) -> str:
     """Return what to call a kernel that no dispatched op launched: Triton kernels without their number."""
     name = without_graph_number(op if is_generated(op) else kernel)
     return without_number(name) if is_generated(name) else kernel_name(name, 40)
-
-
-def collective_label(chain: Sequence[str], ops: Sequence[str]) -> str:
-    """ "nccl:all_reduce", the profiler's mark in what it records of a collective; "" for other ops."""
-    marks = [name for name in chain if name.startswith(("nccl:", "c10d::"))] if "record_param_comms" in ops else []
-    return marks[-1] if marks else ""
 
 
 def optimizer_label(chain: Sequence[str], ops: Sequence[str]) -> str:

@@ -112,6 +112,7 @@ def _unit(
     chain: tuple[str, ...] = launch.chain if launch else ()
     if launch and launch.op:
         ops = ops or (op_name(launch.op),)
+        ops = (label,) if (label := collective_label(chain, ops)) else ops
         chain = chain if launch.op in chain else (*chain, launch.op)
     sources = [node.source for node in inside if node.source] or list(call.sources if call else ())
     if not sources and op is not None and op.source:
@@ -133,6 +134,12 @@ def _unit(
         ran_backward(index.graphs.get(graph_id or ""), chain),
         op,
     )
+
+
+def collective_label(chain: Sequence[str], ops: Sequence[str]) -> str:
+    """ "nccl:all_reduce", the profiler's mark in what it records of a collective; "" for other ops."""
+    marks = [name for name in chain if name.startswith(("nccl:", "c10d::"))] if "record_param_comms" in ops else []
+    return marks[-1] if marks else ""
 
 
 def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:

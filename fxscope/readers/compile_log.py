@@ -206,7 +206,7 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
         yield entry, payload.decode("utf-8", errors="replace")
     if num_lost:
         lost = counted(num_lost, "damaged entry", "damaged entries")
-        collected.problem(f"{lost} could not be read: what they say is missing", remedy="Copy the log again.")
+        collected.problem(f"{lost} could not be read", remedy="Copy the log again.")
 
 
 def _lines(path: Path, collected: Collected) -> Iterator[bytes]:

@@ -517,7 +517,7 @@ def test_a_compile_log_that_ends_early_is_refused_and_damaged_entries_are_said(t
     log = tmp_path / "t.log"
     log.write_bytes(damaged)
     said = [problem.message for problem in compile_log.read_log(log).problems]
-    assert "1 damaged entry could not be read: what they say is missing" in said
+    assert "1 damaged entry could not be read" in said
 
 
 def test_ops_that_lie_in_each_other_without_end_cost_no_square_of_their_number(tmp_path: Path) -> None:

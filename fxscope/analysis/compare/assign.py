@@ -15,6 +15,7 @@ from fxscope.analysis import select
 from fxscope.analysis.findings import AlignedBy, KernelUse
 from fxscope.analysis.select import Unit
 from fxscope.index import grouped, index_of
+from fxscope.kernel_names.vendors import collective
 from fxscope.model import Node, Recording
 from fxscope.passes.alignment import common, equally_often
 
@@ -93,7 +94,7 @@ class _Links:
     def __init__(self, recordings: tuple[Recording, Recording], sides: tuple[Sequence[Unit], Sequence[Unit]]) -> None:
         self.recordings, self.sides = recordings, sides
         known = not any(all(unit.backward is None for unit in side) for side in sides)
-        self.phases = [_phases(side) if known else [False] * len(side) for side in sides]
+        self.phases = [_phases(side, known=known) for side in sides]
         self.modules, self.lines = self._common(lambda unit: unit.modules), self._common(lambda unit: unit.sources)
         self.graphs = same_graphs(*recordings)
         self.votes: tuple[dict[int, Counter[int]], ...] = (defaultdict(Counter), defaultdict(Counter))
@@ -274,14 +275,14 @@ def _shapes(unit: Unit) -> str | None:
     return f"{unit.op.shapes} {unit.op.dtypes}" if unit.op is not None and unit.op.shapes else None
 
 
-def _phases(units: Sequence[Unit]) -> list[Hashable]:
-    """Return whether each is backward work, or adds gradients up; what does not say goes with what ran before it."""
+def _phases(units: Sequence[Unit], *, known: bool) -> list[Hashable]:
+    """Return whether each is backward work or adds gradients up (unknown: as the one before), and whether it communicates."""
     found: list[Hashable] = []
+    phase: Hashable = False
     for unit in units:
-        if ACCUMULATION in unit.chain:
-            found.append(ACCUMULATION)
-        else:
-            found.append((found[-1] if found else False) if unit.backward is None else unit.backward)
+        here = ACCUMULATION if ACCUMULATION in unit.chain else unit.backward
+        phase = here if known and here is not None else phase
+        found.append((phase, bool(collective(unit.kernel))))
     return found
 
 

@@ -11,7 +11,7 @@ from fxscope.analysis.findings import Change
 from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.index import per_step as index_per_step
-from fxscope.kernel_names import decode
+from fxscope.kernel_names.vendors import collective
 from fxscope.model import KERNELS, Recording
 from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
@@ -78,8 +78,7 @@ def _own_step_us(recording: Recording) -> tuple[float, ...]:
 
 
 def collectives(recording: Recording) -> set[str]:
-    names = set(column(recording.launches, "name"))
-    return {name for name in names if (decode(name) or {}).get("role") == "collective"}
+    return set(filter(collective, set(column(recording.launches, "name"))))
 
 
 def collective_us(recording: Recording) -> float | None:

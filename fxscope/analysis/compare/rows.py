@@ -9,7 +9,7 @@ from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
 from fxscope.analysis.groups import label_of, numberless, pattern
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.index import grouped
-from fxscope.kernel_names import decode
+from fxscope.kernel_names.vendors import collective
 from fxscope.op_names import is_generated
 from fxscope.text import kernel_name
 
@@ -55,16 +55,11 @@ def changed(comparison: Comparison) -> list[KernelMatch]:
         time = match.time
         if match.kind not in ("same", "moved"):
             found.append(match)
-        elif time is None or time.verdict not in ("faster", "slower") or waits(match):
-            continue
+        elif time is None or time.verdict not in ("faster", "slower") or collective(match.a[0].kernel):
+            continue  # collectives wait: their time says how late other ranks are
         elif abs((time.a_us or 0.0) - (time.b_us or 0.0)) > least_us:
             found.append(match)
     return found
-
-
-def waits(match: KernelMatch) -> bool:
-    """Return whether kernels wait for other ranks: their time says how late the others are."""
-    return any((decode(use.kernel) or {}).get("role") == "collective" for use in match.a)
 
 
 def _key(match: KernelMatch) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ class _RawEvent(Event):
 
 
 # The first Kineto wrote a list alone.
-_LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[(?=\s*\{\s*"(?:ph|name|cat|pid|ts)"\s*:)')
+_LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[(?=\s*\{\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:)')
 _PHASE = re.compile(rb'"ph"\s*:[^}]*')  # once an event: no other begins before a brace
 _BEFORE_EVENT = (re.compile(rb"\s*(?=\{)"), re.compile(rb"\s*,\s*(?=\{)"))  # the first one, another one
 SPACE = b" \t\r\n"
@@ -442,7 +442,7 @@ def _not_a_trace(path: Path, head: bytes) -> str:
     if not head and path.stat().st_size:
         return f"{path} is truncated or damaged: nothing of it could be unpacked. Copy it again."
     if not head.strip():
-        return f"{path} is empty. Export the profile again (`profiler.export_chrome_trace`)."
+        return f"{path} is empty. Export the profile, or record the log, again."
     if head.lstrip()[:1] not in (b"{", b"["):
         with contextlib.suppress(*NOT_JSON):
             msgspec.json.decode(head)
