@@ -11,7 +11,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
     parser.add_argument("name", metavar="CALL", help="a kernel, op or node that ran in one call: call:0/0:inference:3")
     parser.add_argument(
-        "other", metavar="CALL", nargs="?", help="one that was not fused with the first: write both forms"
+        "other", metavar="CALL", nargs="?", help="a call that was not fused with CALL: write both forms"
     )
     group = parser.add_argument_group("output")
     group.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of stdout")

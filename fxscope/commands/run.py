@@ -4,11 +4,11 @@
     fxscope run [options] -m package.module [its arguments]
     fxscope run [options] FILE.py:FACTORY [options]
 
-A script runs unchanged, as with `python SCRIPT.py …`: what follows its name is passed to it, so fxscope's options come before.
+A script runs unchanged, as with `python SCRIPT.py …`. fxscope's options come before its name; what follows is the script's.
 A script that ends by an exception, `sys.exit(3)`, `os._exit` or ctrl-C is recorded up to there; the exit code is the
 script's. A signal without a handler ends it at once.
 
-A factory is a function of no arguments that returns `(module, inputs)`; a dictionary as last input has keyword arguments.
+A factory is a function of no arguments that returns `(module, inputs)`; a dictionary as the last input holds keyword arguments.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--numerics",
         action="store_true",
-        help="run once more and compare each kernel's values with eager, with fp64 as the reference; implies --compile",
+        help="run once more and compare each kernel's values with eager (reference: fp64); implies --compile",
     )
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
     both = parser.add_argument_group("recording")
@@ -61,7 +61,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--steps",
         type=int,
         metavar="N",
-        help="calls of a factory to profile, or steps of a script (default 3, of each kind of step)",
+        help="how many calls of a factory, or steps of each kind of a script, to profile (default: 3)",
     )
     both.add_argument(
         "--warmup", type=int, metavar="N", help="unprofiled calls or steps before (default: 2 calls, 1 step)"

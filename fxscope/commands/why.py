@@ -24,8 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pattern",
         metavar="PATTERN",
-        help="show what this pattern of the compiler replaced (_sfdp_pattern_14, addmm, …), or, if it replaced nothing, "
-        "the closest candidate and the first check that failed; with NAME, only in that node's graph",
+        help="show what a pattern of the compiler (_sfdp_pattern_14, addmm, …) replaced; if nothing, the closest "
+        "candidate and the check that failed first. With NAME: in that node's graph only",
     )
     common.add_output_options(parser, formats=common.TEXT_FORMATS)
 

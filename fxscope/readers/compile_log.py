@@ -5,6 +5,7 @@ A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follo
 """
 
 import ast
+import hashlib
 import json
 import re
 import textwrap
@@ -204,6 +205,9 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
                 num_lost += 1
     if entry is not None:
         yield entry, payload.decode("utf-8", errors="replace")
+        checksum = hashlib.md5(payload.rstrip(b"\n"), usedforsecurity=False).hexdigest()
+        if not line.endswith(b"\n") and entry.get("has_payload", checksum) != checksum:
+            collected.problem("the last entry fails its checksum: cut off, or edited", remedy="Copy the log again.")
     if num_lost:
         lost = counted(num_lost, "damaged entry", "damaged entries")
         collected.problem(f"{lost} could not be read", remedy="Copy the log again.")
