@@ -622,17 +622,17 @@ def _cpp_calls(found: InductorGraph, post_grad: Graph) -> list[KernelCall]:
     known = {node.name for node in post_grad.nodes}
     mapping = found.mappings.get("cppCodeToPost") or {}
     matches = list(_CPP_CALL.finditer(code, [entry.start() for entry in _CPP_ENTRY.finditer(code)][-1]))
-    called = [match["kernel"] for match in matches]
+    called = [match["op"] or match["kernel"] for match in matches]
     result: list[KernelCall] = []
     handle: str | None = None
     for match in matches:
         if match["handle"]:
             handle = match["handle"]
             continue
-        kernel = match["kernel"]
+        kernel = match["op"] or match["kernel"]
         names = mapping.get(handle or "") or (mapping.get(kernel, ()) if called.count(kernel) == 1 else ())
         nodes = tuple(name for name in names if name in known)
-        kind: CallType = "extern" if kernel.startswith("aoti_torch_") else "cpp"
+        kind: CallType = "extern" if kernel.startswith("aoti_torch_") or "::" in kernel else "cpp"
         if kernel.startswith("triton_"):
             kind = output_code.TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
         result.append(
@@ -653,7 +653,7 @@ def _cpp_calls(found: InductorGraph, post_grad: Graph) -> list[KernelCall]:
 _CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
 _CPP_CALL = re.compile(
     r"^[ \t]*(?:// \[Provenance debug handles\] (?P<handle>\S+)|(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?"
-    r"(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\()",
+    r"(?:aoti_torch_call_dispatcher\(\"(?P<op>\w+::\w+)|(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\())",
     re.MULTILINE,
 )
 

@@ -146,8 +146,7 @@ class TestStrangeTraces:
         assert {launch.stream for launch in found.launches} == {7, 9}
 
     def test_threads_and_processes_do_not_nest_in_each_other(self, tmp_path: Path) -> None:
-        other = {**op("other", 2, 3), "pid": 2}
-        found = read([op("a", 0, 10), op("b", 2, 3, tid=2), other], tmp_path)
+        found = read([op("a", 0, 10), op("b", 2, 3, tid=2), op("other", 2, 3) | {"pid": 2}], tmp_path)
         assert all(item.parent is None for item in found.ops)
 
     def test_huge_negative_and_impossible_numbers(self, tmp_path: Path) -> None:
