@@ -1,7 +1,7 @@
 """Compare a branch with its base: record or plan both, check expectations, write one Markdown comment.
 
     python action/compare.py --base SHA --record "fxscope run --target h200 model.py:factory -o {output}"
-        [--expect perf.toml] [--gate decisions|expectations|none] [--folder fxscope-report] [--link URL]
+        [--expect perf.toml] [--gate decisions|expectations|none] [--name fxscope] [--link URL]
 
 The command runs once in this checkout and once in a worktree of the base commit. Exit code 1 where the gate is broken:
 an expectation of the file, or, with `decisions`, more kernels, graphs or graph breaks than the base, or a pair that is no
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 WORSE = ("kernels per step", "kernel calls in compiled code", "compiled graphs", "graph breaks")  # if there are more
-MARKER = "<!-- fxscope -->"
 WIDTH = 72  # characters of the longest strip
 LONGEST = 60_000  # of a comment; GitHub takes 65,536 characters
 
@@ -31,10 +31,12 @@ def main() -> int:
     parser.add_argument("--record", required=True, help="the command that records; {output} is its .fxscope file")
     parser.add_argument("--expect", default="", help="a .toml file of expectations")
     parser.add_argument("--gate", choices=("decisions", "expectations", "none"), default="decisions")
-    parser.add_argument("--folder", type=Path, default=Path("fxscope-report"))
+    parser.add_argument("--name", default="fxscope", help="of the comment; NAME-report is the folder of the files")
     parser.add_argument("--link", default="", help="where the page can be downloaded")
     arguments = parser.parse_args()
-    folder = arguments.folder.resolve()
+    if not re.fullmatch(r"\w[\w.-]*", arguments.name):
+        sys.exit(f"--name {arguments.name!r} is not a name: letters, digits, '.', '-' and '_'.")
+    folder = Path(f"{arguments.name}-report").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     base, head = folder / "base.fxscope", folder / "head.fxscope"
     if failed := record(arguments.record, head, Path.cwd()):
@@ -63,7 +65,9 @@ def main() -> int:
     broken = [title for title, _, passed in tables if not passed]
     changes = "" if failed else (folder / "diff.md").read_text(encoding="utf-8").strip()
     drawn = strip(recordings, folder)
-    text = comment([changes, drawn], [(title, table) for title, table, _ in tables], broken, arguments.link)
+    text = comment(
+        [changes, drawn], [(title, table) for title, table, _ in tables], broken, arguments.name, arguments.link
+    )
     (folder / "comment.md").write_text(text, encoding="utf-8")
     print(text)
     return 1 if broken and arguments.gate != "none" else 0
@@ -121,11 +125,11 @@ def check(head: Path, expectations: Path, folder: Path) -> tuple[str, bool]:
     return table.read_text(encoding="utf-8"), codes == [0, 0]
 
 
-def comment(parts: list[str], tables: list[tuple[str, str]], broken: list[str], link: str) -> str:
+def comment(parts: list[str], tables: list[tuple[str, str]], broken: list[str], name: str, link: str) -> str:
     """One comment: the verdict, what changed, the strip, the checks, the page."""
     verdict = f"❌ {' and '.join(broken)} broken" if broken else "✅ No expectation is broken"
     page = f"[The page with both recordings]({link})" if link else ""
-    parts = [MARKER, f"## fxscope: {verdict}", *filter(None, [page, *parts])]
+    parts = [f"<!-- {name} -->", f"## {name}: {verdict}", *filter(None, [page, *parts])]
     for title, table in tables:
         state = " open" if title in broken else ""
         parts.append(f"<details{state}><summary>{title}</summary>\n\n{table.strip()}\n\n</details>")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,4 +66,6 @@ def test_every_file_of_a_release_has_the_same_version() -> None:
     assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text()
     assert f'version: "{__version__}"' in (root / "packaging/conda/recipe.yaml").read_text()
     workflow = (root / ".github/workflows/release.yml").read_text()
+    actions = re.findall(r"uses: (\S+)", workflow + (root / "action/action.yml").read_text())
+    assert actions and all(re.search("@[0-9a-f]{40}$", action) for action in actions)  # a tag can be moved
     assert ".ci/release dist" in workflow and "id-token: write" in workflow and "password" not in workflow.split("#")[0]

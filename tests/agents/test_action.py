@@ -81,7 +81,11 @@ def run_step(number: int, cwd: Path, **environment: str) -> subprocess.Completed
     )
     for program in ("python", "gh"):
         (cwd / "bin" / program).chmod(0o755)
-    given = dict.fromkeys(step["env"], "") | {"GITHUB_ACTION_PATH": str(ACTION), "GITHUB_STEP_SUMMARY": "summary.md"}
+    given = dict.fromkeys(step["env"], "") | {
+        "NAME": "fxscope",
+        "GITHUB_ACTION_PATH": str(ACTION),
+        "GITHUB_STEP_SUMMARY": "summary.md",
+    }
     given |= {"PYTHONPATH": str(ACTION.parent), "PATH": f"{cwd}/bin:{os.environ['PATH']}", **environment}
     bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     return subprocess.run(bash, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **given})
@@ -101,23 +105,27 @@ def test_the_steps_run_as_on_github(tmp_path: Path) -> None:
         assert (
             done.returncode == 1 and "made no recording" in done.stderr and "there is no script a b.py" in done.stderr
         )
+    assert "is not a name" in run_step(1, here, BASE="HEAD", RECORD="x", GATE="none", NAME="../a").stderr
     for record in ("fxscope 'run", "", "no-such-program"):
         assert "cannot be run" in run_step(1, here, BASE="HEAD", RECORD=record, GATE="none").stderr
     assert run_step(3, here).returncode == 0 and not (here / "gh.log").exists()  # nothing was compared
-    (here / "fxscope-report/comment.md").write_text("x")
-    for ids, called in (
-        ("", "repos/a/b/issues/7/comments -F"),
-        ("31\n32\n", "-X PATCH repos/a/b/issues/comments/31 -F"),
+    for name, ids, called in (
+        ("fxscope", "", "repos/a/b/issues/7/comments -F"),
+        ("other", "31\n32\n", "-X PATCH repos/a/b/issues/comments/31 -F"),
     ):
+        (here / f"{name}-report").mkdir(exist_ok=True)
+        (here / f"{name}-report/comment.md").write_text("x")
         (here / "ids").write_text(ids)
-        done = run_step(3, here, REPOSITORY="a/b", PULL="7", GH_IDS="ids")
+        done = run_step(3, here, REPOSITORY="a/b", PULL="7", GH_IDS="ids", NAME=name)
         assert done.returncode == 0 and "::warning title=fxscope::no comment" in done.stdout, done
-        assert f"api --silent {called} body=@fxscope-report/comment.md" in (here / "gh.log").read_text()
+        log = (here / "gh.log").read_text()
+        assert f"api --silent {called} body=@{name}-report/comment.md" in log
+        assert f'select(.body | startswith("<!-- {name} -->")) | .id' in log
     assert not list(tmp_path.rglob("injected*"))
 
 
 def test_a_long_comment_is_cut_where_markdown_stays_whole() -> None:
     namespace = runpy.run_path(str(ACTION / "compare.py"))
-    text = namespace["comment"](["x"], [("T", "```text\n" + "y\n" * 60_000 + "```")], ["T"], "https://a.example/p")
+    text = namespace["comment"](["x"], [("T", "```text\n" + "y\n" * 60_000 + "```")], ["T"], "n", "https://a.example/p")
     assert len(text) < 65_536 and text.endswith("y\n```\n\n</details>\n\n… the rest is in the artefact\n")
     assert "](https://a.example/p)" in text[:200]
