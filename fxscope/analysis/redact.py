@@ -1,10 +1,10 @@
 """A copy of a recording without the program's text and names, for a bug report or a vendor.
 
-Removed: source text (the program's lines, generated code, PTX), line numbers, arguments of ops, guards, reasons of breaks and
-recompiles, scalar values, switches with text values, messages of problems, the platform. Replaced, each by one made-up name:
-files, functions, modules, title, annotations, every word that is not PyTorch's or fxscope's (parameters, user-written
-kernels), and every number that is not a counter of torch (`mul_3`). Kept: graphs, shapes, dtypes, launches, times, decisions,
-versions and the device's name.
+Removed: source text (the program's lines, generated code, PTX), line numbers, arguments of ops, guards, reasons of breaks,
+recompiles and failures, scalar values, switches with text values, messages of problems, the platform. Replaced, each by one
+made-up name: files, functions, modules, title, annotations, every word that is not PyTorch's or fxscope's (parameters,
+user-written kernels), and every number that is not a counter of torch (`mul_3`). Kept: graphs, shapes, dtypes, launches,
+times, decisions, versions and the device's name.
 """
 
 import re
@@ -19,7 +19,8 @@ from fxscope.model import Recording, plain
 
 _NAME = re.compile(r"\w+")
 _FIGURE = r"\b\d{1,3}(?:\.\d{1,3})? (?:[kMGT]?B|[µmn]?s|%)(?!\w)"
-_CHUNK = re.compile(rf"{_FIGURE}|\d+(?: \d+)+|\w+(?:[.-]\w+)*")  # a figure, a name, or a number with its separators
+_NUMBERS = r"\b\d+(?:[^\w\n]{1,3}\d+)+(?!\w)"  # side by side, as the parts of a telephone number
+_CHUNK = re.compile(rf"{_FIGURE}|{_NUMBERS}|\w+(?:[.-]\w+)*")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _MOST_DIGITS = 4  # of all counters of a name: arg12_1, mul_1234
 _LIBRARY = re.compile(
@@ -76,8 +77,10 @@ class _Redactor:
         return self.words(value) if isinstance(value, str) else value
 
     def field(self, name: str, value: Any, theirs: bool) -> Any:
-        if name == "message":
+        if name in ("message", "failure"):
             return "removed"
+        if name == "cudagraph_skip":  # behind torch's reason, the program's line
+            value = value.partition("Found from")[0]
         if name == "schema":
             return value
         if isinstance(value, str) and (
@@ -98,7 +101,8 @@ class _Redactor:
 
     def _chunk(self, found: re.Match[str]) -> str:
         """A dotted name; where it is not public, those of its parts that have no number may be."""
-        if (" " in found[0] and not found[0][-1].isdigit()) or public(found[0], self.counters):
+        is_figure = " " in found[0] and not found[0][-1].isdigit()
+        if is_figure or public(re.sub(r"\W+", "_", found[0]), self.counters):
             return found[0]
         return _NAME.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), found[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -12,7 +13,7 @@ import pytest
 from fxscope import cli, store
 from fxscope.analysis.redact import public, redact
 from fxscope.commands import common
-from fxscope.model import Graph, Launch, NearMiss, Node, Op, Recording, Source
+from fxscope.model import Compile, Graph, Launch, NearMiss, Node, Op, Recording, Source
 from fxscope.passes import verify
 from tools import fuzz
 
@@ -112,6 +113,17 @@ def test_no_number_of_the_program_is_left() -> None:
     text = kept.to_json()
     assert not [number for number in ("4155512", "555", "4567", "123", "34 56") if number in text]
     assert "aten::add" in text
+
+
+@pytest.mark.parametrize("number", ["41/55/51/23", "(415) 555-12", "4️⃣1️⃣5️⃣5️⃣1️⃣", "٤١٥٥٥٥١٢", "41, 55, 12", "415|551"])
+def test_numbers_side_by_side_are_one(number: str) -> None:
+    place = {"op": "dispatch", "target": "aten::add", "reason": f"in {number}"}
+    graph = Graph(id="g", stage="eager", nodes=tuple(Node(name=f"add_{i}", **place) for i in range(600)))
+    skip = f'incompatible op\nFound from : \n File "a.py", line 3\n return add({number})'
+    compiled = Compile(compile_id="0/0", failure=f"ValueError: add of {number}", cudagraph_skip=skip)
+    kept = redact(Recording(graphs=(graph,), compiles=(compiled,)))
+    assert not re.findall(r"(?<![a-z\d])\d", kept.graphs[0].nodes[0].reason)
+    assert kept.compiles[0].failure == "removed" and kept.compiles[0].cudagraph_skip == "incompatible op\n"
 
 
 @pytest.mark.slow
