@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (__doc__ or "").strip()
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.allow_abbrev = False  # else an option of the script's that begins like two of ours is an error
     parser.usage = (
         "fxscope run [options] SCRIPT.py [its arguments] | -m MODULE [its arguments] | FILE.py:FACTORY [options]"
     )

@@ -24,7 +24,7 @@ SCRIPTS = dict(
     )
 )
 HEAD = SCRIPTS.pop("head").strip() + "\n"
-EXTRA = {"argparse": ["--format", "x", "-o", "y", "--json", "--steps", "4"]}
+EXTRA = {"argparse": ["--format", "x", "-o", "y", "--json", "--steps", "4", "--b", "5"]}
 SAYS = (
     "print(__name__, __package__, __spec__ and __spec__.name, os.path.basename(__file__), sys.argv[1:], type(__loader__))\n"
     "print(os.path.relpath(sys.argv[0]), [os.path.basename(part) for part in sys.path[:2]])\ntorch.ones(3).sin()\n"
