@@ -22,6 +22,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 Key = tuple[str, str]  # graph id and node name
 COMPILING = " (dynamo_timed)"  # ends the names of the events in which torch compiles
+COMPILES_DATA = "_data: compile_id="  # behind a phase's name: an event within it
 COMPILED = f"compile{COMPILING}"  # the one event that fxscope's own sessions keep of them
 
 

@@ -57,9 +57,11 @@ DELEGATES = _SETS["delegate"]
 HANDS_TO = {op: frozenset(called.split()) for op, called in _DATA["hands_to"].items()}
 USERS_TRITON = "triton_kernel_wrapper"  # begins the names of the ops that call Triton kernels of the user's
 # What compiled code is called in a trace: what Dynamo compiled, then what of it Inductor's code runs (a region without one
-# is of another backend, or `torch.cond` by itself, and calls eager ops), and a backward. Nothing inside is an eager op.
+# is of another backend, or `torch.cond` by itself, and calls eager ops), and a backward. In a region with one, only that is
+# compiled: around it are the ops between graph breaks.
 COMPILED_REGION, INDUCTOR_RUNS = "Torch-Compiled Region", "## Call CompiledFxGraph"
-COMPILED_REGIONS = (COMPILED_REGION, INDUCTOR_RUNS, "CompiledFunction")
+COMPILED_CODE = (INDUCTOR_RUNS, "CompiledFunction")
+COMPILED_REGIONS = (COMPILED_REGION, *COMPILED_CODE)
 REGION_ID = re.compile(rf"^{COMPILED_REGION}: (?P<id>\S+)")
 REGION_KEY = re.compile(rf"^{INDUCTOR_RUNS} (?P<key>.*) ##$")
 _GRAPH_NUMBER = re.compile(rf"^graph_\d+_(?=cpp_|kernel)|(?<=^{COMPILED_REGION}): \S+")

@@ -18,7 +18,7 @@ from typing import Any
 from fxscope.columns import Column, Given, KeptItems, Made, column, distinct, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, expected_nature, is_dispatched, op_name
+from fxscope.op_names import COMPILED_CODE, COMPILED_REGIONS, INDUCTOR_RUNS, expected_nature, is_dispatched, op_name
 
 GRAPH_ID = "eager"
 # What Dynamo and the profiler write besides ops.
@@ -158,7 +158,7 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
     inside: set[int] = set()  # an op that is known, or below one
     inductors = _above(tree, (row for row in tree if ops[row].name.startswith(INDUCTOR_RUNS)))
     for row, parent in tree.items():  # parents first
-        if parent in compiled or (row in inductors and ops[row].name.startswith(COMPILED_REGIONS)):
+        if parent in compiled or (row in inductors and ops[row].name.startswith(COMPILED_CODE)):
             compiled.add(row)
         elif ops[row].external_id in facts or parent in inside:
             inside.add(row)
@@ -184,18 +184,23 @@ def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
         at: int | None = row
         while at is not None and at not in found:
             found.add(at)
-            at = tree[at]
+            at = tree.get(at)
     return found
 
 
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     """The positions of the ops that no compiled graph ran."""
     known = distinct(ops, "name")
-    regions, no_ops = ({name for name in known if name.startswith(begin)} for begin in (COMPILED_REGIONS, NOT_OPS))
+    regions, inductors, no_ops = (
+        {name for name in known if name.startswith(begin)} for begin in (COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS)
+    )
+    parent_of = dict(rows_of(ops, "id", "parent")) if inductors else {}
+    around = _above(parent_of, (op_id for op_id, name in rows_of(ops, "id", "name") if name in inductors))
     inside: set[int] = set()
     outside: list[int] = []
     for position, (op_id, parent, name) in enumerate(rows_of(ops, "id", "parent", "name")):  # parents first
-        if name in regions or parent in inside:
+        is_compiled = name in regions and (op_id not in around or name.startswith(COMPILED_CODE))
+        if is_compiled or parent in inside:
             inside.add(op_id)
         elif name not in no_ops:
             outside.append(position)

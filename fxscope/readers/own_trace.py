@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fxscope.columns import uncollected
-from fxscope.index import COMPILED, COMPILING
+from fxscope.index import COMPILED, COMPILES_DATA, COMPILING
 from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, is_dispatched
 from fxscope.passes.program_steps import StepPlan, plan
 from fxscope.readers.trace.graphs import REPLAY
@@ -82,8 +82,8 @@ class OwnTrace:
         if mark and times.outer and ops:
             self._plan(times.marks[mark], **options)
             place = {"ph": "X", "cat": "user_annotation", "pid": ops[0]["pid"], "tid": ops[0]["tid"], "args": {}}
-            for span in self.steps.kept:
-                step = {"name": f"ProfilerStep#{span.number}", "ts": span.start, "dur": span.end - span.start}
+            for span in self.steps.kept:  # 1 ns less: µs since Kineto's base are exact to about 1 ns
+                step = {"name": f"ProfilerStep#{span.number}", "ts": span.start, "dur": span.end - span.start - 1e-3}
                 self.events.append({**place, **step})
         trace["traceEvents"] = self.events
         path.write_bytes(msgspec.json.encode(trace))
@@ -106,11 +106,13 @@ class OwnTrace:
         drop: set[int] = set()
         phases, self._ops = Stretches(), Stretches()
         spans = [event for event in _of(events, _SPANS) if event.get("ph") == "X"]
+        names = (event["name"] for event in spans)
+        phase_names = {name.partition(COMPILES_DATA)[0] for name in names if COMPILES_DATA in name}  # as of an export
         for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
             place = event["tid"], event["ts"]
             if phases.hold(*place) or event["name"] == MODE or event["name"].startswith(STEP_ENDS):
                 drop.add(id(event))
-            elif event["name"].endswith(COMPILING):
+            elif event["name"].endswith(COMPILING) or event["name"] in phase_names:
                 phases.add(*place, event["ts"] + event["dur"])
                 event["cat"], event["name"] = "user_annotation", COMPILED
             else:

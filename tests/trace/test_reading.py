@@ -307,3 +307,12 @@ def test_steps_that_no_profiler_marked_are_those_of_the_optimizer(tmp_path: Path
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     steps = trace.recording(path).steps
     assert [(step.start_ns / 1e3, (step.start_ns + step.duration_ns) / 1e3) for step in steps] == expected
+
+
+def test_a_compile_that_dynamo_does_not_start_runs_nothing(tmp_path: Path) -> None:
+    """An export calls AOTAutograd; its phase has an event without a namespace, its ops have fake tensors."""
+    phase = "create_aot_dispatcher_function"
+    spans = [(phase, 0, 50), (f"{phase}_data: compile_id=None", 1, 1), ("aten::mm", 5, 9), ("aten::mm", 60, 9)]
+    spans += [("backend_compile (dynamo_timed)", 70, 9), ("aten::mm", 71, 2)]
+    path = build.write_trace(tmp_path / "t.json", [build.event("cpu_op", *span) for span in spans])
+    assert [launch.start_ns for launch in trace.recording(path).launches] == [60_000]

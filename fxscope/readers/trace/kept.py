@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fxscope.errors import TraceError
-from fxscope.index import whole_steps
+from fxscope.index import COMPILES_DATA, COMPILING, whole_steps
 from fxscope.model import WHOLE, Problem, Step
 from fxscope.op_names import (
     COMPILED_REGIONS,
@@ -262,6 +262,9 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     calls = np.zeros(len(kept.rows), np.bool_)
     calls[kept.parent[is_op & (kept.parent >= 0)]] = True
     # The work of an autograd function in Python is that of its ops.
+    phases = {text.partition(COMPILES_DATA)[0] for text in trace.names if COMPILES_DATA in text}
+    compiles = of_names(trace, name, lambda text: text in phases or text.endswith(COMPILING))
+    is_op &= ~compiles & (nearest(kept.parent, compiles) < 0)  # what runs there are fake tensors, and benchmarks
     works = of_names(trace, name, _does_work) & is_op & (of_names(trace, name, is_dispatched) | ~calls)
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
