@@ -182,12 +182,12 @@ class _Job(NamedTuple):
         times = running.times_of_calls(self.run)
         memory = running.peak_memory_of(self.run)
         names = running.names_of(self.model, self.inputs, self.kwargs)
-        session = _session(capture)
+        observed = _Observation(capture)
+        session = observed.session
         session.start()
         try:
-            elsewhere = _Elsewhere(session, capture)
             for _ in range(1 + self.steps):
-                elsewhere.threads, elsewhere.processes = [], []
+                observed.threads, observed.processes = [], []
                 self.run()
                 running.synchronize()  # a step's device work ends in the step: else the last one would look longer
                 mark(STEP_ENDS)
@@ -196,33 +196,29 @@ class _Job(NamedTuple):
         plan = {"mark": STEP_ENDS, "warmup": 1, "keep": self.steps, "compiles": ()}
         recording = _of_trace(*traced, names, **plan)[0] if traced is not None else Recording()
         session.cleanup()
-        cut = (*(item for item in recording.unobserved if item.what == "ops"), *elsewhere.unobserved())
+        cut = (*(item for item in recording.unobserved if item.what == "ops"), *observed.unobserved())
         problems = (*recording.problems, *session.hooks.problems)
         known = {"environment": environment(), "memory": memory, "step_times": times}
         return replace(recording, unobserved=cut, problems=problems, **known)
 
 
-def _session(capture: InductorCapture) -> profiler.Session:
-    """A profiler session that the compiler's own work is not in."""
-    session = profiler.Session()
-    capture.unstacked, capture.is_our_session = session.unstacked, session.is_on
-    return session
+class _Observation:
+    """A profiler session, without the compiler's own work; and the threads and processes that the program starts in it."""
 
+    watch: StepWatch  # of a `Recorder`
 
-class _Elsewhere:
-    """The threads and the processes that a program starts: nothing in them is recorded."""
-
-    def __init__(self, session: profiler.Session, capture: InductorCapture) -> None:
-        self._is_on, self._num_compiling = session.is_on, capture.num_compiling_here
+    def __init__(self, capture: InductorCapture) -> None:
+        self.session, self._num_compiling = profiler.Session(), capture.num_compiling_here
+        capture.unstacked, capture.is_our_session = self.session.unstacked, self.session.is_on
         self.threads: list[str] = []
         self.processes: list[Any] = []  # of multiprocessing
-        session.hooks.install(self)
+        self.session.hooks.install(self)
 
     @hook_before("threading:Thread.start")
     def _starts_thread(self, thread: Any) -> None:
         code = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
         is_library = code is not None and "-packages" in code.co_filename  # tqdm's, those that pin memory
-        if self._is_on() and not self._num_compiling() and not is_library:
+        if self.session.is_on() and not self._num_compiling() and not is_library:
             self.threads.append(thread.name)
 
     @hook_before("multiprocessing.process:BaseProcess.start")
@@ -290,7 +286,7 @@ class Recorder:
         self._last.callback(capture.__exit__)
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self._names = ModuleNames()
-        self._eager: Any = None  # session, watch and threads of what was observed before the program compiled
+        self._eager: _Observation | None = None  # of what ran before the program compiled
         capture.__enter__()
         self._observe()
         capture.on_compile = functools.partial(self._observe_compiled, is_compiled=True)
@@ -298,40 +294,40 @@ class Recorder:
 
     def _observe(self, *, is_compiled: bool = False) -> None:
         capture = self._capture
-        session = self._session = _session(capture)
+        self._now = _Observation(capture)
+        session = self._now.session
         hooks = session.hooks
         self._last.callback(hooks.close)
         self._last.callback(hooks.guard, "profiler", session.pause)
         wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
-        watch = self._watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
+        watch = self._now.watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
         watch.is_compiling = lambda: capture.num_compiling > 0
         watch.num_compiles = lambda: capture.num_compiles
         watch.on_capture = self._observe_compiled
         session.on_call = watch.called
         hooks.guard("names of modules", self._names.start, hooks)
-        self._elsewhere = _Elsewhere(session, capture)
         session.start()
         hooks.guard("optimizer steps", watch.start, hooks, is_compiled=is_compiled)
 
     def _observe_compiled(self, *, is_compiled: bool = False) -> None:
         """Observe anew where the program compiles, or captures a CUDA graph, after an observation of eager steps."""
-        session, watch = self._session, self._watch
-        if self._eager is not None or not watch.was_eager or session.own is None or session.aside:
+        session = self._now.session
+        if self._eager is not None or not self._now.watch.was_eager or session.own is None or session.aside:
             return
         if threading.get_ident() != session.thread or busy_with():
             return
-        self._eager = session, watch, self._elsewhere
+        self._eager = self._now
         session.hooks.close()
         self._observe(is_compiled=is_compiled)
-        self._session.hooks.problems.extend(session.hooks.problems)
+        self._now.session.hooks.problems.extend(session.hooks.problems)
 
     def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
-        self._watch.bound = bound
-        hooks = self._session.hooks
-        hooks.guard("the end of the observation", self._session.pause)
-        own = self._session.own
-        hooks.guard("times of calls", self._watch.end_observation, own.tree.roots if own is not None else ())
+        session, watch = self._now.session, self._now.watch
+        watch.bound = bound
+        session.hooks.guard("the end of the observation", session.pause)
+        roots = session.own.tree.roots if session.own is not None else ()
+        session.hooks.guard("times of calls", watch.end_observation, roots)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
@@ -344,10 +340,11 @@ class Recorder:
         self._left_at = time.perf_counter_ns()
         try:
             try:
-                traced = self._session.stop()
+                traced = self._now.session.stop()
             finally:
                 self._last.close()
-            if self._eager is not None and not (self._session.theirs or self._watch.sees_repeats(self._eager[1])):
+            now, eager = self._now, self._eager
+            if eager is not None and not (now.session.theirs or now.watch.sees_repeats(eager.watch)):
                 traced = self._eager_session()
             self.recording = self._build(traced)
             if self._eager is not None and {item.runs for item in self.recording.compiles} == {0}:
@@ -355,12 +352,12 @@ class Recorder:
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
-            self._session.hooks.guard("temporary files", self._session.cleanup)
+            self._now.session.hooks.guard("temporary files", self._now.session.cleanup)
 
     def _eager_session(self) -> profiler.Traced | None:
         """Go back to the first observation, where the second saw nothing repeated, or no compiled graph in its steps."""
-        (self._session, self._watch, self._elsewhere), self._eager = self._eager, None
-        return self._session.own
+        self._now, self._eager = self._eager or self._now, None
+        return self._now.session.own
 
     def _left_open(self) -> None:
         """As Python exits: a session of the profiler that is on by then would crash the process."""
@@ -385,15 +382,15 @@ class Recorder:
             print(message, file=sys.stderr)
 
     def _build(self, traced: profiler.Traced | None) -> Recording:
-        facts, problems = self._capture.facts(), [*self._session.hooks.problems]
+        facts, problems = self._capture.facts(), [*self._now.session.hooks.problems]
         recording, num_calls = Recording(), None
         if traced is not None:
             plan: dict[str, Any] = {}
-            if traced is not self._session.theirs:  # whose steps are those that it says
-                plan = {"mark": self._watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
-                plan |= {"skip_start": self._skip_start, "is_cut": self._watch.ended_at is not None}
+            if traced is not self._now.session.theirs:  # whose steps are those that it says
+                plan = {"mark": self._now.watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
+                plan |= {"skip_start": self._skip_start, "is_cut": self._now.watch.ended_at is not None}
             recording, num_calls = _of_trace(*traced, self._names, **plan)
-        times = self._watch.times(num_calls)
+        times = self._now.watch.times(num_calls)
         on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)
         steps = () if recording.summary is None or on_cpu else recording.summary.steps
         busy_us = [step.device_busy_us for step in steps]
@@ -417,17 +414,19 @@ class Recorder:
         return _finish(recording)
 
     def _why_nothing(self) -> str:
-        if problems := self._session.hooks.problems:
+        if problems := self._now.session.hooks.problems:
             return "; ".join(": ".join(filter(None, (problem.message, problem.remedy))) for problem in problems)
-        if self._elsewhere.threads:
+        if self._now.threads:
             remedy = "call it in the main one, or `with fxscope.record():` there"
-            return f"only one thread is recorded, and the program started {self._elsewhere.in_words()}: {remedy}"
+            return f"only one thread is recorded, and the program started {self._now.in_words()}: {remedy}"
         return "does it call PyTorch in this process?"
 
     def _unobserved(self) -> list[Unobserved]:
-        watch, found = self._watch, list[Unobserved]()
-        times = self._eager[1].eager_times() if self._eager is not None else None
-        if times is not None:
+        watch, found = self._now.watch, list[Unobserved]()
+        eager = self._eager
+        own = eager.session.own if eager is not None else None
+        is_same = own is not None and self._capture.module_ids & own.tree.roots.keys()  # else it may be another model
+        if eager is not None and is_same and (times := eager.watch.eager_times()) is not None:
             count = counted(times.count, "timed eager step")
             detail = f"{count} before the first compile, median {microseconds(times.median_us)}"
             found.append(Unobserved(what="eager", count=times.count, duration_us=times.median_us, detail=detail))
@@ -440,7 +439,7 @@ class Recorder:
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
-        return [*found, *self._elsewhere.unobserved()]
+        return [*found, *self._now.unobserved()]
 
 
 def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> tuple[Recording, int | None]:

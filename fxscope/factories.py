@@ -74,11 +74,9 @@ def _load(module_name: str, name: str) -> Any:
         else:
             sys.path.insert(0, str(Path.cwd()))
             module = importlib.import_module(module_name)
-    except CaptureError:
+    except (CaptureError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
         raise CaptureError(f"importing {module_name} raised {described(error)}.") from None
     if not hasattr(module, name):
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]

@@ -6,12 +6,7 @@ from torch.nn import functional
 
 
 class GeGLUMLP(nn.Module):
-    """down_proj(gelu(gate_proj(x)) * up_proj(x)), the feed-forward block of Gemma and others.
-
-    Args:
-        dim: size of the last dimension of input and output.
-        hidden: size between the projections.
-    """
+    """down_proj(gelu(gate_proj(x)) * up_proj(x)), the feed-forward block of Gemma and others."""
 
     def __init__(self, dim: int, hidden: int) -> None:
         super().__init__()

@@ -80,6 +80,7 @@ class InductorCapture:
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
         # code of `forward` → module that it was compiled for → ids of these compiles
         self._modules: dict[Any, weakref.WeakKeyDictionary[torch.nn.Module, set[str]]] = {}
+        self.module_ids: set[int] = set()  # of those that were compiled
         self._metrics_before: set[int] = set()
         self._lock = threading.RLock()
         self._depth = threading.local()
@@ -142,7 +143,7 @@ class InductorCapture:
     @property
     def why_no_graph(self) -> str:
         met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.hooks.problems)
-        return met or "Dynamo skipped every frame"
+        return met or "Dynamo skipped every frame, as it does after a failed compile until torch._dynamo.reset()"
 
     def facts(self) -> Recording:
         with self._lock:
@@ -205,11 +206,13 @@ class InductorCapture:
     def _subgraph_ends(self, output_graph: Any, tx: Any, reason: Any = None, *_: Any, **__: Any) -> None:
         if reason is None or not getattr(reason, "graph_break", False):
             return
-        source = live.source_of_frames(getattr(reason, "user_stack", None) or ())
+        frames = list(getattr(reason, "user_stack", None) or ())
         logged, message = getattr(self._depth, "break_", (lambda: None, None))
         text = str(message if message and logged() is output_graph else reason.reason).strip()
+        if frames and not live.is_user_file(frames[-1].filename):
+            text = torchs_break_text(text, frames[-1].filename, frames[-1].lineno)
+        source = live.source_of_frames(frames)
         if source is None or not live.is_user_file(source.file or ""):  # a function of torch's is compiled
-            text = torchs_break_text(text, source.file or "", source.line or 0) if source is not None else text
             source = live.caller() or source
         self._compile(current_compile_id(), break_reason=text, break_source=source)
 
@@ -225,6 +228,7 @@ class InductorCapture:
         if code is not None and (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
             ids = self._modules.setdefault(code, weakref.WeakKeyDictionary()).setdefault(module, set())
             ids.add(current_compile_id())
+            self.module_ids.add(id(module))
         source = _place(code) if code is not None else None
         guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
         self._compile(current_compile_id(), guards=guards, source=source)

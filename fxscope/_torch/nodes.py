@@ -61,9 +61,7 @@ def output_names(graph: Any) -> tuple[str, ...]:
 def target_name(node: Any) -> str:
     """An op's name: `aten.mul.Tensor`, `torch.nn.functional.gelu`, or a placeholder's target."""
     target = node.target
-    if isinstance(target, str):
-        return target
-    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+    if isinstance(target, (str, torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return str(target)
     if isinstance(target, torch._ops.OperatorBase):  # higher-order operators
         return f"higher_order.{target.name()}"

@@ -59,9 +59,8 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
         name = name.replace("-", "_")
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3) or [key for key in known if key.endswith("." + name)]
-            raise CaptureError(
-                f"Inductor has no switch {name!r}." + (f" Did you mean {' or '.join(near)}?" if near else "")
-            )
+            advice = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise CaptureError(f"Inductor has no switch {name!r}.{advice}")
         checked[name] = value
     return checked
 
@@ -102,10 +101,9 @@ def compiled(model: Any, options: dict[str, Any]) -> Any:
     rest = dict(options)
     if "isolate_recompiles" in inspect.signature(torch.compile).parameters:  # torch 2.13: limits of its own, too
         rest.setdefault("isolate_recompiles", True)
-    if rest.get("backend", "inductor") != "inductor":
-        return torch.compile(inner, **rest)
-    # An isolated compile still takes entries of others that fit, so the backend has to be another one as well.
-    rest["backend"] = _OwnInductor(rest.pop("mode", None), rest.pop("options", None), rest.get("dynamic"))
+    if rest.get("backend", "inductor") == "inductor":
+        # An isolated compile still takes entries of others that fit, so the backend has to be another one as well.
+        rest["backend"] = _OwnInductor(rest.pop("mode", None), rest.pop("options", None), rest.get("dynamic"))
     return torch.compile(inner, **rest)
 
 

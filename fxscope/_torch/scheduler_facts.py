@@ -379,7 +379,7 @@ def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
     What lies where a result of the node is written in the end is that result's memory.
     """
     stored = internal - _not_stored(graph)
-    reuses = _reuses(graph)
+    reuses = _written_over(graph)
     taken = {_place(item.name, reuses) for item in node.read_writes.writes if item.name not in internal}
     first = {_place(name, reuses): name for name in sorted(stored, reverse=True)}
     return frozenset(name for memory, name in first.items() if memory not in taken)
@@ -389,14 +389,17 @@ def _not_stored(graph: Any) -> set[str]:
     return {*graph.removed_buffers, *graph.inplaced_to_remove}
 
 
-def _reuses(graph: Any, *, later: bool = False) -> dict[str, str]:
-    """Buffer → the one that its kernel writes over; `later`: also the one that is kept for it, or that it is a view of."""
-    wrapper = getattr(graph, "wrapper_code", None)
-    lines = [line for line in getattr(wrapper, "lines", ()) if type(line).__name__ == "ReuseLine"] if later else []
-    planned = {line.reused_as.get_name(): line.node.get_name() for line in lines}
-    for buffer in graph.buffers if later else ():
-        planned.update((buffer.get_name(), name) for name in list(buffer.get_inputs_that_alias_output())[:1])
-    return {**planned, **getattr(wrapper, "reuses", {})}
+def _written_over(graph: Any) -> dict[str, str]:
+    """Buffer → the one that its kernel writes over."""
+    return dict(getattr(getattr(graph, "wrapper_code", None), "reuses", {}))
+
+
+def _sharing(graph: Any) -> dict[str, str]:
+    """Buffer → the one whose memory it has: it is a view of it, or that is kept for it, or it is written over it."""
+    lines = getattr(getattr(graph, "wrapper_code", None), "lines", ())
+    kept = {item.reused_as.get_name(): item.node.get_name() for item in lines if type(item).__name__ == "ReuseLine"}
+    aliased = ((buffer.get_name(), list(buffer.get_inputs_that_alias_output())) for buffer in graph.buffers)
+    return {**kept, **{name: bases[0] for name, bases in aliased if bases}, **_written_over(graph)}
 
 
 def _place(name: str, reuses: Mapping[str, str]) -> str:
@@ -468,7 +471,7 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]]) -> Pea
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
     places = _places(nodes, kernels)
     spans: dict[str, MemoryRange] = {}
-    not_stored, reuses = _not_stored(graph), _reuses(graph, later=True)
+    not_stored, reuses = _not_stored(graph), _sharing(graph)
     for item in ranges:
         name = str(item.buffer.get_name())
         if item.size_free and name not in not_stored:  # the tuple of an extern's results is freed item by item

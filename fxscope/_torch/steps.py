@@ -254,9 +254,11 @@ class StepWatch:
 
     def _module_called(self, module: Any) -> None:
         """End the observation where a module that no other one calls was called often enough."""
+        if threading.get_ident() != self._thread:
+            return
         address = id(module)
         self._module_calls[address] += 1
-        if self._module_calls[address] != self._most[1] + 1 or self._made or threading.get_ident() != self._thread:
+        if self._module_calls[address] != self._most[1] + 1 or self._made:
             return
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code is not torch.nn.Module._call_impl.__code__:

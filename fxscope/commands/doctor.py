@@ -78,7 +78,7 @@ def examine() -> list[Check]:
 
 def versions() -> Check:
     """List the versions that a bug report needs beside torch's."""
-    names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "kernels")
+    names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "triton", "kernels")
     found = [f"Python {platform.python_version()}", f"{sys.platform}-{platform.machine()}"]
     for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -97,11 +97,9 @@ def torch_and_recording() -> list[Check]:
         remedy = f"{PIP} torch" if importlib.util.find_spec("torch") is None else None
         return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
     built = f"{here.torch}, {f'CUDA {here.cuda}' if here.cuda else 'no CUDA'}"
-    checks = [Check("torch", True, f"{built}; {here.device}", purpose, required=True)]
-    checks.append(recorded(compile=False))
-    if checks[-1].ok:
-        checks.append(recorded(compile=True))
-    return [*checks, triton(here.triton)]
+    eager = recorded(compile=False)
+    compiled = [recorded(compile=True)] if eager.ok else []
+    return [Check("torch", True, f"{built}; {here.device}", purpose, required=True), eager, *compiled]
 
 
 def recorded(*, compile: bool) -> Check:
@@ -120,12 +118,6 @@ def recorded(*, compile: bool) -> Check:
         if isinstance(error.__cause__, OSError):  # Dynamo's import creates the folder of Inductor's cache
             remedy = "export TORCHINDUCTOR_CACHE_DIR=$(mktemp -d)"
     return Check(name, not lost, "; ".join(lost) or "a small MLP", purpose, remedy, required=not compile)
-
-
-def triton(installed: str | None) -> Check:
-    purpose = "torch.compile on a GPU, and plans for one that is not here (--target)"
-    ok = installed is not None if sys.platform == "linux" else None  # there is none for others
-    return Check("triton", ok, installed or "not installed", purpose, f"{PIP} triton")
 
 
 def scanner() -> Check:

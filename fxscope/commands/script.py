@@ -87,7 +87,10 @@ class _Run:
         """Run the program with this `sys.argv`, `search` in front of `sys.path`; return its exit code."""
         if self.own_process:
             atexit.register(self._last)  # before torch is imported: what the program registers runs first
-        self.recorder = self._recorder()
+        from fxscope.capture import Recorder
+
+        options = {"steps": self.arguments.steps, "warmup": self.arguments.warmup}
+        self.recorder = Recorder(title=self.arguments.title or self.label, warn=False, skip_start=True, **options)
         before = sys.argv, sys.modules["__main__"]
         with contextlib.ExitStack() as around:
             around.enter_context(stdout_for_the_result(self.arguments))
@@ -108,18 +111,6 @@ class _Run:
             if not self.own_process:
                 sys.argv, sys.modules["__main__"] = before
         return self.code
-
-    def _recorder(self) -> Any:
-        from fxscope.capture import Recorder
-
-        arguments = self.arguments
-        return Recorder(
-            title=arguments.title or self.label,
-            warn=False,
-            skip_start=True,
-            steps=arguments.steps,
-            warmup=arguments.warmup,
-        )
 
     def _execute(self, execute: Callable[[], Any]) -> None:
         """Run the program; where it raised, say so as Python would, through the program's own `excepthook`."""

@@ -122,7 +122,7 @@ def compare(number: int, device: str) -> None:
         program(entries, recorded)
     assert differing(bare, recorded) <= atomic, differing(bare, recorded) - atomic
     assert recorder.failure is None, recorder.failure
-    tree = recorder._session.own.tree
+    tree = recorder._now.session.own.tree
     found = called(tree.results, device == "cuda")
     print(*difflib.unified_diff(wanted, found, "bare", "recorded", n=2, lineterm=""), sep="\n", file=sys.stderr)
     assert wanted == found

@@ -74,19 +74,6 @@ class Tied(nn.Module):
         return self.head(self.embedding(tokens))
 
 
-class Stateful(nn.Module):
-    """Changes buffers, draws random numbers and writes into its input."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm = nn.BatchNorm1d(8)
-        self.linear = nn.Linear(8, 8)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x.add_(1)
-        return functional.dropout(self.linear(self.norm(x)), 0.5, training=True)
-
-
 def moves(x: torch.Tensor) -> torch.Tensor:
     """Views that are views, views that copy, and a write in place."""
     a = x.reshape(2, 4, 8)  # a view

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import subprocess
 import sys
+import threading
 import time
 import types
 from importlib.machinery import SourceFileLoader
@@ -35,7 +36,7 @@ def is_called_compiled(recorder: Recorder) -> None:
 
 def loops(recorder: Recorder) -> None:
     x, end = torch.ones(2), time.monotonic() + 30
-    while recorder._session.is_on() and time.monotonic() < end:
+    while recorder._now.session.is_on() and time.monotonic() < end:
         x = x + 1
 
 
@@ -45,8 +46,11 @@ class Model(nn.Linear):
 
 def is_called_eagerly(recorder: Recorder) -> None:
     model, x = Model(4, 4), torch.ones(2, 4)
+    elsewhere = threading.Thread(target=lambda: [model(x) for _ in range(MOST_CALLS + 5)])
+    elsewhere.start()  # whose calls do not count
+    elsewhere.join()
     with torch.no_grad():
-        while recorder._session.is_on():
+        while recorder._now.session.is_on():
             model(x)
         for at in range(steps.MOST_TIMED + 2):
             assert ("__call__" in vars(Model)) == (at <= steps.MOST_TIMED)
@@ -70,8 +74,9 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
     torch._dynamo.reset()
     with Recorder(max_seconds=0.3 if program is loops else 60) as recorder:
         program(recorder)
-        assert recorder._watch._is_over.is_set()  # else a thread would look at the program twenty times a second
-        assert not recorder._session.is_on() and sys.getprofile() is None and not torch._C._autograd._profiler_enabled()
+        assert recorder._now.watch._is_over.is_set()  # else a thread would look at the program twenty times a second
+        assert not recorder._now.session.is_on() and sys.getprofile() is None
+        assert not torch._C._autograd._profiler_enabled()
     recording = recorder.recording
     assert recorder.failure is None and not hooks.active()
     (after,) = (item for item in recording.unobserved if item.what == "after")
@@ -84,7 +89,7 @@ def test_a_model_that_is_compiled_while_its_calls_are_timed_is_compiled_as_it_is
     torch._dynamo.reset()
     model, x = Model(4, 4), torch.ones(2, 4)
     with Recorder(max_seconds=0.3) as recorder, torch.no_grad():
-        while recorder._session.is_on():
+        while recorder._now.session.is_on():
             model(x)
         model(x)
         assert "__call__" in vars(Model)
@@ -105,6 +110,13 @@ def compares(model: nn.Module, x: torch.Tensor) -> None:
         compiled = torch.compile(model)
         for _ in range(5):
             compiled(x)
+
+
+def compiles_another(model: nn.Module, x: torch.Tensor) -> None:
+    _eager_first(nn.Linear(4, 4), x)
+    compiled = torch.compile(model)
+    for _ in range(5):
+        compiled(x)
 
 
 def compiles_for_one_call(model: nn.Module, x: torch.Tensor) -> None:
@@ -137,6 +149,7 @@ def fails_to_compile(model: nn.Module, x: torch.Tensor) -> None:
     ("program", "is_compiled"),
     [
         (compares, True),
+        (compiles_another, True),
         (compiles_for_one_call, False),
         (trains_eagerly_and_evaluates_compiled, False),
         (lambda model, x: trains_eagerly_and_evaluates_compiled(model, x, num_steps=13), False),  # and predicts
@@ -152,7 +165,9 @@ def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_comp
     assert {item.where for item in recording.problems} == ({"compile 0/0"} if program is fails_to_compile else set())
     assert any(launch.call for launch in recording.launches) == is_compiled
     eager = [item.detail for item in recording.unobserved if item.what == "eager"]
-    assert len(eager) == is_compiled and all("3 timed eager steps before the first compile" in item for item in eager)
+    assert len(eager) == (program is compares) and all(
+        "3 timed eager steps before the first compile" in item for item in eager
+    )
 
 
 def test_ops_beyond_a_number_are_left_out_and_counted(monkeypatch) -> None:
@@ -168,7 +183,7 @@ def test_ops_beyond_a_number_are_left_out_and_counted(monkeypatch) -> None:
 def test_time_in_which_the_program_waits_is_no_time_of_the_observation() -> None:
     with Recorder(max_seconds=0.3) as recorder:
         time.sleep(1)
-        assert recorder._session.is_on()
+        assert recorder._now.session.is_on()
         torch.ones(3).sin()
     assert "aten::sin" in {node.target for node in recorder.recording.graph("eager").nodes}
 
@@ -181,7 +196,7 @@ def test_compiling_is_no_time_of_the_observation() -> None:
     torch._dynamo.reset()
     with Recorder(max_seconds=0.4) as recorder:
         torch.compile(torch.sin, backend=backend)(torch.ones(2))
-        assert recorder._session.is_on()
+        assert recorder._now.session.is_on()
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
@@ -228,7 +243,7 @@ def test_neither_imports_of_libraries_nor_the_compiler_are_in_the_observation(tm
     program = "import torch, fxscope\nfrom fxscope._torch.profiler import Session\nSession.cleanup = lambda _: None\n"
     program += "with fxscope.record() as recorder:\n    import mailbox\n    m = torch.nn.Linear(3, 3)\n"
     program += "    torch.compile(m)(torch.ones(2, 3)).sum().backward()\n"
-    program += "tree = recorder._session.own.tree\n"
+    program += "tree = recorder._now.session.own.tree\n"
     program += "print(len([1 for e in tree.results.events() if e.is_python_function()]), len(tree.raws))"
     (tmp_path / "main.py").write_text(program)
     done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -269,7 +284,7 @@ def test_ops_of_the_compiler_do_not_count(monkeypatch) -> None:
     with Recorder(max_seconds=60) as recorder, torch.no_grad():
         for _ in range(5):
             compiled(torch.ones(2, 8))
-    assert recorder._session.own.tree.times.cut is None
+    assert recorder._now.session.own.tree.times.cut is None
     assert len(recorder.recording.steps) >= 3
 
 
@@ -288,8 +303,8 @@ with Recorder(max_seconds=600) as recorder:
     blocks += [bytes(100_000) for _ in range(4_000)]  # of the program, 400 MB at once
     for _ in range(1000):
         x = x.sin()
-    assert recorder._watch.ended_at is None
-    while not recorder.recording and recorder._watch.ended_at is None:
+    assert recorder._now.watch.ended_at is None
+    while not recorder.recording and recorder._now.watch.ended_at is None:
         x = x * 1.0000001 + 0.0
     x.cos()
 (after,) = (item for item in recorder.recording.unobserved if item.what == "after")

@@ -149,24 +149,6 @@ def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_to
     assert len(hooked) > 12 and all(name in told for name in hooked)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        inductor.METRICS,
-        inductor.HANDLES,
-        "torch._dynamo.output_graph:OutputGraph.compile_subgraph",
-        "torch._inductor.compile_fx:_recursive_joint_graph_passes",
-    ],
-)
-def test_one_name_that_is_missing_is_told_by_name_and_costs_what_it_is_for(name: str, monkeypatch) -> None:
-    without(monkeypatch, name)
-    recording = fxscope.record(lambda x: (x.cos() * 3).sum(-1), torch.randn(8, 8), compile=True, steps=1)
-    told = [problem for problem in recording.problems if name in problem.where]
-    assert len(told) == 1 and "does not have it" in told[0].message
-    assert recording.calls and recording.launches
-
-
 def test_dynamo_compiles_the_programs_of_fxscope() -> None:
     """Its own functions are hidden from Dynamo, but not those that it records."""
     from fxscope._torch import battery, geglu

@@ -334,6 +334,7 @@ def test_a_wrapper_in_cpp_is_a_problem_that_says_so(monkeypatch) -> None:
     monkeypatch.setattr(codecache.CppWrapperCodeCache, "load_pybinding", lambda *_, **__: 1 / 0)
     with torch._dynamo.config.patch(suppress_errors=True), torch._inductor.config.patch(cpp_wrapper=True):
         facts = compile_once(GeGLU(), (torch.randn(4, 8),))
+    torch._dynamo.reset()  # it skips what it could not compile
     assert facts.calls == () and [graph.stage for graph in facts.graphs][-1] == "post_grad"
     said = [problem for problem in facts.problems if "wrapper in C++" in problem.message]
     assert [problem.where for problem in said] == ["0/0:inference:post_grad"] and "TORCHINDUCTOR_CPP_WRAPPER=0" in said[

@@ -100,7 +100,7 @@ def test_scripts_run_the_same_operators_and_give_the_same_bits(name: str, tmp_pa
             imports="from fxscope.capture import Recorder, profiler\nprofiler.Session.cleanup = lambda _: None",
             around="Recorder(steps=100)",
             code=code,
-            results="session._session.own.tree.results",
+            results="session._now.session.own.tree.results",
         ),
     )
     plain, ours = (run(text, tmp_path / f"{index}.py") for index, text in enumerate(programs))
