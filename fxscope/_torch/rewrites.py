@@ -5,7 +5,7 @@ pattern that did not match, the candidate that came closest, from torch's own `F
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, NamedTuple
 
 import torch
@@ -25,8 +25,8 @@ _STAGES: dict[str, Stage] = {
 }
 
 
-def _ops(graph: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
-    return {node.name: (target_name(node), tuple(item.name for item in node.all_input_nodes)) for node in graph.nodes}
+def _ops(nodes: Iterable[Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    return {node.name: (target_name(node), tuple(item.name for item in node.all_input_nodes)) for node in nodes}
 
 
 class _Pass:
@@ -35,7 +35,7 @@ class _Pass:
     def __init__(self, observer: Any) -> None:
         self.observer = observer
         self.told: set[str] = set()  # nodes whose making or removal is told of a pattern, or of a pass inside
-        self.before = _ops(observer.gm.graph)
+        self.before = _ops(observer.gm.graph.nodes)
 
     @property
     def created(self) -> set[str]:
@@ -168,9 +168,9 @@ class Rewrites:
             if known is None or known.rank <= found.rank:
                 self._near[graph, name] = found
 
-    def _changed(self, here: _Pass, pattern: str | None, removed: Iterable[str], added: Iterable[str]) -> None:
-        now = _ops(here.observer.gm.graph)
-        gone, made = [name for name in here.before if name in removed], [name for name in now if name in added]
+    def _changed(self, here: _Pass, pattern: str | None, removed: Set[str], added: Set[str]) -> None:
+        now = _ops(node for node in here.observer.gm.graph.nodes if node.name in added)
+        gone, made = [name for name in here.before if name in removed], list(now)
         if gone or made:
             passes = (*self._here.passes, here)
             subsystems = [item.observer.subsystem for item in passes if item.observer.subsystem]
@@ -189,7 +189,7 @@ class Rewrites:
                     added_inputs=tuple(now[name][1] for name in made[:MOST_LINES]),
                 )
             )
-        here.before.update((name, now[name]) for name in made)
+        here.before.update(now)
 
 
 class _Try(NamedTuple):
