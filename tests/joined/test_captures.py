@@ -41,8 +41,7 @@ def test_kernels_of_a_serving_engine_have_owners(engine: str, num_graphs: int) -
     assert any("their ops are in the trace of the capture" in problem.message for problem in alone.problems)
     both = read_trace(VENDORS / f"{engine}_replay.json.gz", capture=VENDORS / f"{engine}_capture.json.gz")
     assert min(shares(both).values()) > 0.99
-    assert alone.summary and both.summary
-    assert both.summary.steps == alone.summary.steps and both.summary.kernels == alone.summary.kernels
+    assert (a := alone.summary) and (b := both.summary) and (a.steps, a.kernels) == (b.steps, b.kernels)
     assert {op.step for op in both.ops} == {0, -1}
     assert all(launch.evidence.op == "order" for launch in both.launches if launch.cuda_graph is not None)
 
@@ -59,9 +58,11 @@ def test_pieces_that_run_the_same_kernels_belong_to_their_layers() -> None:
     assert all(before[1] < after[0] for before, after in itertools.pairwise(times))
 
 
-def test_a_trace_without_a_capture_is_refused_as_one() -> None:
+def test_tables_take_a_capture_and_a_trace_without_one_is_refused(command) -> None:
+    replay, capture = VENDORS / "vllm_replay.json.gz", VENDORS / "vllm_capture.json.gz"
+    assert "vllm::moe_forward" in command("view", replay, "--tables", "--capture", capture).out
     with pytest.raises(TraceError, match="holds no capture of a graph"):
-        read_trace(VENDORS / "sglang_replay.json.gz", capture=VENDORS / "sglang_replay.json.gz")
+        read_trace(replay, capture=replay)
 
 
 def captured_by_hand(folder: Path, *, launches: int = 2, drop: int = 0) -> Path:

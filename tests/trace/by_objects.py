@@ -133,8 +133,7 @@ def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[Step
         start = max(reached, min([step.start_ns, *(launch.start_ns for launch in mine)]))
         ends = [launch.start_ns + launch.duration_ns for launch in mine]
         end = reached = max([start, step.start_ns + step.duration_ns, *ends])
-        every = (max(0, min(b, end) - max(a, start)) for times in busy_times for a, b in times)
-        busy = sum(every) // len(devices)
+        busy = sum(max(0, min(b, end) - max(a, start)) for times in busy_times for a, b in times) // len(devices)
         lines.append(
             StepStats(
                 step=step.index,
