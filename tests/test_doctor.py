@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,8 @@ def test_the_verdict_is_about_the_main_job() -> None:
     assert doctor.verdict([fine, browser]) == "Programs can be recorded here."
     assert doctor.verdict([fine, browser, compiler]).endswith("but not compiled.")
     assert doctor.verdict([fine._replace(ok=False), compiler]) == "Nothing can be recorded here: torch."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton has wheels for Linux only")
+def test_triton_is_there_or_missing() -> None:
+    assert doctor.triton("3.7.1").ok and doctor.triton(None).ok is False

@@ -78,7 +78,7 @@ def examine() -> list[Check]:
 
 def versions() -> Check:
     """List the versions that a bug report needs beside torch's."""
-    names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "triton", "kernels")
+    names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "kernels")
     found = [f"Python {platform.python_version()}", f"{sys.platform}-{platform.machine()}"]
     for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -99,7 +99,14 @@ def torch_and_recording() -> list[Check]:
     built = f"{here.torch}, {f'CUDA {here.cuda}' if here.cuda else 'no CUDA'}"
     eager = recorded(compile=False)
     compiled = [recorded(compile=True)] if eager.ok else []
-    return [Check("torch", True, f"{built}; {here.device}", purpose, required=True), eager, *compiled]
+    found = Check("torch", True, f"{built}; {here.device}", purpose, required=True)
+    return [found, eager, *compiled, triton(here.triton)]
+
+
+def triton(installed: str | None) -> Check:
+    purpose = "torch.compile on a GPU, and plans for one that is not here (--target)"
+    ok = installed is not None if sys.platform == "linux" else None  # there is none for others
+    return Check("triton", ok, installed or "not installed", purpose, f"{PIP} triton")
 
 
 def recorded(*, compile: bool) -> Check:

@@ -46,7 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     traces = sources.listed(arguments.traces, pattern=arguments.pattern)
     if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
         raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    digests = running.digests(traces, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on)
+    options = {"jobs": arguments.jobs, "memory_bytes": arguments.memory, "on": arguments.on}
+    digests = running.digests(traces, progress=progress, **options)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
@@ -64,6 +65,11 @@ def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
         return {}
     found = logs.find(arguments.traces)
     return {} if found and any(sources.local(Path(place)) for place in arguments.traces) else found
+
+
+def progress(done: int, of: int, name: str) -> None:
+    if of > 1 and (done == of or done % (of // 10 + 1) == 0):
+        common.say(f"{done} of {of} ranks: {name}")
 
 
 def logs_beside(arguments: argparse.Namespace, width: int) -> str:
