@@ -17,7 +17,6 @@ import lzma
 import sys
 from collections import defaultdict
 from itertools import combinations
-from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
 from fxscope.gpus.calibration import Calibration, CpuFit, FamilyFit, Prediction, StepFit  # noqa: E402
-from fxscope.gpus.prediction import FEW, Works, is_outside, predict, spread_at, times_of  # noqa: E402
+from fxscope.gpus.prediction import Works, corrected, predict, times_of  # noqa: E402
 from fxscope.index import grouped  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
@@ -72,7 +71,7 @@ class LeftOut(NamedTuple):
     us: float
     outside: bool
     count: int = 1  # how often its program ran it
-    num_fitted: int = FEW  # calls of its family that the fit saw; without any the time is a roofline
+    num_fitted: int = 10  # calls of its family that the fit saw; without any the time is a roofline
 
 
 def set_aside(name: str) -> bool:
@@ -124,18 +123,18 @@ def fit(names: list[str]) -> None:
         points += [item for part in parts for item in observations(part, gpu.name, ratio, later_us)]
         texts.append(f"{sum(map(len, parts))} programs on an {gpu.device_name} (tests/data/zoo, tests/data/kinds)")
     content = read(BATTERY / f"{first.name}.json.xz")
-    added = [fitting.Observation(part, work, us) for part, work, us in battery_calls(content)]
+    seen = {item.work for item in points}  # a kind that is left out is left out of the battery, too
+    added = [fitting.Observation(part, work, us) for part, work, us in battery_calls(content) if work not in seen]
     texts.append(f"{len(added)} calls of fxscope's battery on an {first.device_name}")
     groups = fitting.groups_of([*points, *added])
     parameters = fitting.fit_all(groups, first.multiprocessors, start={})
     held = left_out(groups, first.multiprocessors, parameters)
     print_left_out(groups, parameters, held, first.multiprocessors)
-    fits = fits_of(groups, parameters, held, first.multiprocessors)
+    fits = fitting.described(groups, parameters, first.multiprocessors, held=pairs_of(held))
     for gpu in measured:
         mine = Calibration(
             families={family: of_card(found, *cards[gpu.name]) for family, found in fits.items()},
             step=step_fit(held),
-            outside=outside_factor(held, fits),
             cpu=fit_cpu(zoos[gpu.name]),
             replay_us=replay_us(content["launch"]),
             source="calibration",
@@ -150,19 +149,14 @@ def fit(names: list[str]) -> None:
         path.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n")
 
 
-def fits_of(
-    groups: Mapping[str, fitting.FamilyCalls],
-    parameters: Mapping[str, Mapping[str, float]],
-    held: Sequence[LeftOut],
-    multiprocessors: int,
-) -> dict[str, FamilyFit]:
-    """The fits with the intervals of calls that no fit saw."""
+def pairs_of(held: Sequence[LeftOut]) -> dict[str, list[tuple[float, str]]]:
+    """Return family → (measured over predicted, kind) of calls that no fit saw."""
     inside = grouped((call for call in held if not call.outside), lambda call: fitting.family_of(call.item.work))
-    pairs = {family: [(call.item.us, call.us, call.item.kind) for call in calls] for family, calls in inside.items()}
+    pairs = {family: [(call.item.us / call.us, call.item.kind) for call in calls] for family, calls in inside.items()}
     # Functions of which a fit saw nothing, each of which counts the same.
     unseen = [(call, fitting.family_of(call.item.work)) for call in held if not call.num_fitted]
-    pairs["anything"] = [(call.item.us, call.us, family) for call, family in unseen]
-    return fitting.described(groups, parameters, multiprocessors, held=pairs)
+    pairs["anything"] = [(call.item.us / call.us, family) for call, family in unseen]
+    return pairs
 
 
 def replay_us(launch: Mapping[str, float]) -> float:
@@ -190,11 +184,15 @@ def left_out(
             mine = rows(group, group.kinds == kind)
             used = family if family in parameters else "anything"
             num_fitted = len(others[family].us) if family in others else 0
-            measured = fitting.measured_of(others[family].items) if num_fitted else None
-            times = times_of(used, parameters[used], mine.works, multiprocessors)
+            times, unlike = times_of(used, parameters[used], mine.works, multiprocessors), np.ones(len(mine.us), bool)
+            if num_fitted:
+                own = times_of(family, parameters[family], others[family].works, multiprocessors)
+                table = fitting.corrections_of(others[family], own)
+                factors, unlike = corrected(table, [item.work for item in mine.items], mine.works)
+                times = times * factors
             found += [
-                LeftOut(item, float(us), not num_fitted or is_outside(measured, item.work), int(count), num_fitted)
-                for item, us, count in zip(mine.items, times, mine.counts, strict=True)
+                LeftOut(item, float(us), bool(outside), int(count), num_fitted)
+                for item, us, outside, count in zip(mine.items, times, unlike, mine.counts, strict=True)
             ]
     return found
 
@@ -219,13 +217,18 @@ def print_left_out(
     for kind, mine in grouped(held, lambda call: call.item.kind).items():
         others = [call for call in held if call.item.kind != kind]
         rest = {name: rows(group, group.kinds != kind) for name, group in groups.items() if {*group.kinds} != {kind}}
-        fits = fits_of(rest, {name: parameters[name] for name in rest}, others, multiprocessors)
-        step, outside = step_fit(others), outside_factor(others, fits)
+        pairs, step = pairs_of(others), step_fit(others)
+        ranges = {
+            family: fitting.range_of(
+                group, times_of(family, parameters[family], group.works, multiprocessors), pairs.get(family, ())
+            )
+            for family, group in rest.items()
+        }
         assert step is not None
         for program in grouped(mine, lambda call: call.item.program).values():
             real = low = high = total = 0.0
             for call in program:
-                least, most = interval_of(call, fits, outside)
+                least, most = interval_of(call, ranges)
                 calls[kind in KINDS].append(least <= call.item.us <= most)
                 unseen += [calls[kind in KINDS][-1]] * (not call.num_fitted)
                 us = call.us * step.middle
@@ -243,27 +246,10 @@ def print_left_out(
     print(f"calls of functions that the fit did not see: {share(unseen)} of {len(unseen)} in the interval")
 
 
-def interval_of(call: LeftOut, fits: Mapping[str, FamilyFit], outside: float) -> tuple[float, float]:
+def interval_of(call: LeftOut, ranges: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
     """The interval of a call as `predict` makes it."""
-    family = fitting.family_of(call.item.work) if call.num_fitted >= (FEW if call.outside else 1) else "anything"
-    spread = spread_at(fits[family], call.us)
-    factor = outside if call.outside and call.num_fitted else 1.0
-    return call.us * spread.low / factor, call.us * spread.high * factor
-
-
-def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -> float:
-    """The factor on the interval's ends that puts 80 of 100 of the calls inside that are unlike what was measured."""
-    needed: list[float] = []
-    for call in held:
-        if call.outside and call.num_fitted:
-            low, high = interval_of(call, families, 1.0)
-            needed.append(max(low / call.item.us, call.item.us / high, 1.0))
-    return round(rank_80(needed), 3) if len(needed) >= 10 else 1.5
-
-
-def rank_80(values: Sequence[float]) -> float:
-    """The value below which the next one lies in 80 of 100 (split conformal prediction)."""
-    return sorted(values)[min(ceil(0.8 * (len(values) + 1)), len(values)) - 1]
+    low, high = ranges["anything" if call.outside else fitting.family_of(call.item.work)]
+    return call.us * low, call.us * high
 
 
 def later(first: Programs, other: Programs) -> float:

@@ -8,29 +8,19 @@ from msgspec import Meta
 Positive = Annotated[float, Meta(gt=0, lt=1e30)]
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured over predicted time, 10th and 90th percentile, of calls predicted to take `above_us` or more."""
-
-    above_us: float
-    low: float
-    high: float
-    count: int
-
-
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls that a family was fitted to: their traits (`traits_of`), and least and largest of each size."""
-
-    traits: tuple[str, ...]
-    sizes: dict[str, tuple[float, float]]
-
-
 class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of one family of kernels on one GPU; `spreads` by size, smallest first."""
+    """The parameters of one family of kernels on one GPU.
+
+    Attributes:
+        low, high: measured over predicted time, 10th and 90th percentile.
+        corrections: traits of calls (`traits_of`) → a row of each that was measured: its weight, and its place (`places_of`).
+    """
 
     parameters: dict[str, Positive]
-    spreads: tuple[Spread, ...]
+    low: float
+    high: float
     count: int  # different calls that it was fitted to
-    measured: Measured | None = None
+    corrections: dict[str, tuple[str, ...]] = {}
 
 
 class StepFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +51,6 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     families: dict[str, FamilyFit]
     step: StepFit | None = None
-    outside: float = 1.5  # factor on either end of the interval of a call unlike those that were measured
     cpu: CpuFit | None = None
     replay_us: float | None = None  # between two kernels of a CUDA graph's replay
     source: str

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fxscope.gpus.calibration import FamilyFit, Measured, Spread
-from fxscope.gpus.prediction import SIZES, Works, family_of, formula_of, times_of, traits_of
+from fxscope.gpus.calibration import FamilyFit
+from fxscope.gpus.prediction import REACH, Works, distances, family_of, formula_of, places_of, times_of, traits_of
+from fxscope.index import grouped
 from fxscope.model import Workload
 
 Array = np.ndarray[Any, Any]
@@ -26,8 +26,10 @@ Array = np.ndarray[Any, Any]
 _HUBER = 0.25  # an error of a quarter; beyond it weights fall
 _PULL = 0.02  # of a parameter towards where it starts, against one call's squared error
 _STRONG_PULL = 2.0  # … where that is a fit to a like GPU
-_CLASSES = (2.0, 4.0, 10.0, 40.0)  # µs: where size classes of the intervals begin
-_FEWEST = 25  # calls that an interval of a size class needs
+_FEWEST = 25  # calls that an interval needs
+_MOST = 1.5  # of the logarithm of measured over predicted
+_ALIKE = 1.0  # the distance within which calls are one
+_NOISE = 0.2  # variance of what nothing explains, relative to that which likeness explains
 _HANDFUL, _FEW_ARE_OFF = 10, 1.5  # so few calls say little: their interval is no narrower than this factor either way
 
 
@@ -142,35 +144,22 @@ def fit_all(
     return found
 
 
-def measured_of(items: Iterable[Observation]) -> Measured:
-    """Return what a family's calls were like, for `is_outside`."""
-    works = [item.work for item in items]
-    sizes = {name: [float(getattr(work, name)) for work in works] for name in SIZES}
-    return Measured(
-        traits=tuple(sorted({traits_of(work) for work in works})),
-        sizes={name: (min(values), max(values)) for name, values in sizes.items() if any(values)},
-    )
-
-
-def spreads_of(pairs: Sequence[tuple[float, float, str]]) -> tuple[Spread, ...]:
-    """Return the intervals of (measured, predicted, kind) by size class; classes with few calls join the one below.
-
-    Each kind counts as much as any other, whatever number of calls it has.
-    """
-    found: list[Spread] = []
-    start = 0.0
-    for end in (*_CLASSES, inf):
-        inside = [(real / predicted, kind) for real, predicted, kind in pairs if start <= predicted < end]
-        rest = sum(predicted >= end for _, predicted, _ in pairs)
-        if end < inf and (len(inside) < _FEWEST or 0 < rest < _FEWEST):
-            continue
-        if inside:
-            low, high = (quantile(inside, share) for share in (0.1, 0.9))
-            if len(inside) < _HANDFUL:
-                low, high = min(low, round(1 / _FEW_ARE_OFF, 3)), max(high, _FEW_ARE_OFF)
-            found.append(Spread(above_us=start if found else 0.0, low=low, high=high, count=len(inside)))
-        start = end
-    return tuple(found)
+def corrections_of(group: FamilyCalls, times: Array) -> dict[str, tuple[str, ...]]:
+    """Return `FamilyFit.corrections`: weights that interpolate measured over predicted, as kriging does."""
+    errors, places = np.clip(np.log(group.us / times), -_MOST, _MOST), places_of(group.works)
+    found = {}
+    for traits, numbers in grouped(range(len(times)), lambda number: traits_of(group.items[number].work)).items():
+        left, alike = np.array(numbers), []
+        while len(left):
+            near = distances(places[left[:1]], places[left])[0] <= _ALIKE
+            alike.append((left[0], errors[left[near]].mean(), near.sum()))
+            left = left[~near]
+        first, means, counts = map(np.array, zip(*alike, strict=True))
+        kept = places[first]
+        weights = np.linalg.solve(np.exp(-distances(kept, kept) / REACH) + np.diag(_NOISE / counts), means)
+        rows = np.column_stack([np.round(weights, 3), kept])
+        found[traits] = tuple(" ".join(f"{value:g}" for value in row) for row in rows)
+    return found
 
 
 def quantile(values: Sequence[tuple[float, str]], share: float) -> float:
@@ -181,29 +170,35 @@ def quantile(values: Sequence[tuple[float, str]], share: float) -> float:
     return round(float(np.interp(share, reached, [value for value, _ in ordered])), 3)
 
 
+def range_of(group: FamilyCalls, times: Array, held: Sequence[tuple[float, str]]) -> tuple[float, float]:
+    """Return the 10th and 90th percentile of measured over predicted time.
+
+    Args:
+        held: (measured over predicted, kind) of calls that a fit did not see. Where that are few: how far a family's own fit
+            is off, and half as far again.
+    """
+    ratios = [*held]
+    if len(held) < _FEWEST:
+        ratios += zip((group.us / times) ** 1.5, group.kinds, strict=True)
+    low, high = (quantile(ratios, share) for share in (0.1, 0.9))
+    if len(ratios) < _HANDFUL:
+        low, high = min(low, round(1 / _FEW_ARE_OFF, 3)), max(high, _FEW_ARE_OFF)
+    return low, high
+
+
 def described(
     groups: Mapping[str, FamilyCalls],
     parameters: Mapping[str, Mapping[str, float]],
     multiprocessors: int,
     *,
-    held: Mapping[str, Sequence[tuple[float, float, str]]] | None = None,
+    held: Mapping[str, Sequence[tuple[float, str]]] | None = None,
 ) -> dict[str, FamilyFit]:
-    """The fit of each family with its intervals.
-
-    Args:
-        held: family → (measured, predicted, kind) of calls that a fit did not see. Where that are few: how far its own fit
-            is off, and half as far again.
-    """
+    """Return the fit of each family with its interval and corrections; `held` as in `range_of`, by family."""
     families: dict[str, FamilyFit] = {}
     for family, group in groups.items():
-        pairs = [*(held or {}).get(family, ())]
-        if len(pairs) < _FEWEST:
-            own = times_of(family, parameters[family], group.works, multiprocessors)
-            pairs += zip(own * (group.us / own) ** 1.5, own, group.kinds, strict=True)
-        families[family] = FamilyFit(
-            parameters=dict(parameters[family]),
-            spreads=spreads_of(pairs),
-            count=len(group.us),
-            measured=measured_of(group.items),
-        )
+        times = times_of(family, parameters[family], group.works, multiprocessors)
+        low, high = range_of(group, times, (held or {}).get(family, ()))
+        corrections = corrections_of(group, times) if family != "anything" else {}
+        found = dict(parameters[family])
+        families[family] = FamilyFit(parameters=found, low=low, high=high, count=len(times), corrections=corrections)
     return families

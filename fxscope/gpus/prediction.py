@@ -11,6 +11,7 @@ A GPU that nothing was measured on has no predictions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ import msgspec
 import numpy as np
 
 from fxscope import op_names
-from fxscope.gpus.calibration import Calibration, FamilyFit, Measured, Prediction, Spread
+from fxscope.gpus.calibration import Calibration, FamilyFit, Prediction
+from fxscope.index import grouped
 from fxscope.model import Workload
 
 if TYPE_CHECKING:
@@ -147,11 +149,7 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     each = (work.variant == "each channel") & (work.dtype != "float32")
     depthwise = np.isin(work.variant, ("depthwise", "each channel"))
     time = p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra + busy)
-    if "second" not in p:  # few channels: a kernel without tensor cores, which reorders nothing
-        direct = first & window & (work.k <= 4 * work.taps) & (work.taps <= 32) & ~depthwise
-        plain = p["floor"] + slower_of(traffic(p, work), work.flops * p["direct_ps"] * 1e-6, sharpness=2)
-        time = np.where(direct, plain, time)
-    else:
+    if "second" in p:
         time = (time - busy * ~depthwise) * (1 + p["second"] * (work.passes - 1)) + busy * ~depthwise
     return np.where(each, (p["each_channel"] + p["each_tap"] * work.taps) * work.batch, time)
 
@@ -180,11 +178,7 @@ def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     piece = np.maximum(p["piece"], 4 * 128 * 128 * np.maximum(work.k, 32) / (p["sm"] * 1e6))
     computed, moved = waves * pieces * piece, traffic(p, work)
     time = np.where(backward, computed + moved, slower_of(computed, moved, sharpness=3))
-    floor, factor = p["floor"], 1.0
-    for kernel in ("efficient", "flash", "flex"):
-        floor = np.where(work.variant == kernel, p[f"{kernel}_floor"], floor)
-        factor = np.where(work.variant == kernel, p[kernel], factor)
-    return floor + time * factor
+    return p["floor"] + time
 
 
 def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
@@ -205,7 +199,6 @@ def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
 FORMULAS = _formulas()
 _FUNCTION = FORMULAS.pop("function")  # of each library function, with parameters of its own
 _DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32")
-SIZES = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "inner", "outer")
 
 
 def family_of(work: Workload) -> str:
@@ -240,28 +233,55 @@ def times_of(
 # ---------------------------------------------------------------------- unlike what was measured
 
 
+_OF_PRODUCTS = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "flops")
+_OF_OTHERS = tuple(
+    "num_bytes elements inner outer loads statements slow_ops slowest_ops reduced loops atomics retried".split()
+)
+REACH = 6.0  # the distance at which a measured call counts 1 / e of one at the same place
+_FAR = 9.0  # a distance beyond all measured calls: each of three sizes 32 times as large
+
+
 def traits_of(work: Workload) -> str:
     """Return what a call has beside its sizes that its time depends on, as one word to compare."""
+    dtype = (work.dtype or "")[-7:]  # float16 is as fast as bfloat16
     if work.m:
         aligned = not (work.k // max(work.taps, 1) % 8 or work.n % 8)
-        return f"{work.variant} {work.layout} {'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
-    return f"{work.strided} {work.atomics > 0} {work.loops > 0} {work.dtype == 'float64'}"
+        shape = f"{'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
+        return f"{work.variant} {work.layout} {dtype} {shape}{' causal' * work.causal}"
+    return f"{work.strided} {work.atomics > 0} {work.loops > 0} {dtype}"
 
 
-def is_outside(measured: Measured | None, work: Workload) -> bool:
-    """Return whether a call is unlike all that its family was fitted to: another trait, or a size more than twice beyond."""
-    if measured is None:
-        return False
-    if traits_of(work) not in measured.traits:
-        return True
-    sizes = ((float(getattr(work, name)), bounds) for name, bounds in measured.sizes.items())
-    return any(size > 2 * high or size < low / 2 for size, (low, high) in sizes)
+def places_of(works: Works) -> Array:
+    """Return [calls, sizes]: binary logarithms of the sizes that calls of one family are compared by."""
+    names = _OF_PRODUCTS if works.m.any() else _OF_OTHERS
+    return np.round(np.log2(1 + np.stack([getattr(works, name) for name in names], axis=1)), 1)
+
+
+def distances(a: Array, b: Array) -> Array:
+    return np.sqrt(((a[:, None] - b[None]) ** 2).sum(-1))
+
+
+@lru_cache(maxsize=256)
+def table_of(rows: tuple[str, ...]) -> Array:
+    return np.array([row.split() for row in rows], dtype=float)
+
+
+def corrected(
+    corrections: Mapping[str, tuple[str, ...]], items: Sequence[Workload], works: Works
+) -> tuple[Array, Array]:
+    """Return by what to multiply a formula's times, as calls like these took, and which calls are unlike all measured."""
+    factors, outside = np.ones(len(items)), np.full(len(items), bool(corrections))
+    places = places_of(works)
+    for traits, numbers in grouped(range(len(items)), lambda number: traits_of(items[number])).items():
+        if rows := corrections.get(traits):
+            table = table_of(rows)
+            found = distances(places[numbers], table[:, 1:])
+            factors[numbers] = np.exp(np.clip(np.exp(-found / REACH) @ table[:, 0], -1, 1))
+            outside[numbers] = found.min(axis=1) > _FAR
+    return factors, outside
 
 
 # ---------------------------------------------------------------------- predicting
-
-
-FEW = 10  # calls: of a family with fewer nothing is known at other sizes
 
 
 def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
@@ -271,9 +291,9 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     calibration = gpu.calibration
     if calibration is None:
         return f"nothing was measured on the {gpu.name}"
-    family, fit, outside = fit_of(calibration, work)
-    us = float(times_of(family, fit.parameters, [work], gpu.multiprocessors)[0])
-    spread = spread_at(calibration.families["anything"] if outside and fit.count < FEW else fit, us)
+    family, fit, factor, outside = fit_of(calibration, work)
+    us = factor * float(times_of(family, fit.parameters, [work], gpu.multiprocessors)[0])
+    spread = calibration.families["anything"] if outside else fit
     low, high = us * spread.low, us * spread.high
     us *= calibration.step.middle if calibration.step is not None else 1.0
     if family == "anything":
@@ -283,21 +303,16 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     basis = f"{family} model of the {gpu.name}, {count}"
     if outside:
         basis += ", outside what was measured"
-        low, high = low / calibration.outside, high * calibration.outside
     return Prediction(us, low, high, basis)
 
 
-def spread_at(fit: FamilyFit, us: float) -> Spread:
-    """The interval of calls that are predicted to take so long."""
-    return next((item for item in reversed(fit.spreads) if us >= item.above_us), fit.spreads[0])
-
-
-def fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, bool]:
-    """The family to predict a call with, its fit, and whether that was fitted to nothing like the call."""
+def fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, float, bool]:
+    """The family to predict a call with, its fit, the correction, and whether that was fitted to nothing like the call."""
     own = calibration.families.get(family_of(work))
     if own is None:
-        return "anything", calibration.families["anything"], True
-    return family_of(work), own, is_outside(own.measured, work)
+        return "anything", calibration.families["anything"], 1.0, True
+    (factor,), (outside,) = corrected(own.corrections, [work], Works([work]))
+    return family_of(work), own, float(factor), bool(outside)
 
 
 def generated_us(gpu: Gpu, work: Workload) -> float:

@@ -72,7 +72,7 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
     for call, us, interval in timed:
         if interval is None:
             return None
-        is_unlike = call.workload is None or fit_of(calibration, call.workload)[2]
+        is_unlike = call.workload is None or fit_of(calibration, call.workload)[-1]
         low += interval[0] if is_unlike else us / factor
         high += interval[1] if is_unlike else us * factor
         unlike += us * is_unlike
