@@ -49,7 +49,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.english": (set(), ("fxscope.text",)),
     "fxscope.gpus": (
         {"msgspec", "numpy"},
-        ("fxscope.model", "fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names"),
+        ("fxscope.model", "fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names", "fxscope.index"),
     ),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
