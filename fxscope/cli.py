@@ -6,9 +6,11 @@ A verb module has `configure(parser)` and `run(arguments) -> int` (the exit code
 import argparse
 import contextlib
 import importlib
+import json
 import os
 import sys
 from collections.abc import Sequence
+from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
@@ -17,29 +19,9 @@ from fxscope.commands.common import check_apart, drop_what_stdout_does_not_take,
 from fxscope.errors import FxscopeError, UsageError
 from fxscope.render.legible import legible_streams
 
-VERBS: dict[str, str] = {
-    "run": "run a script or a factory and record it",
-    "view": "what limits a step and what to try first; also as a picture, page, Markdown or tables",
-    "why": "why two ops were fused, or were not, and what that costs",
-    "diff": "compare two recordings",
-    "what-if": "record again with an Inductor switch changed, and compare",
-    "code": "Inductor's output code, each line with its nodes and source lines",
-    "reproduce": "write a program that runs and times one kernel call alone",
-    "check": "check recordings against a file of expectations",
-    "fleet": "a job of many ranks: which one is late and why, whose kernels differ",
-    "open": "open a trace in Perfetto's UI",
-    "dispatch": "what the dispatcher does with an op",
-    "kernel": "decode kernel names",
-    "redact": "write a copy of a recording without the program's text and names",
-    "doctor": "what is missing on this machine, and the command that installs it; versions for bug reports",
-}
-MORE_VERBS: dict[str, str] = {
-    "demo": "an MLP, eager and compiled, on this machine and recorded on an H200",
-    "guess": "guess what a program runs, record it, and compare",
-    "sweep": "time a program over the values of an input, eager and compiled, and compare",
-    "calibrate": "measure this machine's GPU, so that `--target` can plan for it elsewhere",
-    "mcp": "the verbs as tools of a coding agent (Model Context Protocol)",
-}
+_VERBS = json.loads((files("fxscope") / "data" / "verbs.json").read_text(encoding="utf-8"))
+VERBS: dict[str, str] = _VERBS["verbs"]
+MORE_VERBS: dict[str, str] = _VERBS["more"]
 
 
 def build_parser(verb: str | None = None) -> argparse.ArgumentParser:

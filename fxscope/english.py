@@ -31,12 +31,9 @@ INDUCTOR = _WORDS["INDUCTOR"]  # what Inductor makes of an op
 GUARD_HINTS = _WORDS["GUARD_HINTS"]  # a pattern of a guard that failed → what to change; {0} is its first group
 CUDAGRAPH_HINTS = _WORDS["CUDAGRAPH_HINTS"]  # a part of torch's reason for not using CUDA graphs → what to change
 
-VERDICTS: dict[str | None, str] = {
-    "fused": "fused",
-    "rejected": "not fused: rejected",
-    "never_considered": "not fused: never considered",
-    None: "unknown",
-}
+VERDICTS: dict[str | None, str] = {**_WORDS["VERDICTS"], None: "unknown"}
+CAUSES: dict[str | None, str] = {**_WORDS["CAUSES"], None: "cause not known"}  # of a late rank
+STAGES, LAYOUTS = _WORDS["STAGES"], _WORDS["LAYOUTS"]
 # Hints that promise no fusion: nothing is to be verified.
 PROMISE_NOTHING = {"recorded", "remove_break", "record_fusion_log"}
 
@@ -87,7 +84,7 @@ def headline(text: str) -> str:
 
 def explained(text: str) -> str:
     """Torch's explanation of a graph break or a failed compile, its first sentence; the headline where there is none."""
-    found = re.search(r"Explanation: (.+?)(?:\.*$|\. )", text, re.MULTILINE)
+    found = re.search(r"Explanation: (.+?)(?:\.*$|(?<!e\.g)(?<!i\.e)\. )", text, re.MULTILINE)
     words = re.sub(r" at 0x[0-9a-f]+", "", found[1].strip() if found else headline(text))
     return "a call in this line cannot be traced" if words == "step_unsupported" else words
 

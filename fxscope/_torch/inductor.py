@@ -16,6 +16,7 @@ import torch
 
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
+from fxscope._torch.cache_keys import components
 from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
@@ -39,6 +40,7 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import output_code
+from fxscope.readers.cache_keys import CacheKeys
 from fxscope.readers.compile_log import place_of_frame, with_phases
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
@@ -86,6 +88,7 @@ class InductorCapture:
         self._depth = threading.local()
         self._installed = False
         self._watch: Any = None
+        self._keys = CacheKeys()
         self._recordings: dict[str, list[int]] = {}  # compile id → the code of each CUDA graph that was recorded
         self._num_lowered = 0
         self.num_compiles = 0  # graphs so far
@@ -189,18 +192,19 @@ class InductorCapture:
     def _user_compiler(
         self, original: Callable[..., Any], output_graph: Any, module: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        self.hooks.guard("pre-grad graph", self._pre_grad, module)
+        self.hooks.guard("pre-grad graph", self._pre_grad, output_graph, module)
         self.hooks.guard("hooks into Inductor", self._install_inductor)
         with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
             return original(output_graph, module, *args, **kwargs)
 
-    def _pre_grad(self, module: Any) -> None:
+    def _pre_grad(self, output_graph: Any, module: Any) -> None:
         compile_id = current_compile_id()
         with self._lock:
             self.num_compiles += 1
             self._callers[compile_id] = live.caller()
             self._add_graph(f"{compile_id}:pre_grad", "pre_grad", None, module.graph)
-            self._compile(compile_id)
+            code = getattr(getattr(output_graph, "root_tx", None), "f_code", None)
+            self._compile(compile_id, source=_place(code) if code is not None else None)
 
     @hook_before("torch._dynamo.output_graph:OutputGraph.compile_subgraph", "reasons for graph breaks")
     def _subgraph_ends(self, output_graph: Any, tx: Any, reason: Any = None, *_: Any, **__: Any) -> None:
@@ -281,6 +285,7 @@ class InductorCapture:
         if direction != "inference" or f"{compile_id}:inference" not in self._graphs:  # before the joint passes
             place = (f"{compile_id}:{direction}", "backward" if direction == "backward" else "forward", direction)
             self.hooks.guard("forward and backward graphs", self._add_graph, *place, module.graph)
+        self.hooks.guard("cache keys", self._cache_key, compile_id, direction, module, *args[:1], kwargs)
         before = self._num_lowered
         self._depth.direction = direction
         asked = None if (graphs := kwargs.get("cudagraphs")) is None else bool(graphs)  # torch may clear it on the way
@@ -293,6 +298,12 @@ class InductorCapture:
         if self.numerics is not None and lowered:
             self.hooks.guard("numerics", self.numerics.compiled, result)
         return result
+
+    def _cache_key(self, compile_id: str, direction: Direction, module: Any, inputs: Any, options: Any) -> None:
+        with self._lock:
+            lines = components(module, inputs, options)
+            source, kind = self._compiles[compile_id].source, direction == "backward"
+            self._compile(compile_id, **self._keys.add(kind, source, compile_id, "\n".join(lines), lines))
 
     def _config_here(self, packaged: bool = False) -> Any:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,

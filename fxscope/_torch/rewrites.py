@@ -4,6 +4,7 @@ pattern that did not match, the candidate that came closest, from torch's own `F
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Set
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from fxscope.model import NO_OP, NearMiss, Rewrite, Stage, closeness
 
 OBSERVER = "torch.fx.passes.graph_transform_observer:GraphTransformObserver"
 PATTERNS = "torch._inductor.pattern_matcher"
+_INSIDE = ("args", "kwargs", "outputs", "pattern", "inner_pattern")  # where a pattern holds others
 MOST_LINES = 30  # of either side of one change
 NO_REWRITES, NO_NEAR_MISSES = "which passes and patterns replaced nodes", "why patterns did not match"
 _STAGES: dict[str, Stage] = {
@@ -153,7 +155,7 @@ class Rewrites:
         for pattern, (matched, node, code, arguments) in tries.items():
             if (name := names.get(pattern)) is None:
                 continue
-            total = len(_calls_in(pattern))
+            total = _num_calls(pattern)
             found = NearMiss(
                 graph=graph,
                 by=by or "pattern_matcher",
@@ -235,15 +237,18 @@ def _op_names(functions: Iterable[Any]) -> list[str]:
     return names[:4]
 
 
-def _calls_in(pattern: Any) -> set[Any]:
+@functools.lru_cache(maxsize=4096)  # each graph is matched with the same patterns
+def _num_calls(pattern: Any) -> int:
+    from torch._inductor.pattern_matcher import PatternExpr
+
     waiting, seen = [pattern], set[Any]()
     while waiting:
         here = waiting.pop()
-        if isinstance(here, dict):
+        if isinstance(here, PatternExpr) and here not in seen:
+            seen.add(here)
+            waiting += [vars(here)[name] for name in _INSIDE if name in vars(here)]
+        elif isinstance(here, dict):
             waiting += here.values()
         elif isinstance(here, list | tuple):
             waiting += here
-        elif type(here).__module__.endswith("pattern_matcher") and here not in seen:
-            seen.add(here)
-            waiting += [getattr(here, name, None) for name in ("args", "kwargs", "outputs", "pattern", "inner_pattern")]
-    return {item for item in seen if hasattr(item, "fns")}
+    return sum(hasattr(item, "fns") for item in seen)

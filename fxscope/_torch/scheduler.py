@@ -26,6 +26,7 @@ class Watch:
         self.tap = Tap(hooks)
         Demands(hooks)
         self._graphs: dict[int, scheduler_facts.ObservedGraph] = {}
+        self._saved: dict[str, scheduler_facts.Saved] = {}  # compile id → what its forward returned
         self._reasons: list[str] | None = None  # of the `can_fuse` now running
         hooks.install(self)
 
@@ -35,9 +36,15 @@ class Watch:
         if getattr(graph_lowering, "scheduler", None) is None:
             return None, observed.lines
         problems = self.hooks.problems
-        live = (graph_lowering, observed, self.tap, problems)
+        compile_id = graph.partition(":")[0]
+        live = (graph_lowering, observed, self.tap, problems, self._saved.get(compile_id, {}))
         schedule = self.hooks.guard("the scheduler's nodes", scheduler_facts.schedule_of, *live, graph_id=graph)
         if schedule is not None:
+            if ":forward" in graph:
+                saved = self.hooks.guard(
+                    "saved tensors", scheduler_facts.returned, graph_lowering, schedule.peak_memory
+                )
+                self._saved[compile_id] = saved or {}
             trials = (graph_lowering, schedule, problems)
             schedule = self.hooks.guard("trial fusions", fusion_trials.tried, *trials) or schedule
             self._graphs.pop(id(graph_lowering), None)  # what was heard of the trials
@@ -72,6 +79,12 @@ class Watch:
 
     def _asked(self, node1: Any, node2: Any, answer: Any, reasons: list[str]) -> None:
         self._observed().asked(node1, node2, bool(answer), reasons)
+
+    @hook_after("torch._inductor.codegen.wrapper:SubgraphPythonWrapperCodegen.generate", "reused memory", optional=True)
+    def _part(self, _: Any, wrapper: Any, *args: Any, **kwargs: Any) -> None:
+        from torch._inductor.virtualized import V
+
+        vars(V.graph).setdefault(scheduler_facts.PARTITIONS, []).append(wrapper)
 
     @hook_around(f"{SCHEDULER}.fuse_two_nodes", "how nodes were joined")
     def _fuse_two_nodes(

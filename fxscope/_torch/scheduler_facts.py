@@ -31,10 +31,14 @@ from fxscope.passes.fusion.reasons import LIMITS
 # Scheduler node → the nodes that run in it, those of which it computes a part, whether it computes anything
 Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any], bool]]"
 
+# What a forward graph returns, by its node's name → the memory it lies in and its bytes; None: an input's memory
+Saved: TypeAlias = "dict[str, tuple[str, int] | None]"
+
 # Scheduler nodes → line of their kernel → its text, and the graph's node that it computes
 Lines: TypeAlias = "dict[tuple[str, ...], dict[int, tuple[str, str]]]"
 
 _WHOLE = ("template", "user_triton", "extern", "fallback", "view")  # types of nodes that are one op each
+PARTITIONS = "_fxscope_partitions"  # on a graph: the wrappers of its parts, where it is cut for CUDA graphs
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
 
 
@@ -153,13 +157,27 @@ def type_of(node: Any) -> str:
 
 
 def schedule_of(
-    graph: Any, observed: ObservedGraph, tap: Tap, problems: list[Problem], *, graph_id: str = ""
+    graph: Any, observed: ObservedGraph, tap: Tap, problems: list[Problem], saved: Saved, *, graph_id: str = ""
 ) -> Schedule:
-    """The schedule of a graph whose code has been generated."""
+    """The schedule of a graph whose code has been generated; `saved`: what its forward returned, which this one takes."""
     from torch._inductor.virtualized import V
 
     with V.set_graph_handler(graph):
-        return _Live(graph, tap, problems).schedule(observed, graph_id)
+        return _Live(graph, tap, problems).schedule(observed, saved, graph_id)
+
+
+def returned(graph: Any, peak: PeakMemory | None) -> Saved:
+    """Where a forward graph's results lie: its backward frees a memory with the last of the views that it takes of it."""
+    sizes = {item.buffer: item.bytes for item in (peak.ranges if peak is not None else ())}
+    reuses = _sharing(graph)
+    (output,) = (node for node in graph.module.graph.nodes if node.op == "output")
+    found: Saved = {}
+    for node, result in zip(output.args[0], graph.graph_outputs, strict=False):
+        name = result.get_name() if hasattr(result, "get_name") else None
+        memory = _memory_of(str(name), graph, reuses) if name and hasattr(node, "name") else None
+        if memory in graph.graph_inputs or memory in sizes:
+            found[node.name] = (memory, sizes[memory]) if memory in sizes else None
+    return found
 
 
 class _Live:
@@ -185,7 +203,7 @@ class _Live:
                 self._problems.append(problem)
             return None
 
-    def schedule(self, observed: ObservedGraph, graph_id: str) -> Schedule:
+    def schedule(self, observed: ObservedGraph, saved: Saved, graph_id: str) -> Schedule:
         nodes: list[SchedulerNode] = []
         groups: list[ScheduledGroup] = []
         for position, group in enumerate(self.scheduler.nodes):
@@ -201,7 +219,7 @@ class _Live:
             kernels=tuple(observed.kernels),
             renames=renames,
             outputs=tuple(dict.fromkeys(str(name) for name in self.graph.get_output_names())),
-            peak_memory=self.ask("peak memory", peak_memory, self.graph, observed.kernels),
+            peak_memory=self.ask("peak memory", peak_memory, self.graph, observed.kernels, saved),
             saved=self.ask("saved tensors", _saved, self.graph) or (),
             limits=limits(),
         )
@@ -389,14 +407,19 @@ def _not_stored(graph: Any) -> set[str]:
     return {*graph.removed_buffers, *graph.inplaced_to_remove}
 
 
+def _wrappers(graph: Any) -> list[Any]:
+    """The wrapper of a graph, and those of its parts where it is cut for CUDA graphs."""
+    return [getattr(graph, "wrapper_code", None), *getattr(graph, PARTITIONS, ())]
+
+
 def _written_over(graph: Any) -> dict[str, str]:
     """Buffer → the one that its kernel writes over."""
-    return dict(getattr(getattr(graph, "wrapper_code", None), "reuses", {}))
+    return {name: base for item in _wrappers(graph) for name, base in getattr(item, "reuses", {}).items()}
 
 
 def _sharing(graph: Any) -> dict[str, str]:
     """Buffer → the one whose memory it has: it is a view of it, or that is kept for it, or it is written over it."""
-    lines = getattr(getattr(graph, "wrapper_code", None), "lines", ())
+    lines = (line for wrapper in _wrappers(graph) for line in getattr(wrapper, "lines", ()))
     kept = {item.reused_as.get_name(): item.node.get_name() for item in lines if type(item).__name__ == "ReuseLine"}
     aliased = ((buffer.get_name(), list(buffer.get_inputs_that_alias_output())) for buffer in graph.buffers)
     return {**kept, **{name: bases[0] for name, bases in aliased if bases}, **_written_over(graph)}
@@ -452,12 +475,13 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
     return scheduler.decide_fusion_fail_reason(node1, node2, common)
 
 
-def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]]) -> PeakMemory | None:
+def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved: Saved) -> PeakMemory | None:
     """Return what is alive at the peak of a scheduled graph, as Inductor plans it; `None` where it runs nothing.
 
     Args:
         kernels: the scheduler nodes of each kernel, in emission order: a C++ function has the loops of several, and the
             wrapper allocates for all of them before it, and frees after it.
+        saved: where the inputs of a backward lie, as far as its forward returned them.
     """
     from torch._inductor import memory
     from torch.utils._ordered_set import OrderedSet
@@ -469,23 +493,34 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]]) -> Pea
     inputs = memory.get_freeable_input_buf(nodes, OrderedSet(graph.graph_inputs.keys()))
     memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
+    found = [(str(item.buffer.get_name()), item.size_free, item.start_step, item.end_step) for item in ranges]
+    # The gradients that a backward is given, which torch 2.13 leaves out: the wrapper frees them.
+    readers = {dep.name: step for step, node in enumerate(nodes) for dep in node.read_writes.reads}
+    given = [
+        name for name in graph.graph_inputs if name.startswith("tangents") and name in readers.keys() - inputs.keys()
+    ]
+    found += [(name, 1, 0, -1 if name in outputs else readers[name]) for name in given]
+    inputs = {*inputs, *given}
     places = _places(nodes, kernels)
     spans: dict[str, MemoryRange] = {}
+    shared: dict[str, str] = {}  # memory of the forward → the first input that is a view of it
     not_stored, reuses = _not_stored(graph), _sharing(graph)
-    for item in ranges:
-        name = str(item.buffer.get_name())
-        if item.size_free and name not in not_stored:  # the tuple of an extern's results is freed item by item
-            start, end = (places[min(step, len(nodes) - 1)] for step in (item.start_step, item.end_step))
+    for name, size_free, *steps in found:
+        if size_free and name not in not_stored:  # the tuple of an extern's results is freed item by item
+            start, end = (places[min(step, len(nodes) - 1)] for step in steps)
             memory_name = _memory_of(name, graph, reuses)
-            if memory_name in graph.graph_inputs and memory_name not in inputs:
+            if memory_name in graph.graph_inputs and (memory_name not in inputs or saved.get(memory_name, ()) is None):
                 continue
             # Of an input, torch says the bytes that a kernel reads.
-            size = _bytes_of(graph.graph_inputs[name]) if name in inputs else int(item.size_free)
+            size = _bytes_of(graph.graph_inputs[name]) if name in inputs else int(size_free)
+            if (place := saved.get(memory_name)) is not None:
+                size = max(size or 0, place[1])
+                memory_name = shared.setdefault(place[0], memory_name)
             known = spans.get(memory_name) or MemoryRange(buffer=memory_name, bytes=0, first=start, last=end)
             spans[memory_name] = replace(
                 known,
-                reused_by=(*known.reused_by, *([name] if name != memory_name else [])),
-                bytes=max(known.bytes, size or int(item.size_free)),
+                reused_by=(*known.reused_by, *([name] if name != memory_name and name not in inputs else [])),
+                bytes=max(known.bytes, size or int(size_free)),
                 first=min(known.first, start),
                 last=max(known.last, end),
             )

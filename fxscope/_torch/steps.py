@@ -20,11 +20,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable
+from importlib.resources import files
 from pathlib import Path
 from types import MethodType
 from typing import Any
 
 import torch
+from msgspec.json import decode
 
 from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
@@ -48,17 +50,7 @@ _SAMPLES = 64
 _LOOK_S = 0.05
 _LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
-_PREPARES = (
-    ("<frozen importlib._bootstrap>", ""),
-    ("torch/nn/init.py", ""),
-    ("torch/serialization.py", ""),
-    ("torch/cuda/__init__.py", "_lazy_init"),
-    ("torch/nn/modules/module.py", "_apply"),
-    ("torch/_inductor/runtime/triton_heuristics.py", "benchmark_all_configs"),
-    ("torch/_inductor/runtime/triton_heuristics.py", "coordinate_descent_tuning"),
-    ("triton/compiler/compiler.py", ""),
-    ("triton/runtime/autotuner.py", "_bench"),
-)
+_PREPARES: list[list[str]] = decode((files("fxscope") / "data" / "preparing.json").read_bytes())
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 
@@ -407,8 +399,13 @@ class _Calls:
 @functools.cache
 def is_library_file(file: str) -> bool:
     """Return whether a file belongs to Python, torch or another installed package."""
+    return file.startswith(_library_folders())
+
+
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
     folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return file.startswith((*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent), "<frozen "))
+    return (*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent), "<frozen ")
 
 
 def is_preparing(thread: int) -> bool:

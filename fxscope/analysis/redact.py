@@ -29,8 +29,8 @@ _LIBRARY = re.compile(
 )
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
-    "code arguments text cache_key guards recompile_reason break_reason concrete_inputs raw_reason platform device_properties"
-    " remedy sources decoded".split()
+    "code arguments text cache_key cache_differs guards recompile_reason break_reason concrete_inputs raw_reason platform"
+    " device_properties remedy sources decoded".split()
 )
 _SAY_NOTHING = frozenset({type(None), bool, int, float})
 _THEIRS = {"file": "file", "function": "function", "title": "title", "module": "module"}

@@ -142,6 +142,7 @@ class Report(Printed, frozen=True, kw_only=True):
     failures: tuple[CompileRow, ...] = ()  # compiles that made no graph
     breaks: tuple[CompileRow, ...] = ()
     recompiles: tuple[CompileRow, ...] = ()
+    cache_keys: tuple[CompileRow, ...] = ()  # compiles that are not in the cache for what is in the key of another one
     unknown: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     serving: Serving | None = None
@@ -191,6 +192,7 @@ def _report(recording: Recording) -> Report:
         failures=failures,
         breaks=breaks,
         recompiles=recompiles,
+        cache_keys=cache_rows(recording),
         cuda_graphs=cuda_graphs(recording),
         memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
         memory_pool_bytes=recording.memory.pool_bytes if recording.memory else None,
@@ -432,6 +434,18 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
         _compile_rows("failure", failures),
         _compile_rows("recompile", recompiles),
     )
+
+
+def cache_rows(recording: Recording) -> tuple[CompileRow, ...]:
+    """The compiles whose cache key differs from that of another of their frame, and in what."""
+    rows: list[CompileRow] = []
+    for item in recording.compiles:
+        if item.cache_nearest is not None:
+            first, *others = item.cache_differs or ("unknown (torch logged no components)",)
+            reason = f"{item.compile_id}: key differs from that of {item.cache_nearest} in {first}"
+            place = select.place(item.source) or NO_PLACE
+            rows.append(CompileRow(id=f"cache/{item.compile_id}", where=place, reason=reason, also=tuple(others)))
+    return tuple(rows)
 
 
 def _between_parts(recording: Recording) -> dict[str, dict[str, Any]]:

@@ -189,17 +189,7 @@ def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float
 
 
 # In the order in which a bare name is tried.
-SORTS = {
-    "call": "kernel call",
-    "kernel": "kernel",
-    "variable": "variable",
-    "op": "op",
-    "node": "FX node",
-    "buffer": "buffer",
-    "scheduler": "scheduler node",
-    "module": "module",
-    "line": "source line",
-}
+SORTS = ("call", "kernel", "variable", "op", "node", "buffer", "scheduler", "module", "line")
 
 
 class UnknownNameError(PassError):

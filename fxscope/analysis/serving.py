@@ -16,12 +16,7 @@ _EXECUTE = re.compile(
     r"execute_(?:(?P<tokens>\d+)_)?(context|new)_(?P<context>\d+)(\(.*\))?_(generation|cached)_(?P<generation>\d+)"
 )
 _STEP = re.compile(r"step\[(?P<phase>\w+) bs=(?P<requests>\d+)(?: toks=(?P<tokens>\d+))?")
-_STEP_PHASES: dict[str, ServingPhase] = {
-    "EXTEND": "prefill",
-    "PREFILL": "prefill",
-    "DECODE": "decode",
-    "MIXED": "mixed",
-}
+_PHASE_OF: dict[str, ServingPhase] = {"EXTEND": "prefill", "PREFILL": "prefill", "DECODE": "decode", "MIXED": "mixed"}
 _ENGINES = {"vllm": "vLLM", "_C": "vLLM", "sglang": "SGLang", "sgl_kernel": "SGLang"}
 
 
@@ -57,8 +52,8 @@ def parsed(name: str) -> tuple[ServingPhase, int, int | None] | None:
         context, generation = int(found["context"]), int(found["generation"])
         phase: ServingPhase = "mixed" if context and generation else "prefill" if context else "decode"
         return phase, context + generation, int(found["tokens"]) if found["tokens"] else None
-    if (found := _STEP.match(name)) and found["phase"] in _STEP_PHASES:
-        return _STEP_PHASES[found["phase"]], int(found["requests"]), int(found["tokens"]) if found["tokens"] else None
+    if (found := _STEP.match(name)) and found["phase"] in _PHASE_OF:
+        return _PHASE_OF[found["phase"]], int(found["requests"]), int(found["tokens"]) if found["tokens"] else None
     return None
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 from fxscope.analysis import select
 from fxscope.analysis.findings import MatchKind, TimeVerdict
 from fxscope.analysis.groups import KernelGroup, Places, ends_of, groups, pattern
-from fxscope.analysis.report import CompileRow, compile_rows
+from fxscope.analysis.report import CompileRow, cache_rows, compile_rows
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
 from fxscope.errors import PassError
@@ -53,7 +53,8 @@ def why(recording: Recording, *names: str) -> WhyAnswer:
     """
     if len(names) == 1:  # a row's id: break/model.py:7, gelu→mul/never_considered, fused/gelu·mul/layers.[0..11] ×12
         (name,) = names
-        if rows := [row for rows in compile_rows(recording) for row in rows if row.id == name]:
+        found = (*compile_rows(recording), cache_rows(recording))
+        if rows := [row for rows in found for row in rows if row.id == name]:
             return WhyAnswer(names=names, same=tuple(Same(count=row.count, note=_story(row)) for row in rows))
         change = _CHANGE.match(name)
         names = tuple(name.partition("/")[0].split("→")) if "→" in name else (change[1] if change else name,)

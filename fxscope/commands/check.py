@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
@@ -11,24 +12,12 @@ from fxscope.commands import common
 if TYPE_CHECKING:
     from fxscope.analysis.findings import CheckReport
 
-EPILOG = """A file of expectations:
-
-  kernels = 4                       # at the top: for every recording
-  [[expect]]
-  claim = "the activation is fused"   # any text
-  in = "compiled"                     # which recording (its file's name, or NAME=FILE on the command line)
-  fused = ["gelu", "mul"]
-
-Numbers: 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (2 % either way), ">= 50 MB". Places: "compiled:aten::mm#1" is the
-first aten::mm of a step of that recording. `fxscope check --kinds` lists the kinds."""
-
-
 SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fxscope check RECORDING … EXPECT.toml [options]"
-    parser.epilog = EPILOG
+    parser.epilog = (files("fxscope") / "data" / "check_help.txt").read_text(encoding="utf-8")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "files",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.commands import common
@@ -24,14 +26,8 @@ class Question(NamedTuple):
     is_list: bool = False
 
 
-QUESTIONS = (
-    Question("How many kernels does a call run in eager mode?", "kernels", "eager"),
-    Question("Which ops launch nothing (such as aten::t, aten::view)?", "launches_none", "eager", is_list=True),
-    Question("How many kernels when compiled?", "kernels", "compiled"),
-    Question("How many of those are GEMMs?", "gemms", "compiled"),
-    Question("Which ops end up in one kernel together (such as gelu, mul)?", "fused", "compiled", is_list=True),
-    Question("How many graph breaks?", "graph_breaks", "compiled"),
-)
+_ROWS = json.loads((files("fxscope") / "data" / "questions.json").read_text(encoding="utf-8"))
+QUESTIONS = tuple(Question(*row) for row in _ROWS)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from fxscope.english import CAUSES
 from fxscope.model import Problem, encoded
 from fxscope.text import microseconds
 
@@ -15,17 +16,6 @@ FLEET_SCHEMA = "fxscope-fleet/1"
 
 Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "memory"]
 FindingKind = Literal["late", "plan_differs"]
-
-CAUSES: dict[Cause | None, str] = {
-    "device_work": "more device work",
-    "other_kernels": "other kernels",
-    "slower_kernels": "slower kernels",
-    "shapes": "other shapes",
-    "host": "host",
-    "input": "data loading",
-    "memory": "device memory allocation",
-    None: "cause not known",
-}
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,6 +33,8 @@ class Compile(Item, frozen=True, kw_only=True):
     break_reason: str | None = None  # why the graph ended here
     break_source: Source | None = None
     cache: Literal["miss", "hit", "bypassed"] | None = None
+    cache_nearest: str | None = None  # the compile of the same frame whose cache key differs least from this one's
+    cache_differs: tuple[str, ...] = ()  # in which components, as torch prints them; none: not known
     cudagraphs: bool | None = None
     cudagraph_skip: str | None = None  # why Inductor left CUDA graphs out, in its words
     cudagraph_rerecords: int | None = None  # recordings after the first of each part; None: none was seen

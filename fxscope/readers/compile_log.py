@@ -39,6 +39,7 @@ from fxscope.model import (
 )
 from fxscope.passes.fusion.reasons import LIMITS
 from fxscope.readers import graph_text, output_code, schedule_text
+from fxscope.readers.cache_keys import CacheKeys
 from fxscope.readers.trace.reader import CHUNK_BYTES, MAX_PACKED_BYTES, MAX_RATIO
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import unmarked
@@ -78,6 +79,7 @@ class Collected:
     limits: dict[str, dict[str, Any]] = field(default_factory=dict)  # compile id → values of `LIMITS`
     problems: list[Problem] = field(default_factory=list)
     num_entries: int = 0
+    keys: CacheKeys = field(default_factory=CacheKeys)
     torch: str | None = None
     gpu: str | None = None
     devices: set[str] = field(default_factory=set)  # of the tensors: "cpu", "cuda"
@@ -167,8 +169,9 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
         raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
     collected = Collected(where=path.name, limit=max_bytes)
     with _foreign_refused(path):
+        run = 1
         for file in (file for files in ranks.values() for file in files):
-            _Log(file, collected).read()
+            run = _Log(file, collected, run).read()
         if not collected.num_entries:
             raise TraceError(f"{path} is not a TORCH_TRACE log: it has no entry of one.")
         if not collected.found and not collected.graphs and not collected.compiles:
@@ -241,19 +244,20 @@ class _Log:
     comes after it is `r2/0/0`, `r2/1/0`, …
     """
 
-    def __init__(self, path: Path, collected: Collected) -> None:
+    def __init__(self, path: Path, collected: Collected, run: int) -> None:
         self._path = path
         self._collected = collected
         self._strings: dict[int, str] = {}
         self._last: dict[str, InductorGraph] = {}  # by compile id
         self._direction: dict[str, Direction] = {}
         self._num_aot = 0
-        self._run = 1  # between two resets of Dynamo
+        self._run = run  # between two resets of Dynamo, and in another process
         self._started: set[str] = set()  # compile ids of this run
         self._restarts: dict[str, tuple[str, Source]] = {}  # compile id → why Dynamo began it again, and of what
         self._resumed: set[str] = set()  # functions that run on after a graph break
 
-    def read(self) -> None:
+    def read(self) -> int:
+        """Return the number of the next run."""
         for entry, payload in _entries(self._path, self._collected):
             self._collected.num_entries += 1
             text = entry.get("str")
@@ -279,6 +283,7 @@ class _Log:
         if not any(item.break_reason for item in self._collected.compiles.values()):
             for compile_id, (reason, source) in list(self._restarts.items())[: len(self._resumed)]:
                 self._collected.note(compile_id, break_reason=reason, break_source=source)
+        return self._run + bool(self._started)
 
     def _entry(self, name: str, about: dict[str, Any], payload: str, compile_id: str) -> None:
         if name in _GRAPHS:
@@ -296,11 +301,22 @@ class _Log:
             self._collected.torch = _json(payload).get("pytorch_version")
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
-        if name in _CACHE:
-            if limits := _limits(_json(payload)):
+        if name in _CACHE or name == "aotautograd_cache_miss":
+            about = _json(payload)
+            self._cache_key(name, about if isinstance(about, dict) else {}, compile_id)
+            if limits := _limits(about):
                 self._collected.limits[compile_id] = limits
             if gpu := _GPU.search(payload):
                 self._collected.gpu = gpu[1]
+
+    def _cache_key(self, name: str, about: dict[str, Any], compile_id: str) -> None:
+        lines = [str(line) for line in about.get("components") or ()]
+        is_backward = any("fx_kwargs[is_backward]: True" in line for line in lines)
+        known = self._collected.compiles.get(compile_id)
+        kind, source = (name[:3], is_backward), known.source if known else None
+        found = self._collected.keys.add(kind, source, compile_id, str(about.get("key")), lines)
+        if name.endswith("_miss") and not (known and known.cache_differs):  # AOTAutograd's has no components since 2.13
+            self._collected.note(compile_id, **found)
 
     def _frame(self, stack: list[dict[str, Any]] | None) -> Source | None:
         if not stack:
@@ -390,12 +406,7 @@ _GPU = re.compile(r"system_info\[device\]: \{'name': '([^']+)'")
 _SWITCH = re.compile(r"\[\w+\] inductor_config\[([\w.]+)\]: (.*)")
 # → end of the graph's id, stage, direction
 # Phases of a compile, each inside the one before: the names that torch's metrics have for them, in µs, and in older ones in s.
-_PHASES = {
-    "Dynamo": ("dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s"),
-    "AOTAutograd": ("aot_autograd_cumulative_compile_time_us", "backend_compile_time_s"),
-    "Inductor": ("inductor_cumulative_compile_time_us", "inductor_compile_time_s"),
-    "code generation": ("inductor_code_gen_cumulative_compile_time_us", "code_gen_time_s"),
-}
+_PHASES: dict[str, list[str]] = _ENTRIES["phases"]
 _GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = _ENTRIES["graphs"]
 # → field of `InductorGraph`; torch has named the last graph before lowering in three ways.
 _INDUCTOR: dict[str, str] = _ENTRIES["inductor"]

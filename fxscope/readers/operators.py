@@ -2,30 +2,14 @@
 
 import dis
 import functools
+import json
 import re
+from importlib.resources import files
 from types import CodeType
 
 CALL = "CALL"
 # An operator's symbol or instruction, without what begins several: "BINARY_", "INPLACE_" → the ops that it may call.
-_OPERATORS = {
-    "+ += ADD": "add",
-    "- -= SUBTRACT": "sub rsub",
-    "* *= MULTIPLY": "mul",
-    "/ /= TRUE_DIVIDE": "div reciprocal",
-    "@ @= MATRIX_MULTIPLY": "matmul mm bmm mv dot",
-    "** **= POWER": "pow",
-    "// //= FLOOR_DIVIDE": "floor_divide",
-    "% %= MODULO": "remainder",
-    "UNARY_NEGATIVE": "neg",
-    "UNARY_INVERT": "bitwise_not",
-    "& &= AND": "bitwise_and __and__",
-    "| |= OR": "bitwise_or __or__",
-    "^ ^= XOR": "bitwise_xor __xor__",
-    "COMPARE_OP": "eq ne lt le gt ge",
-    "[] SUBSCR SLICE STORE_SUBSCR STORE_SLICE": "select slice index unsqueeze alias copy fill index_put view to item",
-    "JUMP": "is_nonzero item",
-    "LOAD_ATTR LOAD_METHOD": "",
-}
+_OPERATORS: dict[str, str] = json.loads((files("fxscope") / "data" / "operators.json").read_text(encoding="utf-8"))
 _BINARY = re.compile("^(BINARY|INPLACE)_")
 _OPS = {token: set(ops.split()) for tokens, ops in _OPERATORS.items() for token in tokens.split()}
 

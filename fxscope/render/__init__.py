@@ -1,42 +1,23 @@
 """Outputs. A renderer is a pure function `(Recording, **its own options) -> str`; `RENDERERS` maps a format to one.
 
-Add one: write `render/NAME.py`, and add a line to `RENDERERS` (and to `SUFFIXES`, where files of it have a suffix).
+Add one: write `render/NAME.py`, and add a line to `data/formats.json` (two, where files of it have a suffix).
 """
 
 import importlib
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from msgspec.json import decode
 
 from fxscope import store
 from fxscope.errors import RenderError
 from fxscope.model import Recording
 
-# Format → "module:function", loaded when asked for.
-RENDERERS: dict[str, str] = {
-    "terminal": "fxscope.render.terminal:render",
-    "report": "fxscope.render.report:to_json",
-    "dot": "fxscope.render.dot:render",
-    "svg": "fxscope.render.strip:render",
-    "graph": "fxscope.render.dot:svg",
-    "png": "fxscope.render.strip:png",
-    "html": "fxscope.render.page.html:render",
-    "md": "fxscope.render.markdown:render",
-    "json": "fxscope.render:json",
-    "fxscope": "fxscope.store:encode",
-}
-SUFFIXES = {
-    ".txt": "terminal",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".svg": "svg",
-    ".png": "png",
-    ".html": "html",
-    ".htm": "html",
-    ".md": "md",
-    ".json": "json",
-    ".fxscope": "fxscope",
-}
+_FORMATS = decode((files("fxscope") / "data" / "formats.json").read_bytes())
+RENDERERS: dict[str, str] = _FORMATS["renderers"]  # format → "module:function", loaded when asked for
+SUFFIXES: dict[str, str] = _FORMATS["suffixes"]
 WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
 

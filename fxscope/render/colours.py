@@ -1,21 +1,14 @@
 """Colours for a terminal, by rich, which knows terminals, `NO_COLOR` and Windows."""
 
+import json
+from importlib.resources import files
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-HEADINGS = (
-    "Step|GPU|CPU|Compile|CUDA graphs|Try first|Kernels|Missed fusions|Graph breaks|Recompiles|Not known|Next|Problem"
-)
-STYLES = {  # what a reader looks for
-    rf"(?m)^(?:{HEADINGS})\b|─{{3,}}": "bold",
-    r"\b(?:triton_|cpp_fused_|extern_kernels\.)\w+(?::\d+)?": "cyan",
-    r"(?<!nor )\b(?:CPU|GPU|launch)-bound\b": "bold yellow",
-    r"✓[^\n]*": "green",
-    r"✗[^\n]*|~ ?\d[\d.,]* (?:ns|µs|ms|s)\b": "red",
-    r"\(estimate[^)\n]*\)|… [^\n]*: --all": "dim",
-}
+# A pattern of what a reader looks for → its style.
+STYLES: dict[str, str] = json.loads((files("fxscope") / "data" / "colours.json").read_text(encoding="utf-8"))
 
 
 def write(stream: Any, text: str) -> None:

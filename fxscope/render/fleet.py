@@ -1,6 +1,7 @@
 """A job of many ranks as text for a terminal or a log, and as Markdown for a pull request."""
 
-from fxscope.fleet.model import CAUSES, Fleet, PlanChange, PlanGroup, RankLine, headline, named
+from fxscope.english import CAUSES
+from fxscope.fleet.model import Fleet, PlanChange, PlanGroup, RankLine, headline, named
 from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.render import markdown as md

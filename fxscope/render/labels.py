@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fxscope import english
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import ends_of
@@ -198,10 +199,4 @@ def decoded_words(decoded: Mapping[str, Any]) -> dict[str, str]:
 
 def layout_words(layout: str | None) -> str | None:
     """Explain a BLAS pair for somebody who thinks in rows."""
-    meaning = {
-        "TN": "x @ w with w a transposed view: both operands are read along K",
-        "NN": "x @ w with w stored row by row",
-        "NT": "x a transposed view, w stored row by row",
-        "TT": "both are transposed views",
-    }
-    return f"{layout} ({meaning[layout]})" if layout in meaning else layout
+    return f"{layout} ({english.LAYOUTS[layout]})" if layout in english.LAYOUTS else layout

@@ -99,8 +99,9 @@ def _lines(made: Report, width: int, limits: tuple[int, int, int], *, everything
         missed(made, width, everything=everything, limit=max_missed),
         numerics(made.numerics, width, everything=everything) if made.numerics else [],
         graph_memory(made.graph_memory, width) if everything else [],
-        compiles(made.breaks, width, max_compiles, everything=everything, is_break=True),
-        compiles(made.recompiles, width, max_compiles, everything=everything),
+        compiles("Graph breaks", made.breaks, width, max_compiles, everything=everything),
+        compiles("Recompiles", made.recompiles, width, max_compiles, everything=everything),
+        compiles("Cache misses", made.cache_keys, width, max_compiles, everything=True) if everything else [],
         foot(made, width, everything=everything, name=name),
     ]
     out = [line for part in parts if part for line in (*part, "")]
@@ -372,17 +373,15 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     return out
 
 
-def compiles(
-    rows: Sequence[CompileRow], width: int, most: int, *, everything: bool, is_break: bool = False
-) -> list[str]:
-    """Graph breaks or recompiles: place, count, cost, reason; with room for more than one also a hint."""
+def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, everything: bool) -> list[str]:
+    """Graph breaks, recompiles or cache misses: place, count, cost, reason; with room for more than one also a hint."""
     if not rows:
         return []
     limit = len(rows) if everything or len(rows) == most + 1 else most
-    out = ["Graph breaks" if is_break else "Recompiles"]
+    out = [title]
     for row in rows[:limit]:
         beside = f" and {counted(row.kernels, 'kernel')}" if row.kernels else ""
-        between = f"{beside} between its parts" if is_break else ""
+        between = f"{beside} between its parts" if title == "Graph breaks" else ""
         cost = f", {microseconds(row.cost_us)}{between}" if row.cost_us is not None else ""
         text = f"  {row.where} ×{row.count}{cost}  {row.reason}"
         out += grid.folded(text, width, rest="    ") if everything else [cut(text, width)]

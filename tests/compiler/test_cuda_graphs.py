@@ -14,32 +14,19 @@ from fxscope.analysis.report import cuda_graphs, report
 from fxscope.english import cudagraph_text
 from fxscope.model import Compile, Launch, Recording
 from tests.capture.programs import Cache
+from tests.compiler import functions
 
 pytestmark = pytest.mark.slow
 
 
-def write_into_input(x):
-    x.add_(1)
-    return x * 2
-
-
-def write_into_view_of_input(x):
-    x[1:].mul_(2)
-    return x.sum()
-
-
-def write_into_own_tensor(x):
-    return x.clone().add_(1) * 2
-
-
 NORM = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))  # running statistics are buffers
 
-# name: (program, backward, whether a replay is forbidden): as torch's `test_cudagraph_trees.py` has them on a GPU
+# name: (program, backward, whether a replay is forbidden)
 PLANNED = {
-    "pointwise": (torch.sin, False, False),
-    "mutated input": (write_into_input, False, True),
-    "mutated view of an input": (write_into_view_of_input, False, True),
-    "mutated own tensor": (write_into_own_tensor, False, False),
+    **{
+        name: (program, False, words == "forbidden")
+        for name, (program, (_, words)) in functions("cuda_graphs.txt").items()
+    },
     "mutated buffer": (Cache(), False, False),
     "training": (NORM, True, False),
 }
@@ -59,7 +46,7 @@ def test_a_plan_predicts_a_replay_unless_torchs_own_checks_forbid_it(name: str) 
 
 def test_a_plan_without_cuda_graphs_predicts_no_replay_of_a_mutated_input() -> None:
     torch._dynamo.reset()
-    recording = fxscope.record(write_into_input, torch.ones(8), compile=True, target="h200")
+    recording = fxscope.record(PLANNED["mutated_input"][0], torch.ones(8), compile=True, target="h200")
     assert report(recording).cuda_graphs.state == "off"
     assert recording.predicted is not None and recording.predicted.replay_range_us is None
 

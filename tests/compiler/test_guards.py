@@ -7,6 +7,8 @@ from torch import nn
 import fxscope
 from fxscope.analysis.report import report
 from fxscope.model import replace
+from fxscope.render.report import lines
+from tests.compiler import functions, rows
 
 EAGER = {"backend": "eager"}
 
@@ -28,59 +30,22 @@ class Counter(nn.Module):
 
 
 SIZES = (torch.ones(8, 4), torch.ones(9, 4))
-# name: (function, arguments of its calls, torch.compile's options, the guards that failed, a word of what to change)
-RECOMPILES = {
-    "size": (torch.sin, SIZES, {}, ["tensor 'args[0]' size mismatch at index 0. expected 8, actual 9"], "mark_dynamic"),
-    "size, dynamic": (torch.sin, SIZES, {"dynamic": True}, [], ""),
-    "float": (torch.mul, ((SIZES[0], 1.5), (SIZES[0], 2.5)), {}, ["args[1] == 1.5, actual 2.5"], "dynamic=True"),
-    "float, dynamic": (torch.mul, ((SIZES[0], 1.5), (SIZES[0], 2.5)), {"dynamic": True}, [], ""),
-    "three guards": (
-        two,
-        ((torch.ones(4), True, 2), (torch.ones(5), False, 3)),
-        {},
-        ["k == 2, actual 3", "tensor 'x' size mismatch at index 0. expected 4, actual 5", "flag == True, actual False"],
-        "dynamic=True",
-    ),
-    "dtype": (two, ((torch.ones(4), True, 2), (torch.ones(4).double(), True, 2)), {}, ["dtype mismatch"], "one dtype"),
-    "layout": (
-        two,
-        ((torch.ones(4, 5), True, 2), (torch.ones(5, 4).t(), True, 2)),
-        {},
-        ["stride mismatch"],
-        "contiguous",
-    ),
-    "length": (sum, (([SIZES[0]],), ([SIZES[0]] * 2,)), {}, ["len(args[0]) == 1, actual 2"], "one length"),
-    "string": (
-        lambda x, s: x.sin() if s == "sin" else x,
-        ((SIZES[0], "sin"), (SIZES[0], "cos")),
-        {},
-        ["s == 'sin', actual 'cos'"],
-        "",
-    ),
-    "grad": (
-        two,
-        ((torch.ones(4), True, 2), (torch.ones(4, requires_grad=True), True, 2)),
-        {},
-        ["requires_grad"],
-        "requires_grad",
-    ),
-    "one object": (two, ((SIZES[0], True, SIZES[0]), (SIZES[0], True, SIZES[0] + 1)), {}, ["x is k"], ""),
-    "counted": (Counter(), SIZES[:1] * 3, {}, ["self.calls == 2, actual 3"], "allow_unspec_int_on_nn_module"),
-    "no change": (two, ((SIZES[0], True, 2),) * 3, {}, [], ""),
-}
+RECOMPILES = rows("recompiles.txt")
 
 
 @pytest.mark.parametrize("name", RECOMPILES)
 def test_a_recompile_names_every_guard_that_failed_its_values_and_what_to_change(name: str) -> None:
-    function, calls, options, guards, change = RECOMPILES[name]
+    *program, guards, change = RECOMPILES[name]
+    function, calls, options = (eval(text, globals()) for text in program)
+    guards = guards.split(" & ") if guards != "-" else []
     torch._dynamo.reset()
     with fxscope.record() as recorder:
         compiled = torch.compile(function, **EAGER, **options)
         for arguments in calls:
             compiled(*(arguments if isinstance(arguments, tuple) else (arguments,)))
-    rows = report(recorder.recording).recompiles
-    assert len(rows) == bool(guards) and not recorder.recording.problems
-    for row in rows:
+    found_rows = report(recorder.recording).recompiles
+    assert len(found_rows) == bool(guards) and not recorder.recording.problems
+    for row in found_rows:
         found = [row.reason, *row.also]
         assert len(found) == len(guards) and all(map(str.__contains__, found, guards)), found
         assert row.count == len(calls) - 1 and change in " ".join(row.hints) and bool(row.hints) is bool(change)
@@ -118,61 +83,29 @@ def test_the_time_of_a_compile_is_that_of_its_phases_and_has_the_backward() -> N
     assert set(compile_.phases) == {"Dynamo", "AOTAutograd", "Inductor", "code generation"}
 
 
-def logged(x):
-    import logging
-
-    logging.getLogger("fxscope").info("x")
-    return x.sin()
-
-
-def printed(x):
-    y = x.sin()
-    print("here", end="")
-    return y.cos()
-
-
-def branched(x):
-    return x.sin() if x.sum() > 0 else x.cos()
-
-
-BREAKS = {
-    "print": (printed, "Dynamo does not know how to trace builtin operator `print`", "print("),
-    "branch": (branched, "Detected data-dependent branching", "x.sum() > 0"),
-    "item": (lambda x: x * x.sum().item(), "does not support tracing `Tensor.item()`", "item()"),
-    "logging": (logged, "logging.Logger method", ".info("),  # inside Python's own file
-    "no break": (lambda x: torch.where(x > 0, x, -x), "", ""),
-}
+BREAKS = functions("breaks.txt")
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_has_torchs_explanation_at_the_users_line(name: str) -> None:
-    function, words, code = BREAKS[name]
+    function, (_, words, *code) = BREAKS[name]
     torch._dynamo.reset()
     with fxscope.record() as recorder:
         torch.compile(function, **EAGER)(torch.ones(4))
     made = recorder.recording
     rows = report(made).breaks
-    assert bool(rows) is bool(words)
+    assert bool(rows) is (words != "-")
     for row in rows[-1:]:
-        assert words in row.reason and row.where.startswith("test_guards.py:") and row.hints
+        assert words in row.reason and row.where.startswith("breaks.txt:") and row.hints
     for item in made.compiles:
-        assert item.break_source is None or code in (item.break_source.code or "")
-
-
-@torch.compiler.disable
-def left_out(x):
-    return x.cumsum(0)
-
-
-def with_a_part_left_out(x):
-    return left_out(x.sin()).cos()
+        assert item.break_source is None or code[0] in (item.break_source.code or "")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("function", "kernels"), [(printed, 0), (with_a_part_left_out, 1)])
-def test_what_a_break_costs_is_what_is_between_its_parts(function, kernels: int) -> None:
+@pytest.mark.parametrize(("name", "kernels"), [("printed", 0), ("disabled", 1)])
+def test_what_a_break_costs_is_what_is_between_its_parts(name: str, kernels: int) -> None:
     torch._dynamo.reset()
-    recording = fxscope.record(function, torch.ones(64, 64), compile=True, steps=3)
+    recording = fxscope.record(BREAKS[name][0], torch.ones(64, 64), compile=True, steps=3)
     (row,) = report(recording).breaks
     assert row.kernels == kernels
     steps = [
@@ -180,3 +113,37 @@ def test_what_a_break_costs_is_what_is_between_its_parts(function, kernels: int)
     ]
     gaps = sorted(after.start_ns - before.start_ns - before.duration_ns for before, *_, after in steps)
     assert row.cost_us == pytest.approx(gaps[1] / 1000)
+
+
+KEYS = rows("cache_keys.txt")
+
+
+def scaled(x, k=2):
+    return (x * k).sin()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second", "words"), KEYS.values(), ids=KEYS)
+def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first: str, second: str, words: str) -> None:
+    def run(*inputs, dynamic=False, **options):
+        return torch.compile(scaled, dynamic=dynamic, **options)(*inputs)
+
+    def again(*inputs, deterministic=False, **options):
+        torch._dynamo.reset()
+        torch.use_deterministic_algorithms(deterministic)
+        run(*inputs, **options)
+
+    names = {"run": run, "again": again, "x": torch.ones(8, 4), "ones": torch.ones, "other": torch.compile(torch.cos)}
+    torch._dynamo.reset()
+    try:
+        with fxscope.record() as recorder:
+            eval(first, names)
+            eval(second, names)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    made = report(recorder.recording)
+    assert len(made.cache_keys) == (words != "-")
+    for row in made.cache_keys:
+        assert words in " ".join([row.reason, *row.also]) and "key differs from that of 0/0 in " in row.reason
+    shown = "\n".join(lines(made, everything=True, width=300))
+    assert ("Cache misses" in shown) is (words != "-") and "Cache misses" not in "\n".join(lines(made))

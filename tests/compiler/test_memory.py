@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -12,6 +13,7 @@ import fxscope
 from fxscope.analysis.report import report
 from fxscope.render.page.overview import overview
 from fxscope.render.report import lines
+from tests.compiler import functions
 
 pytestmark = pytest.mark.slow
 MIB = 1 << 20
@@ -83,7 +85,7 @@ def test_what_the_backward_needs_is_alive_at_the_forwards_peak() -> None:
 
 
 def attention(q, k, v):
-    """Its backward makes three results while its inputs are alive."""
+    """Its backward makes three results while its inputs and the gradient that it is given are alive."""
     return functional.scaled_dot_product_attention(q * 2, k * 2, v * 2)
 
 
@@ -95,7 +97,7 @@ def views(x):
 @pytest.mark.parametrize(
     ("program", "inputs", "graph", "least"),
     [
-        (attention, [torch.ones(2, 4, 64, 32, requires_grad=True)] * 3, "backward", 7),
+        (attention, [torch.ones(2, 4, 64, 32, requires_grad=True)] * 3, "backward", 8),
         (views, [torch.ones(64, 64)], "", 2),
     ],
 )
@@ -116,3 +118,33 @@ def test_a_cpp_function_of_several_loops_needs_the_memory_of_all() -> None:
     source = next(item.text for item in recording.sources if item.kind == "output_code")
     sizes = [int(size or 1) * 4 for size in re.findall(r"empty_strided_cpu\(\((?:(\d+), )?\)", source)]
     assert schedule.peak_memory.bytes == sum(sizes) and len(recording.calls) == 1
+
+
+TRAINED = functions("memory.txt")
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_peak_of_a_graph_is_that_of_the_allocators_events(name: str, tmp_path) -> None:
+    """Recomputed from a profile of a later step: what its wrapper allocates, and frees of what it was given."""
+    torch._dynamo.reset()
+    model, x = TRAINED[name][0]()
+    with fxscope.record() as recorder:
+        compiled = torch.compile(model)
+        compiled(x).square().mean().backward()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        compiled(x).square().mean().backward()
+    profile.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    memory = sorted((item for item in events if item.get("name") == "[memory]"), key=lambda item: item["ts"])
+    peaks: dict[str, int] = {}
+    for call in (item for item in events if "CompiledFxGraph" in item.get("name", "") and item.get("ph") == "X"):
+        inside = [item["args"] for item in memory if 0 <= item["ts"] - call["ts"] <= call["dur"]]
+        sizes = [item["Bytes"] for item in inside]
+        made, given = set[int](), 0
+        for item in inside:  # an address is used anew
+            if item["Bytes"] < 0 and item["Addr"] not in made:
+                given -= item["Bytes"]
+            (made.add if item["Bytes"] > 0 else made.discard)(item["Addr"])
+        peaks[call["name"].split()[3]] = max(given + sum(sizes[:end]) for end in range(len(sizes) + 1))
+    found = {item.graph.removesuffix(":post_grad"): item.peak_memory.bytes for item in recorder.recording.schedules}
+    assert len(found) == 2 and found == peaks

@@ -36,12 +36,7 @@ if TYPE_CHECKING:
 
 _DEVICE = torch.device("cuda", 0)
 _HEADER = Path(torch.__file__).parent / "include" / "ATen" / "autocast_mode.h"
-_MACROS = {
-    "lower": "AT_FORALL_LOWER_PRECISION_FP",
-    "fp32": "AT_FORALL_FP32",
-    "dtype": "AT_FORALL_FP32_SET_OPT_DTYPE",
-    "promote": "AT_FORALL_PROMOTE",
-}
+_MACROS = {"lower": "LOWER_PRECISION_FP", "fp32": "FP32", "dtype": "FP32_SET_OPT_DTYPE", "promote": "PROMOTE"}
 
 
 @contextlib.contextmanager
@@ -212,7 +207,7 @@ def lists(header: Path = _HEADER) -> dict[str, set[str]]:
     text = header.read_text(encoding="utf-8").replace("\\\n", " ") if header.is_file() else ""
     found: dict[str, set[str]] = {}
     for kind, macro in _MACROS.items():
-        body = re.search(rf"#define {macro}\(_\)(.*)", text)
+        body = re.search(rf"#define AT_FORALL_{macro}\(_\)(.*)", text)
         if body is None:
             raise LookupError(f"{header} does not have CUDA's lists")
         entries = re.findall(r"_\((\w+)(?:,\s*(\w+))?\)", body[1])

@@ -34,17 +34,9 @@ UNKNOWN, BY_EXTERNAL_ID, BY_CORRELATION, BY_ORDER = range(4)  # how the op of a 
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
 TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
-COLUMNS = {
-    "category": np.int8,
-    "name": np.int32,
-    "thread": np.int32,
-    "start_ns": np.int64,
-    "duration_ns": np.int64,
-    "correlation": np.int64,
-    "external_id": np.int64,
-    "args_at": np.int64,
-    "args_length": np.int64,
-}
+COLUMNS = {"category": np.int8, "name": np.int32, "thread": np.int32} | dict.fromkeys(
+    ("start_ns", "duration_ns", "correlation", "external_id", "args_at", "args_length"), np.int64
+)
 WIDTH = len(COLUMNS)
 CATEGORY, NAME, THREAD, START, DURATION, CORRELATION, EXTERNAL, ARGS_AT, ARGS_LENGTH = range(WIDTH)
 STEP = "ProfilerStep#"

@@ -30,14 +30,6 @@ from fxscope.text import kernel_name, num_bytes, percent
 
 MAX_EVENTS = 150_000  # CPU events and launches of one recording: whole steps beyond are left out, and the page says so
 MAX_DETAILED = 10_000  # launches or ops: their arguments are most of a trace
-STAGES = {
-    "eager": "Eager",
-    "pre_grad": "Pre-grad",
-    "joint": "Joint",
-    "forward": "Forward",
-    "backward": "Backward",
-    "post_grad": "Post-grad",
-}
 _UNSEEN = re.compile(f"[{legible.UNSEEN}]")
 _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
 
@@ -63,7 +55,7 @@ def page(
     return {
         "theme": look(),
         "evidence": EVIDENCE_BY_STRENGTH,
-        "stages": STAGES,
+        "stages": english.STAGES,
         "stage": stage,
         "recordings": [Encoder(recording, labels.Ends(recording)).data() for recording in recordings],
         "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
