@@ -41,9 +41,7 @@ class Watch:
         schedule = self.hooks.guard("the scheduler's nodes", scheduler_facts.schedule_of, *live, graph_id=graph)
         if schedule is not None:
             if ":forward" in graph:
-                saved = self.hooks.guard(
-                    "saved tensors", scheduler_facts.returned, graph_lowering, schedule.peak_memory
-                )
+                saved = self.hooks.guard("saved tensors", scheduler_facts.returned, graph_lowering, schedule)
                 self._saved[compile_id] = saved or {}
             trials = (graph_lowering, schedule, problems)
             schedule = self.hooks.guard("trial fusions", fusion_trials.tried, *trials) or schedule

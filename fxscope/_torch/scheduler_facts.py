@@ -166,9 +166,9 @@ def schedule_of(
         return _Live(graph, tap, problems).schedule(observed, saved, graph_id)
 
 
-def returned(graph: Any, peak: PeakMemory | None) -> Saved:
+def returned(graph: Any, schedule: Schedule) -> Saved:
     """Where a forward graph's results lie: its backward frees a memory with the last of the views that it takes of it."""
-    sizes = {item.buffer: item.bytes for item in (peak.ranges if peak is not None else ())}
+    sizes = {item.buffer: item.bytes for item in (schedule.peak_memory.ranges if schedule.peak_memory else ())}
     reuses = _sharing(graph)
     (output,) = (node for node in graph.module.graph.nodes if node.op == "output")
     found: Saved = {}
@@ -496,9 +496,7 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved:
     found = [(str(item.buffer.get_name()), item.size_free, item.start_step, item.end_step) for item in ranges]
     # The gradients that a backward is given, which torch 2.13 leaves out: the wrapper frees them.
     readers = {dep.name: step for step, node in enumerate(nodes) for dep in node.read_writes.reads}
-    given = [
-        name for name in graph.graph_inputs if name.startswith("tangents") and name in readers.keys() - inputs.keys()
-    ]
+    given = sorted(name for name in readers.keys() - inputs.keys() if name.startswith("tangents"))
     found += [(name, 1, 0, -1 if name in outputs else readers[name]) for name in given]
     inputs = {*inputs, *given}
     places = _places(nodes, kernels)
