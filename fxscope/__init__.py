@@ -11,19 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
-_HOME = {
-    "record": "fxscope.capture",
-    "Recorder": "fxscope.capture",
-    "load": "fxscope.store",
-    "load_ipython_extension": "fxscope.notebook",
-    "read_trace": "fxscope.readers.join",
-    "Recording": "fxscope.model",
-    "FxscopeError": "fxscope.errors",
-    "CaptureError": "fxscope.errors",
-    "TraceError": "fxscope.errors",
-    "PassError": "fxscope.errors",
-    "RenderError": "fxscope.errors",
+_NAMES = {
+    "fxscope.capture": "record Recorder",
+    "fxscope.store": "load",
+    "fxscope.notebook": "load_ipython_extension",
+    "fxscope.readers.join": "read_trace",
+    "fxscope.model": "Recording",
+    "fxscope.errors": "FxscopeError CaptureError TraceError PassError RenderError",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [*sorted(_HOME), "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 

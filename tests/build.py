@@ -114,7 +114,6 @@ def write_trace(path: Path, events: Sequence[object], **header: object) -> Path:
 
 
 def alone(nodes: Sequence[SchedulerNode]) -> tuple[ScheduledGroup, ...]:
-    """Groups of one scheduler node each."""
     return tuple(
         ScheduledGroup(members=(node.name,), type=node.type, reads=node.reads, writes=node.writes) for node in nodes
     )

@@ -84,7 +84,6 @@ def test_how_long_the_device_works_in_a_step(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_which_kernel_takes_most_time(name: str) -> None:
-    """The tables of `trace`, and the launches."""
     recording = read(name)
     time: Counter[str] = Counter()
     for launch in recording.launches:

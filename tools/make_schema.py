@@ -7,10 +7,12 @@ import inspect
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
 from fxscope import model
+from fxscope.model import base
 
 PRIVATE = {"Workload"}  # of the time model: saved under a key with an underscore, and no part of the contract
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,9 +63,10 @@ def document() -> str:
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Subscript)
             and ast.unparse(node.value.value) == "Literal"
+            and not (name := ast.unparse(node.targets[0])).startswith("_")  # a part of another
         ):
-            words = ", ".join(f"`{item}`" for item in ast.literal_eval(node.value.slice))
-            parts.append(f"**{ast.unparse(node.targets[0])}**: {words}\n")
+            words = ", ".join(f"`{item}`" for item in get_args(getattr(base, name)))
+            parts.append(f"**{name}**: {words}\n")
         if (
             not isinstance(node, ast.ClassDef)
             or node.name in {"Item", "Printed", *PRIVATE}

@@ -342,12 +342,13 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
     rows: list[KernelRow] = []
     for (label, phase), same in grouped(found, lambda group: (group.label, group.phase)).items():
         roofs = [(group.roof, group.time_us) for group in same if group.roof is not None and group.time_us]
+        modules = [module for group in same for module in group.modules] if all(item.modules for item in same) else []
         row = _together(same, device_us, id="/".join(part for part in (phase, label) if part), label=label)
         rows.append(
             replace(
                 row,
                 phase=phase,
-                module=pattern(module for group in same for module in group.modules),
+                module=pattern(modules),
                 roof=sum(roof * time for roof, time in roofs) / sum(time for _, time in roofs)
                 if roofs and len(roofs) == len(same)
                 else None,

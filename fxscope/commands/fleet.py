@@ -13,7 +13,8 @@ from fxscope.errors import FxscopeError
 if TYPE_CHECKING:
     from fxscope.fleet.model import Digest, Fleet
 
-SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html"}
+SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".svg": "svg", ".png": "png"}
+FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="for all processes (default 2G)")
     outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable"
     add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
-    add("--format", choices=SUFFIXES.values(), help="format, whatever the suffix")
+    add("--format", choices=FORMATS, help="format, whatever the suffix")
     add("--json", action="store_const", const="json", dest="format", help="short for --format json")
     common.add_budget_option(parser)
     add("--force", action="store_true", help="overwrite a file that exists")
@@ -114,6 +115,11 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
         from fxscope.render import fleet_page
 
         output = fleet_page.render(fleet, digests)
+    elif format in ("svg", "png"):
+        from fxscope.render import fleet_strip, strip
+
+        output = fleet_strip.render(fleet, is_light=format == "png")
+        output = strip.rasterised(output) if format == "png" else output
     elif format == "json":
         output = fleet.to_json() + "\n"
     elif format == "md":

@@ -19,35 +19,14 @@ Evidence = Literal[  # the strongest first
 EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = get_args(Evidence)
 LaunchCategory = Literal["kernel", "gpu_memset", "gpu_memcpy", "cpu_kernel"]
 KERNELS = ("kernel", "cpu_kernel")  # the categories of what computes; the others clear and copy memory
-CallType = Literal[
-    "triton_pointwise",
-    "triton_reduction",
-    "triton_persistent_reduction",
-    "triton_template",
-    "triton_foreach",
-    "triton_scan",
-    "triton_other",
-    "user_triton",
-    "extern",
-    "fallback",
-    "cpp",
-]
+_Loops = Literal["triton_pointwise", "triton_reduction", "triton_persistent_reduction"]
+_Triton = Literal[_Loops, "triton_template", "triton_foreach", "triton_scan", "triton_other", "user_triton"]
+CallType = Literal[_Triton, "extern", "fallback", "cpp"]
 EXTERN: tuple[CallType, ...] = ("extern", "fallback")  # a library's kernel, called as it is
 Verdict = Literal["fused", "rejected", "never_considered"]
-How = Literal[
-    "inlined",
-    "vertical",
-    "horizontal",
-    "epilogue",
-    "prologue",
-    "template",
-    "reduction",
-    "foreach",
-    "combo",
-    "mix_order",
-    "nested_reduction",
-    "folded",
-]
+_WithTemplate = Literal["epilogue", "prologue", "template"]
+_OfSeveral = Literal["reduction", "foreach", "combo", "mix_order", "nested_reduction"]
+How = Literal["inlined", "vertical", "horizontal", _WithTemplate, _OfSeveral, "folded"]
 Bound = Literal["memory", "compute", "launch"]
 Purpose = Literal[
     "computes", "program_copy", "layout_copy", "mutation_copy", "recompute", "saved", "split", "fallback", "collective"

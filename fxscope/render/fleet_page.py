@@ -28,7 +28,7 @@ def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
         **msgspec.structs.asdict(fleet),
         "verdict": sentence(fleet.verdict),
         "facts": facts(fleet),
-        "strip": fleet_strip.render(fleet),
+        "strip": fleet_strip.render(fleet, head=False),
         "scale": scale(fleet) or 1.0,
         "findings": [
             {"headline": headline(item), "evidence": item.evidence, "ranks": item.ranks, **_changes(item)}

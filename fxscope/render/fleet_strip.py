@@ -1,15 +1,16 @@
 """The strip of a job: one row per rank on one time axis, device work, idle time and exposed communication to scale."""
 
 from fxscope.fleet.model import Fleet, RankLine
+from fxscope.fleet.model import headline as finding_line
 from fxscope.model import Kind
 from fxscope.render import strip
 from fxscope.render.axis import LEFT, RIGHT, SPAN, Extent
-from fxscope.render.fleet import marks, shown
+from fxscope.render.fleet import MAX_FINDINGS, marks, shown
 from fxscope.render.legible import legible
-from fxscope.text import microseconds
+from fxscope.text import counted, microseconds, percent, sentence, shorten
 
 MAX_ROWS = 16
-HEIGHT = 32.0  # of a row
+TOP, FOOT = 152.0, 60.0
 # Waiting for others is exposed communication, at the end of the row.
 PARTS: tuple[tuple[str, str, Kind | None], ...] = (
     ("compute_us", "device work", "host"),
@@ -19,24 +20,42 @@ PARTS: tuple[tuple[str, str, Kind | None], ...] = (
 )
 
 
-def render(fleet: Fleet) -> str:
-    """The ranks of a job as SVG, for a page: as high as its rows."""
+def render(fleet: Fleet, *, is_light: bool = False, head: bool = True) -> str:
+    """The ranks of a job as SVG, 16:9; for a page without the title and the colours, as high as its rows."""
     lines, said = shown(fleet, MAX_ROWS), marks(fleet)
     longest = max((sum(times(line).values()) for line in lines), default=0.0)
     scale = SPAN / max(longest, fleet.step_us or 0.0, 1e-9)
-    parts: list[str] = []
-    y = 6.0
+    y, height = (TOP, min(64.0, (strip.HEIGHT - FOOT - TOP) / max(len(lines), 1))) if head else (6.0, 32.0)
+    parts = headline(fleet) if head else []
     for line in lines:
-        parts += row(line, said.get(line.rank), y, HEIGHT, scale)
-        y += HEIGHT
+        parts += row(line, said.get(line.rank), y, height, scale)
+        y += height
     if left := len(fleet.ranks) - len(lines):
         parts.append(strip.text(LEFT, y + 22, f"{left:,} ranks more, none of them named", look="muted"))
         y += 28
-    kinds: dict[Kind, str] = {
-        kind: what for field, what, kind in PARTS if kind and any(getattr(line, field) for line in lines)
-    }
-    parts += strip.key(kinds, "widths: median times of a step", y + 44)
-    return legible(strip.frame(parts, f"{fleet.title}: {fleet.verdict}", y + 44, in_page=True))
+    parts += findings(fleet, y + 40) if head else []
+    tall = float(strip.HEIGHT) if head else y + 44
+    kinds: dict[Kind, str] = {kind: what for name, what, kind in PARTS if kind and any(getattr(x, name) for x in lines)}
+    parts += strip.key(kinds, ["widths: median times of a step"], tall)
+    title = f"{fleet.title}: {fleet.verdict}"
+    return legible(strip.frame(parts, title, tall, is_light=is_light, in_page=not head))
+
+
+def headline(fleet: Fleet) -> list[str]:
+    """The verdict and three figures."""
+    step = [(microseconds(fleet.step_us), "step (median of the ranks)")] if fleet.step_us is not None else []
+    share = fleet.exposed_share
+    exposed = [(percent(share), "exposed communication")] if share is not None else []
+    numbers = [*step, *exposed, (counted(len(fleet.ranks), "rank"), f"{counted(len(fleet.steps), 'step')} compared")]
+    return strip.headline(sentence(fleet.verdict), fleet.title, numbers)
+
+
+def findings(fleet: Fleet, y: float) -> list[str]:
+    """The first findings with their evidence, as many lines as fit."""
+    first = fleet.findings[:MAX_FINDINGS]
+    said = [line for item in first for line in (("cost", finding_line(item)), *(("muted", x) for x in item.evidence))]
+    lines = [strip.text(24, y + at * strip.LINE, shorten(x, 100), look=look) for at, (look, x) in enumerate(said)]
+    return lines[: max(0, int((strip.HEIGHT - FOOT - y) // strip.LINE) + 1)]
 
 
 def times(line: RankLine) -> dict[str, float]:

@@ -165,9 +165,8 @@ def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_comp
     assert {item.where for item in recording.problems} == ({"compile 0/0"} if program is fails_to_compile else set())
     assert any(launch.call for launch in recording.launches) == is_compiled
     eager = [item.detail for item in recording.unobserved if item.what == "eager"]
-    assert len(eager) == (program is compares) and all(
-        "3 timed eager steps before the first compile" in item for item in eager
-    )
+    assert len(eager) == (program is compares)
+    assert all("3 timed eager steps before the first compile" in item for item in eager)
 
 
 def test_ops_beyond_a_number_are_left_out_and_counted(monkeypatch) -> None:

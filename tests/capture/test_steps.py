@@ -199,7 +199,6 @@ def test_rounds_of_equal_calls_are_steps(called, begins) -> None:
 
 
 def run_as_script(program: str, folder: Path) -> Recording:
-    """Record a program as `fxscope run` does."""
     (folder / "main.py").write_text(program)
     assert cli.main(["run", "-o", str(folder / "main.fxscope"), str(folder / "main.py")]) == 0
     return load(folder / "main.fxscope")

@@ -11,10 +11,8 @@ def functions(name: str) -> dict[str, tuple[FunctionType, list[str]]]:
     """The functions of a text, each with the parts of its docstring: where it is from, and what is expected."""
     path, names = FOLDER / name, dict[str, Any]()
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
-    found = {
-        key: value for key, value in names.items() if isinstance(value, FunctionType) and "|" in (value.__doc__ or "")
-    }
-    return {key: (value, [part.strip() for part in value.__doc__.split("|")]) for key, value in found.items()}
+    found = [item for item in names.values() if isinstance(item, FunctionType) and "|" in (item.__doc__ or "")]
+    return {item.__name__: (item, [part.strip() for part in item.__doc__.split("|")]) for item in found}
 
 
 def rows(name: str) -> dict[str, list[str]]:

@@ -90,7 +90,6 @@ def test_what_is_not_an_op_on_a_device_is_a_clear_error(words, message, command)
 
 
 def test_the_chain_of_an_op_or_an_autograd_function_is_in_the_eager_stage_of_a_recording(tmp_path, command):
-    """What `dispatch` of a factory printed."""
     file = tmp_path / "own_functions.py"
     file.write_text(
         "import torch\n\n\nclass GeluMul(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, a, b):\n"

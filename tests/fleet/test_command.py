@@ -92,11 +92,12 @@ def test_jobs_keep_the_shipped_schema() -> None:
 
 
 def test_files_of_every_kind_and_nothing_beside_them(tmp_path: Path, command) -> None:
-    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".json", ".txt")]
+    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".json", ".txt", ".svg", ".png")]
     arguments = ["fleet", SLOW, *(word for path in outputs for word in ("-o", str(path)))]
     command(*arguments)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in outputs)
     assert "rank 2" in outputs[1].read_text() and "fxscope fleet</title>" in outputs[0].read_text()
+    assert "Rank 2 is late" in outputs[4].read_text() and outputs[5].read_bytes().startswith(b"\x89PNG")
     before = outputs[2].read_text()
     assert "exists" in command(*arguments, status=2).err
     command(*arguments, "--force")
@@ -151,7 +152,7 @@ def test_hostile_names_are_written_out_everywhere(tmp_path: Path) -> None:
         if event["name"].startswith("nvjet"):
             event["name"] = "\x1b[31mevil<b>\u202e" + 5_000 * "x"
     (job / "rank3.json").write_text(json.dumps(trace))
-    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".txt")]
+    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".txt", ".svg")]
     assert cli.main(["fleet", str(job), *(word for path in outputs for word in ("-o", str(path)))]) == 0
     for path in outputs:
         text = path.read_text()

@@ -134,7 +134,6 @@ def two_of(a_us, b_us, *, saved, a_writes="t", b_reads="t", **decided):
 
 
 def test_the_longer_kernel_saves_only_the_traffic_that_goes():
-    """At the rate of the device."""
     flows, _ = two_of(1.1, 40.0, saved=10**6)
     assert 1.1 < flows.expected_us < 1.1 + 0.5  # 0.44 µs for 1 MB
 

@@ -224,8 +224,11 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (b'{"a": 1}', "has no traceEvents.* fxscope reads what `profiler.export_chrome_trace` writes"),
         (b'{"rocprofiler-sdk-tool": [{"buffer_records": {}}]}', "is rocprofv3's own JSON"),
         (b"[[1, 2], [3, 4]]", "has no traceEvents"),
-        (b'{"traceEvents": []}', "holds no events of PyTorch's profiler"),
-        (b'{"traceEvents": [{"ph": "X", "name": "f", "cat": "FEE", "ts": 1, "dur": 1}]}', "no events of PyTorch's"),
+        (b'{"traceEvents": []}', "holds no events of torch.profiler"),
+        (
+            b'{"traceEvents": [{"ph": "X", "name": "f", "cat": "FEE", "ts": 1, "dur": 1}]}',
+            "no events of torch.profiler",
+        ),
         (b"\x1f\x8b\x08broken", "is truncated or damaged|no traceEvents"),
         (None, "cannot read"),
     ],

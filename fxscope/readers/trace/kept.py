@@ -135,9 +135,7 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     if not len(trace):
         for problem in trace.problems:
             raise TraceError(f"{trace.path} holds no events that can be read: {problem.message}. Export it again.")
-        raise TraceError(
-            f"{trace.path} holds no events of PyTorch's profiler. Was it active (schedule, `prof.step()`)?"
-        )
+        raise TraceError(f"{trace.path} holds no events of torch.profiler. Was it active (schedule, `prof.step()`)?")
     kept = kept_steps(trace, steps)
     step_of = steps_of_rows(trace, kept)
     inside = (step_of >= 0) | _captured(trace, _replayed_windows(trace))
