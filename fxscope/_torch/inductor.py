@@ -302,7 +302,7 @@ class InductorCapture:
     def _cache_key(self, compile_id: str, direction: Direction, module: Any, inputs: Any, options: Any) -> None:
         with self._lock:
             lines = components(module, inputs, options)
-            source, kind = self._compiles[compile_id].source, direction == "backward"
+            source, kind = getattr(self._compiles.get(compile_id), "source", None), direction == "backward"
             self._compile(compile_id, **self._keys.add(kind, source, compile_id, "\n".join(lines), lines))
 
     def _config_here(self, packaged: bool = False) -> Any:

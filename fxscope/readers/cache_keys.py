@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any
 
 from fxscope.model import Source
@@ -19,9 +19,7 @@ class CacheKeys:
     def __init__(self) -> None:
         self._known: defaultdict[Hashable, list[tuple[str, str, dict[str, tuple[str, str]]]]] = defaultdict(list)
 
-    def add(
-        self, kind: Hashable, source: Source | None, compile_id: str, key: str, lines: Iterable[str]
-    ) -> dict[str, Any]:
+    def add(self, kind: Hashable, source: Source | None, compile_id: str, key: str, lines: list[str]) -> dict[str, Any]:
         """Keep a key; return the fields of its `Compile`: whose key of the same code is the most similar, and what differs."""
         components = {found[2]: (found[1], found[3]) for line in lines if (found := _COMPONENT.match(line))}
         frame = kind, (source.file, source.line) if source else tuple(compile_id.split("/")[-2:-1])

@@ -176,12 +176,12 @@ class TestWhatIsNotOneDocument:
     def test_two_lists(self, native: bool, tmp_path: Path) -> None:
         text = self.document(1, 2)[:-1] + ',"x":1,' + self.document(3)[1:]
         names, problems = self.read(text, native, tmp_path)
-        assert names == ["op1", "op2", "op3"] and len(problems) == 1 and not lost(problems)
+        assert names == ["op1", "op2"] and len(problems) == 1 and "the first was read" in problems[0]
 
     def test_two_documents(self, native: bool, tmp_path: Path) -> None:
         text = self.document(1, 2)
         names, problems = self.read(text + text, native, tmp_path)
-        assert names == ["op1", "op2"] * 2 and len(problems) == 1 and not lost(problems)
+        assert names == ["op1", "op2"] and len(problems) == 1 and "the first was read" in problems[0]
 
     @pytest.mark.parametrize("rest", ["garbage", "{", "\0" * 100])
     def test_what_follows(self, rest: str, native: bool, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ class TestWhatIsNotOneDocument:
         text = '{"a":x,"baseTimeNanoseconds": 17,' + self.document(1, 2)[1:-1] + ',"traceName":x}'
         names, problems = self.read(text, native, tmp_path)
         assert names == ["op1", "op2"] and not lost(problems) and len(problems) == 1
-        assert trace.read(tmp_path / "t.json").base_time_ns == 17
+        assert trace.recording(tmp_path / "t.json").base_time_ns == 17
 
     def test_the_number_lost_is_true(self, native: bool, tmp_path: Path) -> None:
         parts = [self.EVENT % (number, number) for number in range(100)]

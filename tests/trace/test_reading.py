@@ -69,7 +69,7 @@ def test_layouts_and_chunks_do_not_matter(
     assert not found.problems
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(found, column), getattr(expected, column), err_msg=column)
-    assert found.base_time_ns == expected.base_time_ns
+    assert found.header["baseTimeNanoseconds"] == expected.header["baseTimeNanoseconds"]
 
 
 def microseconds(text: str) -> tuple[float, float]:

@@ -107,6 +107,7 @@ class _RawEvent(Event):
 
 # The first Kineto wrote a list alone.
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[(?=\s*\{\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:)')
+_BASE_TIME = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})')
 _PHASE = re.compile(rb'"ph"\s*:[^}]*')  # once an event: no other begins before a brace
 _BEFORE_EVENT = (re.compile(rb"\s*(?=\{)"), re.compile(rb"\s*,\s*(?=\{)"))  # the first one, another one
 SPACE = b" \t\r\n"
@@ -245,6 +246,7 @@ class Reader:
             self.header = header if isinstance(header, dict) else {}
         except ValueError:
             self._damage("what precedes or follows the list of events is damaged", lost=False)
+            self.header = dict(zip(["baseTimeNanoseconds"], map(int, _BASE_TIME.findall(head)), strict=False))
         if self.lost:
             self._damage(f"{self.lost} events could not be read; every whole event around them was")
         if self._damaged:
