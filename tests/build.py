@@ -238,7 +238,6 @@ GEMM: dict[str, Any] = {
 
 
 def op_of(step: int, number: int, name: str, parent: int | None = None, **more: Any) -> Op:
-    """The `number`-th op of a step of `THREE_STEPS`."""
     start_ns = step * 1_000_000 + number * 1000
     known = {"step": step, "parent": None if parent is None else step * 100 + parent, **more}
     return op(step * 100 + number, name, start_ns=start_ns, duration_ns=900, **known)

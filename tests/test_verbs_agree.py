@@ -96,7 +96,6 @@ def test_which_kernel_takes_most_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_how_many_ops_a_step_dispatches(name: str) -> None:
-    """`view` of an eager run."""
     recording = read(name)
     by_step = index_of(recording).dispatched
     assert by_step == Counter(op.step for op in recording.ops if re.fullmatch(r"\w+::\w+(\.\w+)?", op.name))

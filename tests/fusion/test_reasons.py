@@ -50,7 +50,6 @@ def constants(node: ast.AST | None) -> set[str]:
 
 @functools.cache
 def used() -> dict[str, set[str]]:
-    """The codes that the passes name, by table."""
     rules = (*RAW_REASONS, *CAUSES)
     found: dict[str, set[str]] = {
         "REASONS": {rule.code for rule in rules},

@@ -191,6 +191,13 @@ def test_a_png_is_drawn_in_this_process() -> None:
     assert made.startswith(b"\x89PNG") and struct.unpack(">II", made[16:24]) == (1600, 900)
 
 
+def test_a_row_has_a_module_where_all_its_kernels_have_one() -> None:
+    read = layers(3)
+    without = replace(read, ops=(replace(read.ops[0], source=None), *read.ops[1:]))
+    known, other = ({row.label: row.module for row in report(item).kernels} for item in (read, without))
+    assert known["mm"] == "model.layers.[0..2].fc1" and other == {**known, "mm": None}
+
+
 def test_equal_layers_are_drawn_once() -> None:
     drawn = strip.render(layers(12))
     assert "model.layers.[0..11] ×12" in texts(drawn)

@@ -25,7 +25,6 @@ def planned() -> dict:
 
 
 def make(python: str, names: list[str]) -> dict:
-    """Plan programs with a Python of one's choice."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
         [python, str(HERE / "make_plans.py"), *names], capture_output=True, text=True, env=environment, check=False

@@ -57,7 +57,6 @@ def test_same_torch_writes_the_same(gpu: str, tmp_path: Path) -> None:
 
 
 def test_comparison_can_fail() -> None:
-    """Another text shows in its column."""
     real = plans.unpacked(RECORDED / "h200" / "recurrent.json.xz")
     assert all(plans.compare(real, real).values())
     other = [code.replace("tl.sigmoid", "tl.exp") for code in real["codes"]]

@@ -9,7 +9,6 @@ from fxscope.readers.trace import reader
 
 @pytest.fixture(params=[True, False], ids=["native", "msgspec"])
 def either_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Read by the native scanner, and without it."""
     if request.param and reader.native is None:
         pytest.skip("the native scanner was not built here")
     if not request.param:

@@ -80,7 +80,6 @@ def microseconds(text: str) -> tuple[float, float]:
 
 
 def torch_table(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
-    """Parse what `key_averages().table()` printed."""
     lines = path.read_text().splitlines()
     heads = [head.strip() for head in re.split(r"\s{2,}", lines[1].strip())]
     rows: dict[str, dict[str, tuple[float, float]]] = {}
