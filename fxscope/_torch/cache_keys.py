@@ -1,4 +1,4 @@
-"""What is in the key under which Inductor would look a compile up, as torch prints it; a recording turns the cache off."""
+"""Components of the key that Inductor would look a compile up by, as torch prints them; a recording turns the cache off."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -167,7 +167,7 @@ def schedule_of(
 
 
 def returned(graph: Any, schedule: Schedule) -> Saved:
-    """Where a forward graph's results lie: its backward frees a memory with the last of the views that it takes of it."""
+    """Return where a forward's results lie: its backward frees a memory with the last of the views that it takes of it."""
     sizes = {item.buffer: item.bytes for item in (schedule.peak_memory.ranges if schedule.peak_memory else ())}
     reuses = _sharing(graph)
     (output,) = (node for node in graph.module.graph.nodes if node.op == "output")

@@ -1,4 +1,4 @@
-"""What differs between the cache keys of two compiles of one frame, by torch's own lines of what is in a key."""
+"""Differences between the cache keys of two compiles of one frame, from torch's own lines about a key."""
 
 import re
 from collections import defaultdict

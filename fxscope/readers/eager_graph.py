@@ -191,9 +191,8 @@ def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     """The positions of the ops that no compiled graph ran."""
     known = distinct(ops, "name")
-    regions, inductors, no_ops = (
-        {name for name in known if name.startswith(begin)} for begin in (COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS)
-    )
+    begins = COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS
+    regions, inductors, no_ops = ({name for name in known if name.startswith(begin)} for begin in begins)
     parent_of = dict(rows_of(ops, "id", "parent")) if inductors else {}
     around = _above(parent_of, (op_id for op_id, name in rows_of(ops, "id", "name") if name in inductors))
     inside: set[int] = set()

@@ -99,7 +99,7 @@ def _lines(made: Report, width: int, limits: tuple[int, int, int], *, everything
         missed(made, width, everything=everything, limit=max_missed),
         numerics(made.numerics, width, everything=everything) if made.numerics else [],
         graph_memory(made.graph_memory, width) if everything else [],
-        compiles("Graph breaks", made.breaks, width, max_compiles, everything=everything),
+        compiles("Graph breaks", made.breaks, width, max_compiles, everything=everything, lost=" between its parts"),
         compiles("Recompiles", made.recompiles, width, max_compiles, everything=everything),
         compiles("Cache misses", made.cache_keys, width, max_compiles, everything=True) if everything else [],
         foot(made, width, everything=everything, name=name),
@@ -373,16 +373,17 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     return out
 
 
-def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, everything: bool) -> list[str]:
+def compiles(
+    title: str, rows: Sequence[CompileRow], width: int, most: int, *, everything: bool, lost: str = ""
+) -> list[str]:
     """Graph breaks, recompiles or cache misses: place, count, cost, reason; with room for more than one also a hint."""
     if not rows:
         return []
     limit = len(rows) if everything or len(rows) == most + 1 else most
     out = [title]
     for row in rows[:limit]:
-        beside = f" and {counted(row.kernels, 'kernel')}" if row.kernels else ""
-        between = f"{beside} between its parts" if title == "Graph breaks" else ""
-        cost = f", {microseconds(row.cost_us)}{between}" if row.cost_us is not None else ""
+        beside = f" and {counted(row.kernels, 'kernel')}" if row.kernels and lost else ""
+        cost = f", {microseconds(row.cost_us)}{beside}{lost}" if row.cost_us is not None else ""
         text = f"  {row.where} ×{row.count}{cost}  {row.reason}"
         out += grid.folded(text, width, rest="    ") if everything else [cut(text, width)]
         out += [cut(f"    also: {listed(row.also, 4)}", width)] if row.also and (everything or most > 1) else []
