@@ -6,20 +6,19 @@ A verb module has `configure(parser)` and `run(arguments) -> int` (the exit code
 import argparse
 import contextlib
 import importlib
-import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
 from fxscope import __version__
 from fxscope.commands.common import check_apart, drop_what_stdout_does_not_take, failed, tidy_on_termination
+from fxscope.data import read_table
 from fxscope.errors import FxscopeError, UsageError
 from fxscope.render.legible import legible_streams
 
-_VERBS = json.loads((files("fxscope") / "data" / "verbs.json").read_text(encoding="utf-8"))
+_VERBS = read_table("verbs.json")
 VERBS: dict[str, str] = _VERBS["verbs"]
 MORE_VERBS: dict[str, str] = _VERBS["more"]
 

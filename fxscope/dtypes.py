@@ -5,9 +5,10 @@ How libraries spell them in the names of their kernels is `kernel_names/tables.p
 """
 
 import re
-from importlib import resources
 
-_TABLE = (resources.files("fxscope") / "data" / "dtypes.txt").read_text(encoding="utf-8")
+from fxscope.data import read_text
+
+_TABLE = read_text("dtypes.txt")
 _ROWS = [row.split() for row in _TABLE.splitlines()]
 ITEM_BYTES = {name: int(size) for name, _, size in _ROWS}
 _SHORT = {name: word for name, word, _ in _ROWS}

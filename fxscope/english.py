@@ -5,18 +5,15 @@
 is about and that switch's value.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
+from fxscope.data import read_table
 from fxscope.text import counted, first_line, listed, num_bytes
 
-_WORDS: dict[str, dict[str, str]] = json.loads(
-    resources.files("fxscope").joinpath("data/english.json").read_text(encoding="utf-8")
-)
+_WORDS: dict[str, dict[str, str]] = read_table("english.json")
 HOW = _WORDS["HOW"]
 REASONS = _WORDS["REASONS"]  # `recorded` holds the words of a recording that was made before there were codes
 NOTES = _WORDS["NOTES"]  # what is added to a reason

@@ -5,13 +5,12 @@
 operands of a GEMM that are its matrices, and the other ops as which an extern kernel of Inductor's shows in a trace.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
 from typing import Any, Literal, NamedTuple
 
+from fxscope.data import read_table, read_text
 from fxscope.model import KernelCall, Nature, Node
 
 # torch's own namespaces: their ops go by their bare name. Any other op keeps its namespace: `mylib::foo`.
@@ -24,7 +23,7 @@ _PREFIX = re.compile(
 )
 _OP = re.compile(r"(?P<space>\w+)(?:::|\.)(?P<name>\w+)(?:\.(?P<overload>\w+))?")
 
-_DATA: dict[str, Any] = json.loads((resources.files("fxscope") / "data" / "op_sets.json").read_text(encoding="utf-8"))
+_DATA: dict[str, Any] = read_table("op_sets.json")
 _SETS = {name: frozenset(" ".join(words).split()) for name, words in _DATA["sets"].items()}
 
 # The matrices among an op's operands, each [..., rows, columns].
@@ -214,7 +213,7 @@ def reductions(text: str) -> int:
 @lru_cache(maxsize=1)
 def table() -> dict[str, frozenset[str]]:
     """The ops that torch ships: name → what `native_functions.yaml` says of it."""
-    text = (resources.files("fxscope") / "data" / "ops.txt").read_text(encoding="utf-8")
+    text = read_text("ops.txt")
     rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return {name: frozenset(kinds) for name, *kinds in rows}
 

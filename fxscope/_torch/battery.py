@@ -15,7 +15,6 @@ import itertools
 import time
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from importlib import resources
 from types import FunctionType
 from typing import Any
 
@@ -24,6 +23,7 @@ import torch
 from torch.nn import functional
 from torch.utils.benchmark import Timer
 
+from fxscope.data import read_text
 from fxscope.errors import one_line
 from fxscope.gpus import Fact, Gpu
 from fxscope.index import index_of
@@ -83,8 +83,7 @@ class Inputs:
 
 
 def programs() -> dict[str, Part]:
-    data = resources.files("fxscope").joinpath("data/battery.json").read_bytes()
-    return msgspec.json.decode(data, type=dict[str, Part])
+    return msgspec.json.decode(read_text("battery.json"), type=dict[str, Part])
 
 
 def functions(part: Part, inputs: Inputs) -> Iterator[FunctionType]:

@@ -20,16 +20,15 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable
-from importlib.resources import files
 from pathlib import Path
 from types import MethodType
 from typing import Any
 
 import torch
-from msgspec.json import decode
 
 from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
+from fxscope.data import read_table
 from fxscope.errors import one_line
 from fxscope.model import StepTimes
 from fxscope.passes.program_steps import MOST_PREPARING, REPEATS, of_rarest
@@ -50,7 +49,7 @@ _SAMPLES = 64
 _LOOK_S = 0.05
 _LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
-_PREPARES: list[list[str]] = decode((files("fxscope") / "data" / "preparing.json").read_bytes())
+_PREPARES: list[list[str]] = read_table("preparing.json")
 _MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
 _FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
+from fxscope.data import read_text
 
 if TYPE_CHECKING:
     from fxscope.analysis.findings import CheckReport
@@ -17,7 +17,7 @@ SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fxscope check RECORDING … EXPECT.toml [options]"
-    parser.epilog = (files("fxscope") / "data" / "check_help.txt").read_text(encoding="utf-8")
+    parser.epilog = read_text("check_help.txt")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "files",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from fxscope import data
     from fxscope._torch import geglu
     from fxscope.errors import FxscopeError, RenderError
     from fxscope.render import report
@@ -34,11 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if any(folder.iterdir()) and not arguments.force:
         raise RenderError(f"{folder} is not empty. Use --force to overwrite what is in it, or another folder.")
 
-    made_on_h200 = resources.files("fxscope") / "data" / "h200"
-    recordings: dict[str, Recording] = {}
-    for name in BUNDLED:
-        with resources.as_file(made_on_h200 / f"mlp_{name}.fxscope") as path:
-            recordings[f"h200_{name}"] = load(path)
+    recordings = {f"h200_{name}": load(data.FOLDER / "h200" / f"mlp_{name}.fxscope") for name in BUNDLED}
     recordings["here_eager"] = record_here(*program, compiled=False)
     others = {"here_compiled": lambda: record_here(*program, compiled=True), "h200_planned": plan_for_h200}
     failed: list[str] = []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.commands import common
+from fxscope.data import read_table
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class Question(NamedTuple):
     is_list: bool = False
 
 
-_ROWS = json.loads((files("fxscope") / "data" / "questions.json").read_text(encoding="utf-8"))
+_ROWS = read_table("questions.json")
 QUESTIONS = tuple(Question(*row) for row in _ROWS)
 
 

@@ -8,7 +8,7 @@ measured one where there is one, because no kernel reaches the datasheet's. `fxs
 the GPU of a machine.
 """
 
-from importlib import resources
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -19,6 +19,8 @@ from fxscope.gpus.calibration import Calibration, Positive
 from fxscope.store import NOT_JSON, contents
 
 __all__ = ["Fact", "Gpu", "Rate", "find", "known", "load", "names"]
+
+_FOLDER = Path(__file__).parent
 
 
 class Fact(msgspec.Struct, frozen=True, array_like=True):
@@ -85,8 +87,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def names() -> tuple[str, ...]:
-    files = resources.files("fxscope.gpus").iterdir()
-    return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
+    return tuple(sorted(file.stem for file in _FOLDER.glob("*.json")))
 
 
 _opened: dict[str, Gpu] = {}  # the user's own GPUs, by the names in their files
@@ -102,7 +103,7 @@ def load(name: str) -> Gpu:
     if key.endswith(".json"):
         return _load_file(name)
     if key in names():  # a user's file does not change what a shipped name means
-        return msgspec.json.decode(resources.files("fxscope.gpus").joinpath(f"{key}.json").read_bytes(), type=Gpu)
+        return msgspec.json.decode((_FOLDER / f"{key}.json").read_bytes(), type=Gpu)
     if key in _opened:
         return _opened[key]
     raise FxscopeError(

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from fxscope import op_names
+from fxscope.data import read_table
 from fxscope.gpus.calibration import Calibration, FamilyFit, Prediction
 from fxscope.index import grouped
 from fxscope.model import Workload
@@ -189,8 +188,7 @@ def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array
 def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
     known = (pointwise, reduction, gemm, convolution, groups, attention, function)
     by_name: dict[str, Formula] = {formula.__name__: formula for formula in known}
-    data = resources.files("fxscope").joinpath("data/time_model.json").read_bytes()
-    found: dict[str, dict[str, Any]] = msgspec.json.decode(data)
+    found: dict[str, dict[str, Any]] = read_table("time_model.json")
     return {family: (by_name[item["formula"]], item["start"]) for family, item in found.items()}
 
 

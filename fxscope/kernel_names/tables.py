@@ -1,15 +1,15 @@
 """The words of kernel names, `data/kernel_names.json`: patterns, rules, of which the first found decides, and dtypes."""
 
-import json
 import re
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
+
+from fxscope.data import read_table
 
 
 @lru_cache(maxsize=1)
 def tables() -> dict[str, Any]:
-    return json.loads(resources.files("fxscope").joinpath("data/kernel_names.json").read_text(encoding="utf-8"))
+    return read_table("kernel_names.json")
 
 
 def pattern(name: str) -> re.Pattern[str]:

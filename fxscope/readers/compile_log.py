@@ -12,10 +12,10 @@ import textwrap
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from fxscope.data import read_table
 from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import FOREIGN, TraceError
 from fxscope.index import grouped
@@ -400,7 +400,7 @@ class _Log:
 _ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
 _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
 _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
-_ENTRIES = json.loads((resources.files("fxscope") / "data" / "log_entries.json").read_text(encoding="utf-8"))
+_ENTRIES = read_table("log_entries.json")
 _CACHE: dict[str, str] = _ENTRIES["cache"]
 _GPU = re.compile(r"system_info\[device\]: \{'name': '([^']+)'")
 _SWITCH = re.compile(r"\[\w+\] inductor_config\[([\w.]+)\]: (.*)")

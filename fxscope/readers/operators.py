@@ -2,14 +2,14 @@
 
 import dis
 import functools
-import json
 import re
-from importlib.resources import files
 from types import CodeType
+
+from fxscope.data import read_table
 
 CALL = "CALL"
 # An operator's symbol or instruction, without what begins several: "BINARY_", "INPLACE_" → the ops that it may call.
-_OPERATORS: dict[str, str] = json.loads((files("fxscope") / "data" / "operators.json").read_text(encoding="utf-8"))
+_OPERATORS: dict[str, str] = read_table("operators.json")
 _BINARY = re.compile("^(BINARY|INPLACE)_")
 _OPS = {token: set(ops.split()) for tokens, ops in _OPERATORS.items() for token in tokens.split()}
 

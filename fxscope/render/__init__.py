@@ -5,17 +5,15 @@ Add one: write `render/NAME.py`, and add a line to `data/formats.json` (two, whe
 
 import importlib
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from msgspec.json import decode
-
 from fxscope import store
+from fxscope.data import read_table
 from fxscope.errors import RenderError
 from fxscope.model import Recording
 
-_FORMATS = decode((files("fxscope") / "data" / "formats.json").read_bytes())
+_FORMATS = read_table("formats.json")
 RENDERERS: dict[str, str] = _FORMATS["renderers"]  # format → "module:function", loaded when asked for
 SUFFIXES: dict[str, str] = _FORMATS["suffixes"]
 WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none

@@ -1,14 +1,14 @@
 """Colours for a terminal, by rich, which knows terminals, `NO_COLOR` and Windows."""
 
-import json
-from importlib.resources import files
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from fxscope.data import read_table
+
 # A pattern of what a reader looks for → its style.
-STYLES: dict[str, str] = json.loads((files("fxscope") / "data" / "colours.json").read_text(encoding="utf-8"))
+STYLES: dict[str, str] = read_table("colours.json")
 
 
 def write(stream: Any, text: str) -> None:

@@ -2,8 +2,8 @@
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from importlib import resources
 
+from fxscope.data import read_text
 from fxscope.errors import RenderError
 from fxscope.index import index_of
 from fxscope.model import BufferAccess, Decision, KernelCall, Node, Recording
@@ -13,8 +13,8 @@ from fxscope.text import microseconds, num_bytes
 MAKERS = ("empty_strided", "reinterpret_tensor", "alloc_from_pool", "get_raw_stream", "as_strided")
 _RUNNERS = {"runner", "call", "recursively_apply_fns"}
 IMPORTS = "from torch._dynamo.testing import rand_strided\nfrom torch.utils.benchmark import Timer"
-PAIR = (resources.files("fxscope") / "data" / "reproduce_pair.txt").read_text(encoding="utf-8")
-CODE = (resources.files("fxscope") / "data" / "reproduce.txt").read_text(encoding="utf-8")  # with places for `format`
+PAIR = read_text("reproduce_pair.txt")
+CODE = read_text("reproduce.txt")  # with places for `format`
 
 
 def render(recording: Recording, call: KernelCall) -> str:

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -16,6 +15,7 @@ from zlib import crc32
 from fxscope.analysis.findings import Comparison
 from fxscope.analysis.groups import KernelGroup
 from fxscope.analysis.report import Report
+from fxscope.data import read_text
 from fxscope.errors import RenderError
 from fxscope.model import Kind, Recording
 from fxscope.render import theme
@@ -23,7 +23,7 @@ from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, 
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
 
 # Colours are variables there, which a page sets.
-LOOK = (resources.files("fxscope") / "data" / "strip.css").read_text(encoding="utf-8")
+LOOK = read_text("strip.css")
 WIDTH, HEIGHT = 1280, 720
 SIZE = 19.5  # of the smallest text: 9 points where the picture is 800 pixels wide
 FONT = f"Liberation Sans,{theme.FONT}"  # the first is where the two others are not: on Linux

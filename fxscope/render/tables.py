@@ -1,11 +1,10 @@
 """Tables of a recording for the page and the terminal: columns and values."""
 
-import json
 from collections.abc import Callable, Sequence
 from functools import reduce
-from importlib.resources import files
 from typing import Any
 
+from fxscope.data import read_table
 from fxscope.index import index_of
 from fxscope.model import KernelStats, Recording, Summary
 from fxscope.passes import bound
@@ -26,7 +25,7 @@ UNITS: dict[str, Callable[[Any], str]] = {  # the page formats them the same way
 
 # Key → title and columns: (key, heading, unit, where). `where` is an attribute of a line: "roof.share" is unknown where the
 # roof is; it is null for what a function gives.
-TABLES: dict[str, Any] = json.loads((files("fxscope") / "data" / "tables.json").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = read_table("tables.json")
 
 
 def table(key: str, lines: Sequence[Any], refs: Sequence[Any], **computed: Callable[[Any], Any]) -> dict[str, Any]:

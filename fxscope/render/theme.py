@@ -4,10 +4,9 @@ The fills and strokes are told apart by people with any of the common colour-vis
 lightness and every kind has its own glyph and border as well). Colours have six digits: Graphviz reads "#eef" as black.
 """
 
-import json
-from importlib import resources
 from typing import Any, NamedTuple
 
+from fxscope.data import read_table
 from fxscope.model import CallType, Kind, Verdict
 
 
@@ -22,7 +21,7 @@ class Style(NamedTuple):
     dark_stroke: str
 
 
-_DATA: dict[str, Any] = json.loads((resources.files("fxscope") / "data" / "theme.json").read_text(encoding="utf-8"))
+_DATA: dict[str, Any] = read_table("theme.json")
 KINDS: dict[Kind, Style] = {kind: Style(**look) for kind, look in _DATA["kinds"].items()}
 CALLS: dict[CallType, str] = _DATA["calls"]
 VERDICTS: dict[Verdict | None, str] = {"fused": "✓", "rejected": "✗", "never_considered": "–", None: "?"}

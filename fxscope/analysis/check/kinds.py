@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.resources import files
 from typing import Any, Literal
 
 import msgspec
+
+from fxscope.data import read_text
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -25,7 +26,7 @@ class Kind(msgspec.Struct, frozen=True):
         return getattr(import_module(f"fxscope.analysis.check.{module}"), name)(context, value, **self.options)
 
 
-KINDS = msgspec.json.decode((files("fxscope") / "data" / "check_kinds.json").read_bytes(), type=dict[str, Kind])
+KINDS = msgspec.json.decode(read_text("check_kinds.json"), type=dict[str, Kind])
 
 
 def help_of_kinds() -> str:

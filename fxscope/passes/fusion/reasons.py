@@ -8,12 +8,11 @@ torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, cod
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
-from importlib import resources
 from typing import Any, NamedTuple
 
+from fxscope.data import read_table
 from fxscope.kernel_names.cpp import split
 from fxscope.model import EXTERN, Decision, KernelCall, Node, SchedulerNode, Verdict
 from fxscope.op_names import is_attention, is_convolution, is_gemm, reductions
@@ -58,7 +57,7 @@ class Rule(NamedTuple):
     config: str | None = None
 
 
-_DATA = json.loads((resources.files("fxscope") / "data" / "fusion_reasons.json").read_text(encoding="utf-8"))
+_DATA = read_table("fusion_reasons.json")
 LIMITS: tuple[str, ...] = tuple(_DATA["limits"])  # switches that bear on fusion
 RAW_REASONS = tuple(Rule(*row) for row in _DATA["raw"])
 # What `decide_fusion_fail_reason` says of a common buffer without common data. `expand_dimension_for_pointwise_nodes` is not

@@ -246,7 +246,8 @@ class Reader:
             self.header = header if isinstance(header, dict) else {}
         except ValueError:
             self._damage("what precedes or follows the list of events is damaged", lost=False)
-            self.header = dict(zip(["baseTimeNanoseconds"], map(int, _BASE_TIME.findall(head)), strict=False))
+            if base_time := _BASE_TIME.search(head):
+                self.header = {"baseTimeNanoseconds": int(base_time[1])}
         if self.lost:
             self._damage(f"{self.lost} events could not be read; every whole event around them was")
         if self._damaged:

@@ -5,7 +5,7 @@ import hashlib
 import html
 import re
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from fxscope.analysis.findings import Comparison
@@ -16,7 +16,7 @@ from fxscope.render.page import payload
 
 # In this order they make one script; each defines functions that later ones use.
 SCRIPTS = "text base data fold layout selection changes graph minimap timeline code tables panel overview compare main"
-ASSETS = resources.files("fxscope.render.page") / "assets"
+ASSETS = Path(__file__).parent / "assets"
 
 
 def render(
