@@ -9,7 +9,6 @@ import torch
 
 from fxscope._torch.hooks import Hooks, resolve
 
-_DEEPEST = 100
 REGISTRATION_HOOK = "torch.nn.modules.module:register_module_module_registration_hook"
 
 
@@ -20,7 +19,7 @@ class ModuleNames:
     """
 
     def __init__(self) -> None:
-        self._parts: dict[int, tuple[int, str]] = {}  # module → its owner, and the name there
+        self._owners: dict[int, dict[int, str]] = {}  # module → its owners, and the name there
         self._kinds: dict[int, str] = {}
         self._alive: dict[int, weakref.ref[Any]] = {}
         self.tensors: dict[int, str] = {}  # TensorImpl → name
@@ -71,7 +70,10 @@ class ModuleNames:
     def _note(self, owner: Any, name: str, part: Any) -> None:
         if part is None:
             return
-        self._parts[id(part)] = (id(owner), name)
+        known = self._owners.get(id(part), {}) if self._alive.get(id(part), lambda: None)() is part else {}
+        # `layers[:2]` makes a list that owns these layers too.
+        others = {address: named for address, named in known.items() if self._alive[address]() is not None}
+        self._owners[id(part)] = {**others, id(owner): name}
         self._kinds[id(part)] = type(part).__name__
         for module in (owner, part):
             self._alive[id(module)] = weakref.ref(module)
@@ -79,10 +81,12 @@ class ModuleNames:
     def _path(self, address: int, kind: str | None, root: int) -> str | None:
         if kind is not None and self._kinds.get(address, kind) != kind:
             return None  # another module has the address by now
-        names: list[str] = []
-        while address != root:
-            if address not in self._parts or len(names) > _DEEPEST:
-                return None
-            address, name = self._parts[address]
-            names.append(name)
-        return ".".join(name for name in reversed(names) if name != "_orig_mod")  # of `torch.compile`'s wrapper
+        todo: list[tuple[int, tuple[str, ...]]] = [(address, ())]
+        seen = set[int]()
+        for here, names in todo:
+            if here == root:
+                return ".".join(name for name in names if name != "_orig_mod")  # of `torch.compile`'s wrapper
+            if here not in seen:
+                todo += [(owner, (name, *names)) for owner, name in self._owners.get(here, {}).items()]
+            seen.add(here)
+        return None

@@ -236,7 +236,7 @@ def module_of(meta: dict[str, Any]) -> tuple[str | None, str | None]:
 
 def module_path(path: str) -> str:
     """A module's path as `named_modules()` has it: `L['self']._modules['layers'][0].mlp` → `layers.0.mlp`."""
-    path = re.sub(r"^L\['[^']*'\]\.?", "", path)
+    path = re.sub(r"^L\['(?:args'\]\[0|[^']*')\]\.?", "", path)  # of a decorated method, self is args[0]
     path = re.sub(r"^G\['([^']*)'\]", r"\1", path)
     path = re.sub(r"\.?_modules\[['\"]([^'\"]*)['\"]\]", r".\1", path)
     path = re.sub(r"getattr\((?:L\['[^']*'\])?\.?(.*?), ['\"]([^'\"]*)['\"]\)", r"\1.\2", path)

@@ -23,14 +23,15 @@ class GeGLU(nn.Module):
 
 
 class Block(nn.Module):
-    """A module inside a module inside a list."""
+    """A module inside a module inside a list; a decorator hides `self` and the loop takes a slice, as in transformers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.layers = nn.ModuleList([GeGLU(), GeGLU()])
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for layer in self.layers:
+    def forward(*args) -> torch.Tensor:
+        self, x = args
+        for layer in self.layers[:2]:
             x = x + layer(x)
         return x
 
