@@ -1,6 +1,7 @@
 """The answer to "why" as text: the verdict, the cost and what to try in `MAX_LINES` lines; with `everything` all details."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from fxscope import english, op_names
 from fxscope.analysis import traced_regions
@@ -8,7 +9,7 @@ from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
 from fxscope.analysis.why import Same, WhyAnswer, what_became
 from fxscope.index import Key, grouped, index_of
-from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording
+from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import stood_in_for
 from fxscope.render import grid, labels, report, theme
@@ -62,10 +63,9 @@ def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
     others = [exception(recording, item, width) for item in rest[:MAX_OTHERS]]
     others += [f"  … {counted(len(rest) - MAX_OTHERS, 'more group')}"] if len(rest) > MAX_OTHERS else []
     others = ["Other places:", *others] if others else []
-    about_one = len(answer.names) == 1
     lines = about_place(recording, answer, first, width)
     room = MAX_LINES - len(others) - 1
-    blocks = pairs(recording, first, width, about_one=about_one)
+    blocks = pairs(recording, answer, first, width)
     shown = 0
     while shown < len(blocks) and len(lines) + len(blocks[shown]) <= room:
         lines += blocks[shown]
@@ -212,10 +212,11 @@ def home(recording: Recording, item: Same, call: KernelCall) -> str:
     return f"fused with {listed(others, 4)} in {call.handle}" if others else f"runs in {call.handle}"
 
 
-def pairs(recording: Recording, item: Same, width: int, *, about_one: bool) -> list[list[str]]:
+def pairs(recording: Recording, answer: WhyAnswer, item: Same, width: int) -> list[list[str]]:
     """The decisions of a group as blocks of lines: those not fused first, most saved first; equal ones once."""
-    ends = labels.Ends(recording)
+    ends, about_one = labels.Ends(recording), len(answer.names) == 1
     same = grouped(item.decisions, lambda one: (ends(one), one.verdict, one.reason))
+    kinds = grouped(answer.decisions, lambda one: (ends(one), one.verdict, one.reason_code, one.hint_code))
     ordered = sorted(same.items(), key=lambda entry: (entry[0][1] == "fused", -(entry[1][0].expected_us or 0.0)))
     blocks: list[list[str]] = []
     for (pair, *_), alike in ordered:
@@ -223,7 +224,11 @@ def pairs(recording: Recording, item: Same, width: int, *, about_one: bool) -> l
             continue  # parts of the op itself
         number = len(alike) * (1 if about_one else item.count)
         title = f"{' → '.join(pair)}{f' ×{number}' if number > 1 else ''}"
-        lines = block(recording, alike[0], title, width, most=2 if about_one else 5)
+        first, every = alike[0], alike
+        if not about_one:  # equal places can differ in what is added to the reason
+            every = kinds[pair, first.verdict, first.reason_code, first.hint_code]
+            first = first if len({one.notes for one in every}) == 1 else replace(first, notes=())
+        lines = block(recording, first, title, width, every=every, most=2 if about_one else 5)
         where = [] if about_one else places(recording, alike[0], width, frozenset(item.nodes), 1)
         blocks.append(lines + where)
     return blocks
@@ -237,9 +242,9 @@ def exception(recording: Recording, item: Same, width: int) -> str:
         said = labels.kernel_title(call, index_of(recording).nodes.get(call.graph, {}))
     else:
         ends = labels.Ends(recording)
-        found = [f"{' → '.join(ends(one))}: {english.VERDICTS[one.verdict]}" for one in item.decisions]
+        found = [f"{' → '.join(ends(one))}: {verdict(one)}" for one in item.decisions]
         said = [*found, *filter(None, [item.note]), *what_became(recording, item.nodes)][0]
-    return shorten(f"{head}: {said}", width)
+    return report.cut(f"{head}: {said}", width)
 
 
 def nothing(recording: Recording) -> str:
@@ -261,24 +266,28 @@ def block(
     width: int = 80,
     *,
     asked: frozenset[Key] = frozenset(),
+    every: Sequence[Decision] = (),
     most: int | None = None,
 ) -> list[str]:
     """One decision: verdict, reason, cost, what to try, and both ends in the source, where of an end with nodes that were
-    asked for only those count. With `most`, so many lines of the reason, and no ends.
+    asked for only those count. With `most`, so many lines of the reason, and no ends. The cost is that of `every` equal one.
     """
-    said = "fused" if decision.verdict == "fused" else "unknown" if decision.verdict is None else "not fused"
-    how = f" ({decision.how})" if decision.how else ""
-    text = f"{theme.VERDICTS[decision.verdict]} {title}: {said}{how}: {decision.reason}"
-    lines = grid.folded(text, width, "", "  ", most)
+    lines = grid.folded(f"{theme.VERDICTS[decision.verdict]} {title}: {verdict(decision)}", width, "", "  ", most)
     if not most and decision.raw_reason and decision.reason_code not in ("torch_says", "graph_break"):
         lines += fold(f"Inductor: {first_line(decision.raw_reason)!r}", width)
-    for text in (cost(decision, recording), decision.hint and f"Try: {decision.hint.removeprefix('try ')}"):
+    for text in (cost(decision, recording, every), decision.hint and f"Try: {decision.hint.removeprefix('try ')}"):
         lines += fold(text, width, most and 2) if text else []
     return lines if most else lines + places(recording, decision, width, asked)
 
 
-def cost(decision: Decision, recording: Recording) -> str | None:
-    """Return what staying apart costs, in words: each time, and a step where that runs it several times."""
+def verdict(decision: Decision) -> str:
+    """ "not fused: BLAS GEMM, opaque to Inductor"."""
+    said = "fused" if decision.verdict == "fused" else "unknown" if decision.verdict is None else "not fused"
+    return f"{said}{f' ({decision.how})' if decision.how else ''}: {decision.reason}"
+
+
+def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = ()) -> str | None:
+    """Return what staying apart costs, in words: each time, and a step where that runs it, or `every` equal one."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
     least_bytes = "at least " if decision.saved_bytes_least else ""
@@ -292,7 +301,10 @@ def cost(decision: Decision, recording: Recording) -> str | None:
         note = f"; not validated for {listed(whose)}" if whose else ""
         text += f", ~{microseconds(expected)} (estimate{note})"
     runs = pair_runs(recording, decision)
-    if runs != 1:
+    if len(every) > 1:
+        total = sum(pair_runs(recording, one) * (one.saved_bytes or 0) for one in every)
+        text += f"; all ×{len(every)}: {num_bytes(total)} per step"
+    elif runs != 1:
         text += f"; {labels.times(runs)} per step" + (f": ~{microseconds(expected * runs)}" if about(expected) else "")
     return text
 
