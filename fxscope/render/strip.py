@@ -464,7 +464,8 @@ def lanes(pairs: Sequence[tuple[Extent, Extent]]) -> list[tuple[float, float, in
     found: list[tuple[float, float, int]] = []
     for pair in pairs:
         left, right = sorted(place.middle for place in pair)
-        left = min(left, right - 26)
+        left = max(float(LEFT), min(left, right - 26))
+        right = max(right, left + 26)
         near = {lane for x, z, lane in found if x < right + 30 and left - 30 < z}
         found.append((left, right, next(lane for lane in range(9) if lane not in near)))
     return found

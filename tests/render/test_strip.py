@@ -124,6 +124,7 @@ def test_no_marker_touches_another_and_each_has_its_line(name: str) -> None:
             if other != number:
                 assert max(abs(x - circles[other][0]), abs(y - circles[other][1])) >= 26
                 assert foot < y - 13 or min(abs(x - left), abs(x - right)) > 14, (number, other)
+    assert strip.lanes([(strip.Extent(strip.LEFT, 4),) * 2])[0][0] >= strip.LEFT  # not over the names of the rows
     listed = [words[0] for words in texts(drawn) if re.match(r"\d .* per step", words)]
     assert listed == [str(number + 1) for number in range(len(marks))]
 
