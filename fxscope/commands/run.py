@@ -14,6 +14,7 @@ A factory is a function of no arguments that returns `(module, inputs)`; a dicti
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
@@ -92,7 +93,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 def _run_factory(arguments: argparse.Namespace) -> int:
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "numerics")
-    title = arguments.title or arguments.program.rpartition(":")[2]
+    title = arguments.title or Path(arguments.program).name
     with tidy_on_termination(), script.stdout_for_the_result(arguments):
         if arguments.target:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.

@@ -182,7 +182,7 @@ def test_a_program_without_torch_captures_nothing(folder, capfd) -> None:
 def test_a_factory_with_its_options_after_it(folder) -> None:
     assert run("model_factories.py:good", "--compile", "--set", "epilogue_fusion=false", "-o", "out.json") == 0
     recording = load("out.json")
-    assert recording.title == "good" and len(recording.calls) == 1
+    assert recording.title == "model_factories.py:good" and len(recording.calls) == 1
     assert recording.compiles[0].config == {"epilogue_fusion": False}
     assert run("--backward", "model_factories.py:keywords", "-o", "eager.fxscope") == 0
     names = {node.target for node in load("eager.fxscope").graph("eager").nodes}

@@ -169,8 +169,8 @@ def test_what_no_rule_joins_is_not_possible(first, second, possible):
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        ("softmax", "gelu", "eager: each op launches its own kernel"),  # as the row is called; `_softmax` ran
-        ("_softmax", "gelu", "eager: each op launches its own kernel"),
+        ("softmax", "gelu", "eager: one kernel per op"),  # as the row is called; `_softmax` ran
+        ("_softmax", "gelu", "eager: one kernel per op"),
         ("softmax", "mul", "never considered. No tensor is known to pass between them."),
     ],
 )
