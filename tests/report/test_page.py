@@ -183,9 +183,9 @@ def open_page(browser, folder, pages):
 
 
 def test_sizes(pages):
-    assert len(pages["geglu"].encode()) <= 400_000
-    assert len(pages["large"].encode()) <= 2_000_000
-    assert len(pages["long"].encode()) <= 3_000_000
+    assert len(pages["geglu"].encode()) <= 300_000
+    assert len(pages["large"].encode()) <= 450_000
+    assert len(pages["long"].encode()) <= 800_000
 
 
 def test_no_text_below_nine_points_and_nothing_from_outside(pages):

@@ -15,8 +15,18 @@ const push = (map, key, value) => {
   else map.set(key, [value]);
 };
 
+/** Make values of the columns that the payload holds as differences from row to row. */
+function addUp(table) {
+  for (const name of table.differences) {
+    let sum = 0;
+    table[name] = table[name].map((step) => (sum += step));
+  }
+}
+
 class Recording {
   constructor(data, position) {
+    addUp(data.launches);
+    addUp(data.ops);
     const { short, ...rest } = data;
     Object.assign(this, rest, { short_names: short });
     this.position = position;
