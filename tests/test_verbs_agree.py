@@ -1,7 +1,5 @@
 """Two verbs asked the same thing of one capture give one answer; the trace's own columns decide which is right."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from functools import cache

@@ -80,8 +80,8 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
         sizes = [None if item.saved_bytes is None else item.saved_bytes * runs for _, item, runs in same]
         row = MissedRow(
             id=f"{a.label}→{b.label}/{first.reason_code}",
-            producer=_with_phase(a.label, a.phase if a.phase != b.phase else None),
-            consumer=_with_phase(b.label, b.phase),
+            producer=with_phase(a.label, a.phase if a.phase != b.phase else None),
+            consumer=with_phase(b.label, b.phase),
             module=pattern(modules),
             names=(a.label, b.label) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
             count=max(1, round(sum(min(1.0, runs) for _, _, runs in same))),
@@ -98,7 +98,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
     return _bracketed(recording, rows)
 
 
-def _with_phase(label: str, phase: Phase | None) -> str:
+def with_phase(label: str, phase: Phase | None) -> str:
     return f"{label} (backward)" if phase == "backward" and "backward" not in label else label
 
 

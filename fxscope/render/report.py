@@ -6,6 +6,7 @@ from typing import Any
 from fxscope import english
 from fxscope.analysis.advice import VIEW_ALL, Advice, quoted
 from fxscope.analysis.groups import KernelGroup
+from fxscope.analysis.missed import with_phase
 from fxscope.analysis.numerics import Difference, NumericsReport
 from fxscope.analysis.purposes import PurposeRow
 from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report, first_rows, others, report
@@ -205,7 +206,7 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     groups = {group.id: group for group in made.groups}
     rows: list[list[str]] = []
     for row in [*shown, *([rest] if rest else [])]:
-        rows.append([_label(row), _place(row), *_numbers(row)])
+        rows.append([with_phase(row.label, row.phase), _place(row), *_numbers(row)])
         inside = [groups[item] for item in row.groups if item in groups] if everything and row is not rest else []
         for group in inside if len(inside) > 1 else ():
             rows.append([f"  {group.shape or group.label}", _place(group), *_numbers(group)])
@@ -255,10 +256,6 @@ def purposes(rows: Sequence[PurposeRow], width: int, *, everything: bool) -> lis
             parts.append(f"{english.EXTRA[row.purpose]}: {counted(round(row.kernels), 'kernel')}{time}")
     out = [cut(f"  {line}", width) for line in joined(parts, width - 2, " · ", "")]
     return out if everything else out[:2]
-
-
-def _label(row: KernelRow | KernelGroup) -> str:
-    return f"{row.label} (backward)" if row.phase == "backward" and "backward" not in row.label else row.label
 
 
 def _place(row: KernelRow | KernelGroup) -> str:

@@ -5,7 +5,6 @@ ops that call others. `dot.py` prints a scene as DOT; the page folds it and plac
 """
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
@@ -20,8 +19,6 @@ from fxscope.text import counted, microseconds, shorten
 LONGEST = 60  # characters of a line in a box
 MANY = 20  # ops outside of modules, from which they have a frame
 SMALL_KINDS = frozenset({"view", "folded", "eliminated", "input"})
-_SELF = re.compile(r"^(?:L\[['\"]?self['\"]?\]|self|model)\.?")
-_INDEX = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
 
 
 class Group(NamedTuple):
@@ -39,9 +36,8 @@ class Group(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def module_path(text: str | None) -> tuple[str, ...]:
-    """The parts of a module path: "L['self'].layers[0].attn" → layers, 0, attn."""
-    plain = _INDEX.sub(r".\1", _SELF.sub("", text or ""))
-    return tuple(part for part in plain.split(".") if part)
+    """The parts of a module path: "layers.0.attn" → layers, 0, attn."""
+    return tuple(filter(None, (text or "").split(".")))
 
 
 class Scene:

@@ -64,16 +64,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
         out.append(grid.heading("kernel calls", width))
         out += tables.text(tables.calls(recording), width, only=CALLS, most=MAX_CALLS)
     out += section("compiled code", traced_regions.more(recording), width)
-    return out + footer(recording, width)
-
-
-def section(title: str, lines: list[str], width: int) -> list[str]:
-    return [grid.heading(title, width), *(f" {line}" for line in wrapped(lines, width - 1))] if lines else []
-
-
-def footer(recording: Recording, width: int) -> list[str]:
-    """Coverage, assumptions and problems."""
-    out = section("coverage", [labels.coverage_line(recording)], width)
+    out += section("coverage", [labels.coverage_line(recording)], width)
     by_reason = grouped(recording.assumptions, lambda item: item.because).items()
     assumed = [
         f"• {'; '.join(f'{item.subject}: {item.assumed}' for item in same[:MAX_ASSUMED])}"
@@ -85,6 +76,10 @@ def footer(recording: Recording, width: int) -> list[str]:
     problems = [f"! {labels.problem_line(problem)}" for problem in recording.problems[:MAX_PROBLEMS]]
     left = len(recording.problems) - MAX_PROBLEMS
     return out + section("problems", [*problems, f"… {left} more"] if left > 0 else problems, width)
+
+
+def section(title: str, lines: list[str], width: int) -> list[str]:
+    return [grid.heading(title, width), *(f" {line}" for line in wrapped(lines, width - 1))] if lines else []
 
 
 def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_CHAIN) -> Iterator[str]:

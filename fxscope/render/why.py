@@ -238,8 +238,7 @@ def exception(recording: Recording, item: Same, width: int) -> str:
     """One line of a group that is not the largest: how many places, where, what was decided."""
     head = f"  ×{item.count} {item.module or ''}".rstrip()
     if item.call is not None:
-        call = index_of(recording).calls[item.call]
-        said = labels.kernel_title(call, index_of(recording).nodes.get(call.graph, {}))
+        said = home(recording, item, index_of(recording).calls[item.call])
     else:
         ends = labels.Ends(recording)
         found = [f"{' → '.join(ends(one))}: {verdict(one)}" for one in item.decisions]

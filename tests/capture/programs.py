@@ -1,7 +1,5 @@
 """Small programs that the capture tests record."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn import functional

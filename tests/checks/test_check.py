@@ -41,7 +41,6 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "not_fused": ("compiled", ["mm", "aten::gelu"], ["mul_6", "gelu"]),
     "same_kernel": ("", ["eager:aten::mm", "compiled:aten::mm"], ["eager", "compiled"]),
     "different_kernel": ("", ["eager:gelu", "eager:mul"], ["eager:mm", "compiled:mm"]),
-    "same_launch": ("", ["eager:mm", "compiled:mm"], ["eager:gelu", "eager:mul"]),
     "decoded": ("eager", {"mm": {"layout": "TN", "tile": [256, 128], "stages": 4}}, {"mm": {"epilogue": "bias"}}),
     "runtime": ("eager", {"gelu": ["cudaLaunchKernel"]}, {"mm": ["cudaLaunchKernel"]}),
     "config": ("compiled", {"triton_poi*": "XBLOCK=512"}, {"triton_poi*": "XBLOCK=1024*"}),

@@ -76,8 +76,8 @@ def test_one_name_tells_its_kernel_in_order(geglu, command):
 
 def test_a_name_with_several_places_answers_for_equal_ones_and_lists_the_others(geglu, command):
     out = command("why", geglu, "mm").out
-    assert out.startswith("mm (gate_proj): own kernel") and "Other places:\n  ×1 up_proj: mm → 1 kernel" in out
-    assert "  ×1 down_proj: mm → 1 kernel" in out and len(out.splitlines()) <= 15
+    assert out.startswith("mm (gate_proj): own kernel") and "Other places:\n  ×1 up_proj: own kernel" in out
+    assert "  ×1 down_proj: own kernel" in out and len(out.splitlines()) <= 15
     everything = command("why", geglu, "mm", "--all").out
     assert "mm (down_proj): own kernel, extern_kernels.mm:4\n" in everything
 

@@ -86,12 +86,9 @@ def look() -> dict[str, Any]:
 
 def differences(table: dict[str, Any], names: str) -> dict[str, Any]:
     """The table with some columns of whole numbers as differences from row to row: a third of the size when deflated."""
-    held = [name for name in names.split() if name in table]
-    return (
-        table
-        | {name: [b - a for a, b in itertools.pairwise([0, *table[name]])] for name in held}
-        | {"differences": held}
-    )
+    known = {name: [0, *table[name]] for name in names.split() if name in table}
+    steps = {name: [b - a for a, b in itertools.pairwise(values)] for name, values in known.items()}
+    return table | steps | {"differences": list(steps)}
 
 
 class Interned:
