@@ -333,6 +333,17 @@ def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, i
     assert [item.text for item in advice.advise(*eager_rows(*rows))] == texts
 
 
+@pytest.mark.parametrize(
+    ("number", "bound_by", "idle_us", "advised"),
+    [(9, "neither", 280.0, True), (1, "neither", 280.0, False), (9, "gpu", 280.0, False), (9, "neither", 20.0, False)],
+)
+def test_item_is_advised_against_where_the_device_idles(number: int, bound_by, idle_us: float, advised: bool) -> None:
+    recording, made = eager_rows(("local_scalar_dense", number, 14.0), ("mm", 8, 700.0))
+    made = replace(made, step=replace(made.step, bound=bound_by, idle_us=idle_us))
+    found = [item.why for item in advice.advise(recording, made) if item.text == "Avoid .item()"]
+    assert found == ["the CPU waits for the GPU 9 times"] * advised
+
+
 ZERO_ONE = "f.py:3 in f (0/1 specialization; to avoid specialization try mark_unbacked(tensor, dim))"
 
 

@@ -1,7 +1,5 @@
 """The command line's frame: verbs, exit codes, what goes to stdout, and that mistakes are one line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Look-ups of a recording: built once, true, gone with it; one count of steps for every view."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every command that the README shows with its output runs, and gives what the README shows."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

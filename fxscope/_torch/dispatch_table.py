@@ -1,7 +1,5 @@
 """The dispatcher's tables: which keys an op passes, what is registered at each, what it calls, what Inductor makes of it."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import importlib

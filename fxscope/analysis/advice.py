@@ -10,6 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope import gpus
+from fxscope.analysis.select import place
 from fxscope.analysis.traced_regions import is_compiled
 from fxscope.columns import distinct, rows_of
 from fxscope.index import index_of, warm
@@ -53,9 +54,9 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     is_eager = bool(recording.launches) and not is_compiled(recording)
     if not (is_eager and failed):
         found += list(_idle_advice(recording, made)) or list(_eager_advice(made) if is_eager else ())
-    found += [*_optimizer_advice(made), *_loading_advice(recording, made), *_communication_advice(recording)]
+    found += [*_sync_advice(recording, made), *_optimizer_advice(made), *_loading_advice(recording, made)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
-    found += [*_attention_advice(made), *_copy_advice(made)]
+    found += [*_communication_advice(recording), *_attention_advice(made), *_copy_advice(made)]
     found += _fusion_advice(made)
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
@@ -125,8 +126,20 @@ def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
         share = percent(min(1.0, long_us / step.idle_us))
         why = f"{share} of the idle time is in gaps ≥ 1 ms; the longest is there"
-        why += f", while the CPU is in {shorten_front(longest.during, 48)}" if longest and longest.during else ""
+        if longest and longest.during:
+            why += f", while the CPU is in {shorten_front(longest.during.removeprefix(LOADER), 48)}"
         yield Advice(text, why, step.idle_us if step.bound == "cpu" else long_us)
+
+
+def _sync_advice(recording: Recording, made: Report) -> Iterator[Advice]:
+    """Advise against `.item()` in a step whose device idles: each call waits for all work that was launched before it."""
+    rows, step = [row for row in made.groups if row.label == "local_scalar_dense"], made.step
+    number = sum(row.count for row in rows)
+    if number > 1 and step.bound != "gpu" and (step.idle_us or 0.0) >= MIN_LONG_IDLE * (step.wall_us or 0.0):
+        nodes = [index_of(recording).by_key[key] for row in rows for key in row.nodes]
+        lines = Counter(filter(None, (place(node.source) for node in nodes))).most_common(1)
+        why = f"the CPU waits for the GPU {number:,} times" + (f", most at {lines[0][0]}" if lines else "")
+        yield Advice("Avoid .item()", why, step.idle_us)
 
 
 def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:

@@ -4,8 +4,6 @@ A place is one kernel call, or one eager op, of a step. Places are equal when ev
 paths is equal: `layers.0.fc1` and `layers.1.fc1` are `layers.[0..1].fc1`. A kernel's name alone never makes two places equal.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -13,6 +13,8 @@ from fxscope.errors import FxscopeError
 if TYPE_CHECKING:
     from fxscope.model import Recording
 
+TOGETHER = {"html", "svg", "png"}  # formats that show several recordings side by side
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser)
@@ -59,9 +61,6 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
     sys.stdout.write(tables.of_trace(summary, width=common.width(), everything=arguments.all))
     for problem in problems:
         print(f"{problem.where}: {problem.message}", file=sys.stderr)
-
-
-TOGETHER = {"html", "svg", "png"}  # formats that show several recordings side by side
 
 
 def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> None:

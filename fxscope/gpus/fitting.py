@@ -7,8 +7,6 @@ Levenberg–Marquardt over the parameters' logarithms with Huber's weights, so t
 more than one which is a quarter off. A weak pull holds what nothing measured determines where it starts.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median

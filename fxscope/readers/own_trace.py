@@ -4,8 +4,6 @@ Out of the file go the Python calls, the allocations and what the compiler did; 
 profiler's own `ProfilerStep#N` are.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import defaultdict

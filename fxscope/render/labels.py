@@ -176,6 +176,7 @@ def decoded_words(decoded: Mapping[str, Any]) -> dict[str, str]:
     """What a kernel's name states, field → words, and nothing that it does not."""
     guessed = " (a guess, from the words of the name)" if decoded.get("guess") else ""
     dtypes = decoded.get("dtypes") or {}
+    layout = decoded.get("layout")  # in BLAS's words, which the other words explain
     operands = dict.fromkeys(str(dtypes[key]) for key in ("a", "b") if dtypes.get(key))
     found = {
         "role": decoded["role"].replace("_", " ") + guessed,
@@ -184,7 +185,7 @@ def decoded_words(decoded: Mapping[str, Any]) -> dict[str, str]:
         "operands": " × ".join(operands),
         "result": dtypes.get("out"),
         "accumulates in": dtypes.get("accumulate"),
-        "layout": layout_words(decoded.get("layout")),
+        "layout": f"{layout} ({english.LAYOUTS[layout]})" if layout in english.LAYOUTS else layout,
         "tile": "×".join(map(str, decoded.get("tile") or ())),
         "tile K": decoded.get("tile_k"),
         "stages": decoded.get("stages"),
@@ -195,8 +196,3 @@ def decoded_words(decoded: Mapping[str, Any]) -> dict[str, str]:
         **{key: decoded.get(key) for key in ("kind", "direction", "operation", "math")},
     }
     return {key: str(value) for key, value in found.items() if value not in (None, "")}
-
-
-def layout_words(layout: str | None) -> str | None:
-    """Explain a BLAS pair for somebody who thinks in rows."""
-    return f"{layout} ({english.LAYOUTS[layout]})" if layout in english.LAYOUTS else layout

@@ -224,10 +224,10 @@ def pairs(recording: Recording, answer: WhyAnswer, item: Same, width: int) -> li
             continue  # parts of the op itself
         number = len(alike) * (1 if about_one else item.count)
         title = f"{' → '.join(pair)}{f' ×{number}' if number > 1 else ''}"
-        first, every = alike[0], alike
-        if not about_one:  # equal places can differ in what is added to the reason
-            every = kinds[pair, first.verdict, first.reason_code, first.hint_code]
-            first = first if len({one.notes for one in every}) == 1 else replace(first, notes=())
+        first = alike[0]
+        every = alike if about_one else kinds[pair, first.verdict, first.reason_code, first.hint_code]
+        if len({one.notes for one in every}) > 1:  # equal places can differ in what is added to the reason
+            first = replace(first, notes=())
         lines = block(recording, first, title, width, every=every, most=2 if about_one else 5)
         where = [] if about_one else places(recording, alike[0], width, frozenset(item.nodes), 1)
         blocks.append(lines + where)

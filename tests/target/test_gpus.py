@@ -1,7 +1,5 @@
 """The GPU files: every value has a source."""
 
-from __future__ import annotations
-
 import pytest
 
 from fxscope import gpus

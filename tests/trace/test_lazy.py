@@ -1,7 +1,5 @@
 """Ops and launches that are columns inside behave as the tuples they stand for, in memory and on disk."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import zipfile

@@ -1,7 +1,5 @@
 """Tables from columns: the same as object by object, on every capture and on random nests; and no work an event."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gzip
