@@ -170,15 +170,13 @@ def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
 
 
 def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
-    return grid.table([HEADINGS, *map(_cells, rows)], width, left={0, 1}, cut=(0, 1), modules={1})
+    return grid.table([HEADINGS, *map(_cells, rows)], width, left={0, 1}, cut=(0, 0, 0, 1, 1), modules={1})
 
 
 def _cells(row: ChangeRow) -> list[str]:
-    ran = [{op for match in row.matches for use in getattr(match, side) for op in use.ops} for side in "ab"]
-    if all(ran) and (ran[0] <= ran[1] or ran[1] <= ran[0]):
-        ops = row.b if ran[0] <= ran[1] else row.a
-    else:
-        ops = " → ".join(dict.fromkeys(filter(None, (row.a, row.b))))
+    named = [(count, ops) for count, ops in ((row.num_a, row.a), (row.num_b, row.b)) if ops]
+    by_inductor = row.change in ("fused", "split", "regrouped")  # its label has the ops of all that it replaced
+    ops = min(named)[1] if by_inductor else " → ".join(dict.fromkeys(ops for _, ops in named))
     counts = " → ".join(dict.fromkeys(number(count, "count") for count in (row.num_a, row.num_b)))
     times = [microseconds(us) if us is not None else "–" for us in (row.a_us, row.b_us)]
     difference = row.difference_us

@@ -21,15 +21,17 @@ def table(
     """Aligned lines of at most `width` columns, of the headings and then the rows.
 
     `left`: the columns that start on one line; the others end on one. `cut`: those whose cells are cut, each to its part of
-    what the others leave. `modules`: those of them that hold paths of modules: their ends stay, which say the most.
+    what the others leave (one that is named twice has two). `modules`: those that hold paths of modules: their ends stay.
     """
     cutters = {place: shorten_front if place in modules else shorten for place in cut}
     kept = [place for place in range(len(rows[0])) if any(row[place] not in ("", UNKNOWN) for row in rows[1:])]
     widths = {place: max(len(row[place]) for row in rows) for place in kept}
     room = width - sum(widths[place] + 2 for place in kept if place not in cut)
-    for number, place in enumerate(found := sorted(set(cut) & set(kept), key=lambda place: widths[place])):
-        widths[place] = min(widths[place], max(LEAST, room // (len(found) - number) - 2))
+    parts = [place for place in cut if place in kept]
+    for place in sorted(set(parts), key=lambda place: widths[place]):
+        widths[place] = min(widths[place], max(LEAST, room * parts.count(place) // len(parts) - 2))
         room -= widths[place] + 2
+        parts = [other for other in parts if other != place]
     cells = [
         [cutters[place](row[place], widths[place]) if place in cut else row[place] for place in kept] for row in rows
     ]

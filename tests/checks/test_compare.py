@@ -22,7 +22,7 @@ from fxscope.model import WHOLE, Decision, Environment, Graph, Recording, Source
 from fxscope.op_names import without_graph_number
 from fxscope.passes.cost import cost
 from fxscope.readers.join import read_trace
-from fxscope.render.diff import SAME, diff_markdown, diff_text, kind_words
+from fxscope.render.diff import SAME, diff_markdown, diff_text, kind_words, table
 from tests import build, captures
 
 ROOT = Path(__file__).parent.parent.parent
@@ -631,6 +631,8 @@ def test_equal_layers_are_one_row_and_the_largest_difference_is_first() -> None:
         ("replaced", "layers.[0..11].norm ×12", 12, 12),
     ]
     assert rows[0].difference_us == pytest.approx(12 * 20)
+    wide = rows[1]._replace(change="regrouped", a="pow", b="add·mul·div", num_b=1, where="x" * 60)
+    assert "regrouped add·mul·div" in table([wide], 80)[1]
 
 
 def test_versions_and_switches_that_differ_stand_first() -> None:

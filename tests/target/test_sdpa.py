@@ -4,8 +4,6 @@ What the CPU shares with CUDA (`sdp_utils_cpp.h`) is held against the installed 
 against `can_use_*` and the dispatcher.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import re
