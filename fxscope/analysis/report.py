@@ -69,6 +69,12 @@ class StepRow(Item, frozen=True, kw_only=True):
         """The mark before a time."""
         return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
 
+    @property
+    def clock(self) -> str:
+        """Whose time the kernels take: "CPU time", "device time", "device time of 2 GPUs"."""
+        gpus = f" of {self.num_devices} GPUs" if self.num_devices > 1 else ""
+        return "CPU time" if self.on_cpu else f"device time{gpus}"
+
 
 class KernelRow(Item, frozen=True, kw_only=True):
     id: str

@@ -14,7 +14,6 @@ from fxscope.columns import rows_of
 from fxscope.index import Key, index_of
 from fxscope.model import Kind, Recording
 from fxscope.op_names import is_generated, op_name
-from fxscope.render import labels
 from fxscope.text import microseconds, num_bytes
 
 LEFT, RIGHT = 124, 1256  # of the axis, in px
@@ -105,7 +104,7 @@ class Strip:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.report: Report = report(recording)
-        self.clock = labels.clock(recording)
+        self.clock = self.report.step.clock
         self.timed = any(group.time_us for group in self.report.groups)
         self.total = sum(map(self.weight, self.report.groups))
         self.tree = tree_of(self.report.groups)

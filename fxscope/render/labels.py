@@ -54,13 +54,6 @@ def planned_basis(call: KernelCall) -> str:
     return f"predicted {microseconds(call.estimated_us)}, {times} in 80 of 100 ({call.estimated_basis})"
 
 
-def clock(recording: Recording) -> str:
-    """Return whose time kernels take: "device time"; "CPU time" where they are the CPU's."""
-    from fxscope.analysis.report import report
-
-    return "CPU time" if report(recording).step.on_cpu else "device time"
-
-
 def ops_words(ops: Sequence[str], most: int = 4) -> str:
     """The ops of a kernel in a few words: "gelu · mul"; the first and the last where there are many."""
     if len(ops) > most:

@@ -219,10 +219,9 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     labels = room - places - 4
     total = f"{microseconds(made.step.device_us)} of " if made.step.device_us is not None else ""
     total = "" if made.step.is_lower_bound else total
-    what = "CPU time" if made.step.on_cpu else "device time"
     per_step = "" if made.step.is_whole else " per step"
     how = "lower bound of the " if made.step.is_lower_bound else "predicted " if made.step.predicted else ""
-    title = f"Kernels, {total}{how}{what}{per_step}"
+    title = f"Kernels, {total}{how}{made.step.clock}{per_step}"
     if 3 not in named:
         title = "Kernels, times not known"
     out = [f"{cut(title, room):<{room}}{numbers[0]}"]

@@ -198,7 +198,7 @@ def figures(made: Report) -> list[tuple[str, str]]:
     if row.wall_us is not None:
         out.append((about + microseconds(row.wall_us), f"step ({row.basis})"))
     if row.device_us is not None:
-        out.append((about + microseconds(row.device_us), "CPU kernels" if row.on_cpu else f"device time{each}"))
+        out.append((about + microseconds(row.device_us), "CPU kernels" if row.on_cpu else f"{row.clock}{each}"))
     if row.launches:
         out.append((f"{row.launches:,.0f}", f"launches{each}"))
     return out
@@ -325,6 +325,7 @@ class Drawing:
             return
         scale = self.step_scale or SPAN / row.wall_us
         words = f"busy {about}{microseconds(row.busy_us)} ({percent(row.busy_share)})"
+        words += f", mean of {row.num_devices} GPUs" if row.num_devices > 1 else ""
         idle = f"idle {about}{microseconds(row.idle_us)} ({percent(1 - row.busy_us / row.wall_us)})"
         place = Extent(LEFT, row.busy_us * scale)
         gap = Extent(place.right, max(row.wall_us - row.busy_us, 0.0) * scale)

@@ -115,7 +115,7 @@ def about_place(
     if group is not None and group.time_us is not None:
         bound = "at least " if group.is_lower_bound else ""
         costs.append(
-            f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the {labels.clock(recording)})"
+            f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the {report_of(recording).step.clock})"
         )
     if call is None or not everything:
         costs += cost_of_call(call) if call is not None else []

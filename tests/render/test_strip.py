@@ -181,6 +181,12 @@ def test_views_are_dots_above_the_ops_and_only_equal_modules_are_counted() -> No
     assert "mlp.[0..2]" in texts(strip.render(replace(layers(1), ops=tuple(parts))))
 
 
+def test_times_of_several_gpus_say_so() -> None:
+    made = layers(2)
+    both = replace(made, launches=tuple(replace(item, device=item.id % 2) for item in made.launches))
+    assert "device time of 2 GPUs per step" in texts(strip.render(both))
+
+
 def test_the_share_of_kernels_that_were_timed_while_recording_is_not_known() -> None:
     made = layers(2)
     slow = replace(made, launches=tuple(replace(item, category="cpu_kernel") for item in made.launches))

@@ -1,7 +1,5 @@
 """Autocast of a training: the CPU's casts follow CUDA's lists, which are those of this torch's headers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

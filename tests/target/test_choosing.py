@@ -1,7 +1,5 @@
 """A plan under max-autotune: every candidate is listed, and the library's kernel is assumed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The recorded torch is 2.11.0. With that one everything must be equal (FXSCOPE_PY
 another torch writes other code on a GPU too, and then the kind and the tensors of every call must be.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
