@@ -439,6 +439,9 @@ class Recorder:
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
+            if others := watch.num_others:
+                detail = f"{counted(others, 'later step')} of another model or of other compiled graphs"
+                found.append(Unobserved(what="later", count=others, detail=detail))
         return [*found, *self._now.unobserved()]
 
 

@@ -67,6 +67,9 @@ class Durations:
         self.kept = array.array("q")
         self._last = 0
 
+    def restart(self) -> None:
+        self._last = 0
+
     def tick(self) -> None:
         # None begins, or ends, while a profiler session of the program's is on.
         now = 0 if torch._C._autograd._profiler_enabled() else time.perf_counter_ns()
@@ -138,7 +141,10 @@ class _Stepped:
     def __init__(self, number: int) -> None:
         self.mark = f"{STEP_ENDS} {number}"
         self.observed = 0
+        self.size: int | None = None  # of the parameters
         self.durations = Durations()  # after the observation
+        self.others = 0  # steps after it that are not like the observed ones
+        self.is_other = False  # so are those to come
 
 
 class StepWatch:
@@ -154,7 +160,8 @@ class StepWatch:
     def __init__(self, *, enough: Callable[[str], None], steps: int, calls: int, seconds: float) -> None:
         self._enough, self._most = enough, (steps, calls, seconds)
         self.on_capture: Callable[[], None] = lambda: None  # of a CUDA graph, after the observation
-        self._calls: dict[int, int] = {}  # of each compiled graph and CUDA graph
+        self._calls: dict[Any, int] = {}  # of each compiled graph and CUDA graph
+        self._looked: set[Any] | None = None  # graphs that ran in a step after the observation, while one is looked at
         self._module_calls: collections.Counter[int] = collections.Counter()
         self._is_over = threading.Event()
         self.is_compiling: Callable[[], bool] = lambda: False
@@ -207,6 +214,11 @@ class StepWatch:
         return len(self._rarest.durations.kept)
 
     @property
+    def num_others(self) -> int:
+        """Number of steps after the observation that were not like the observed ones."""
+        return max((item.others for item in self._stepped), default=0)
+
+    @property
     def _num_steps(self) -> int:
         first = max((item.observed for item in self._stepped), default=0)
         waits = len(self._made) > len(self._stepped) and first < MOST_PREPARING  # for another optimizer's first
@@ -233,10 +245,11 @@ class StepWatch:
 
     @hook_before(REPLAY)
     def _replays(self, graph: Any, *_: Any, **__: Any) -> None:
-        self.called(id(graph))
+        self.called(graph)
 
-    def called(self, graph: int) -> None:
+    def called(self, graph: Any) -> None:
         """Say that a compiled graph, or a CUDA graph, is about to run."""
+        graph = _key(graph)
         if self.ended_at is not None or self._has_steps() or threading.get_ident() != self._thread:
             return
         self._calls[graph] = self._calls.get(graph, 0) + 1
@@ -323,8 +336,8 @@ class StepWatch:
         self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
 
     def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
-        if id(graph) in self._calls and threading.get_ident() == self._thread:
-            durations = self._between_calls.setdefault(id(graph), Durations())
+        if (key := _key(graph)) in self._calls and threading.get_ident() == self._thread:
+            durations = self._between_calls.setdefault(key, Durations())
             durations.tick()
             if len(durations.kept) == MOST_TIMED:
                 self._timing.close()
@@ -336,16 +349,17 @@ class StepWatch:
         if threading.get_ident() != self._thread and torch._C._current_graph_task_id() < 0:
             return
         mine = self._stepped_of.get(optimizer)
-        if mine is None:
+        if is_new := mine is None:
             taken = set(self._stepped_of.values())
             mine = next((item for item in self._stepped if item not in taken), None)
             if mine is None:
                 mine = _Stepped(len(self._stepped))
                 self._stepped.append(mine)
             self._stepped_of[optimizer] = mine
+            size = sum(item.numel() for group in optimizer.param_groups for item in group["params"])
+            mine.is_other, mine.size = self.ended_at is not None and size != mine.size, size
         if self.ended_at is not None:
-            if self._num_compiled or not self.num_compiles():  # else it is another program: eager first, then compiled
-                mine.durations.tick()
+            self._later(mine, is_new)
             return
         mine.observed += 1
         mark(mine.mark)
@@ -356,6 +370,26 @@ class StepWatch:
         self._num_compiled = self.num_compiles()
         if self._num_wanted() <= 0:
             self._reached("")
+
+    def _later(self, mine: _Stepped, is_new: bool) -> None:
+        """Time a step after the observation; only count one that runs none of the compiled graphs that were observed."""
+        if is_new or self._num_compiled < self.num_compiles():
+            self._num_compiled, looked = self.num_compiles(), set[Any]()
+            self._looked = looked
+            self._timing.close()
+            self._timing.wrap(COMPILED_CALL, before=lambda graph, *_, **__: looked.add(_key(graph)))
+            return
+        if self._looked is not None:
+            self._timing.close()
+            graphs = self._calls.keys()
+            mine.is_other |= graphs.isdisjoint(self._looked) and bool(graphs or self._looked)
+            mine.others += mine.is_other  # the step before
+            self._looked = None
+            mine.durations.restart()
+        if mine.is_other:
+            mine.others += 1
+        else:
+            mine.durations.tick()
 
     def eager_times(self) -> StepTimes | None:
         """Return the statistics of what was called most often, or of the optimizer's steps."""
@@ -372,6 +406,11 @@ class StepWatch:
         timed = [self._between_calls[graph].kept for graph in once if graph in self._between_calls]
         kept = self._rarest.durations.kept or max(timed, key=len, default=())
         return summary((duration / 1e3 for duration in kept), "after")
+
+
+def _key(graph: Any) -> Any:
+    """What names a compiled graph, or a CUDA graph; the address of one that is gone may be another's."""
+    return getattr(graph, "_fx_graph_cache_key", None) or id(graph)
 
 
 class _Calls:

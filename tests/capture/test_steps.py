@@ -345,14 +345,42 @@ def test_a_compiled_optimizer_is_traced_as_without_fxscope(is_called: bool, recw
     assert row.reason.startswith("torch itself ends the graph here (optimizer.py:") and not row.hints
 
 
-def test_steps_after_a_first_compile_are_not_those_of_the_eager_program() -> None:
-    model = torch.nn.Linear(4, 4)
-    optimizer = torch.optim.SGD(model.parameters())
+def _trains(step: Any, size: int = 4, *, evaluated: Any = None) -> None:
+    optimizer = torch.optim.SGD(step.parameters())
+    for number in range(10):
+        step(torch.ones(1, size)).sum().backward()
+        optimizer.step()
+        if evaluated is not None and number == 5:
+            evaluated(torch.ones(1, size))
+
+
+@pytest.mark.cpp
+@pytest.mark.parametrize(
+    ("programs", "count", "later", "idle"),
+    [
+        ("eager, larger", 5, 10, 0),
+        ("eager, eager", 13, None, 0),
+        ("compiled, anew", 5, 10, 1),
+        ("compiled, eager", 5, 10, 0),
+        ("compiled, compiled", 13, None, 0),
+        ("evaluated", 3, None, 1),
+    ],
+)
+def test_steps_of_another_program_are_counted_and_not_timed(programs, count, later, idle) -> None:
+    torch._dynamo.reset()
+    model, larger = torch.nn.Linear(4, 4), torch.nn.Linear(8, 8)
     with Recorder() as recorder:
-        for step in [model] * 10 + [torch.compile(model, backend="eager")] * 10:
-            step(torch.ones(1, 4)).sum().backward()
-            optimizer.step()
-    assert recorder.recording.step_times.when == "after" and recorder.recording.step_times.count == 5
+        for program in programs.split(", "):
+            if program == "anew":
+                torch._dynamo.reset()
+            step = larger if program == "larger" else model if program == "eager" else torch.compile(model)
+            evaluated = torch.compile(torch.nn.Linear(4, 2)) if program == "evaluated" else None
+            _trains(step, 8 if program == "larger" else 4, evaluated=evaluated)
+    recording = recorder.recording
+    assert recording.step_times.when == "after" and recording.step_times.count == count
+    assert [item.count for item in recording.unobserved if item.what == "later"] == [later] * (later is not None)
+    assert [item.runs for item in recording.compiles].count(0) == idle
+    assert any("compiled graph that no recorded step ran" in item for item in report(recording).unknown) == bool(idle)
 
 
 @pytest.mark.parametrize("decision", [("0", "1"), ("1", "0")])
