@@ -432,14 +432,14 @@ class Recorder:
             found.append(Unobserved(what="eager", count=times.count, duration_us=times.median_us, detail=detail))
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
-            count = watch.num_after
+            count, others = watch.num_after()
             detail = f"{after / 1e6:.3g} s after the observed part"
             if watch.bound:
                 detail += f", which ended at the bound of {watch.bound}"
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
-            if others := watch.num_others:
+            if others:
                 detail = f"{counted(others, 'later step')} of another model or of other compiled graphs"
                 found.append(Unobserved(what="later", count=others, detail=detail))
         return [*found, *self._now.unobserved()]
@@ -482,6 +482,9 @@ def left_out_of(observed: OwnTrace, cut: SessionCut | None) -> tuple[Unobserved,
         count = len(plan.others)
         detail = f"{counted(count, 'observed step')} like others or for warm-up"
         found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
+    if count := observed.num_fake:
+        detail = f"{counted(count, 'op')} on fake or meta tensors, which compute nothing"
+        found.append(Unobserved(what="fake", count=count, detail=detail))
     if cut is not None:
         detail = f"{counted(observed.num_cut, 'op')} after the first {cut.bound}"
         found.append(Unobserved(what="ops", count=observed.num_cut, detail=detail))

@@ -36,6 +36,7 @@ COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read
 GONE = (ValueError, MemoryError)  # what reading a name raises whose memory was freed: no text, or an endless one
 _CALLS = (EventType.PyCall, EventType.PyCCall)
+_SOME, _REAL, _META = 1, 2, 4
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
 
 
@@ -47,6 +48,7 @@ class _Around(NamedTuple):
     op: _Raw | None = None
     sequence: int | None = None  # of the autograd function that runs
     outer: int | None = None  # start of the outermost op
+    steps: bool = False  # in a library's `step`, as of an optimizer, and in nothing of the user's that it calls
 
 
 class _Raw:
@@ -81,10 +83,13 @@ class EventTree:
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
         self.results = results
+        self._memories: dict[int, list[int]] = {}  # start of an outermost op → its id, and what its tensors have
         self._num_ops = self._num_launches = self._last_launch = 0
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
         self.times.outer.sort()
+        fake = [_META, _META | _SOME, *([0] if self.has_allocations else [])]  # 0: nothing is there, and nothing made
+        self.times.fake.update(number for number, memory in self._memories.values() if memory in fake)
 
     def _down(self, roots: Sequence[Any]) -> None:
         todo = [(root, _Around()) for root in reversed(roots)]
@@ -150,6 +155,9 @@ class EventTree:
         fields = event.extra_fields
         is_users = _is_users(whole_path(fields.callsite.file_name))
         around = around._replace(place=_caller(event, around), frame=event if is_users else None)
+        if is_users and around.steps:
+            self.times.closures.append((event.start_time_ns, event.end_time_ns))
+        around = around._replace(steps=not is_users and (around.steps or fields.callsite.function_name == "step"))
         if fields.module is None:
             return around
         here = fields.module.self_ptr
@@ -164,8 +172,11 @@ class EventTree:
         is_op = event.extra_fields.scope != RecordScope.USER_SCOPE or name.startswith(INDUCTOR_RUNS)
         if around.outer is None and is_op and name != MODE:
             self.times.outer.append((event.start_time_ns, name))
+            makes = name.startswith(_REPLAYED) and expected_nature(name) != "host"
+            self._memories[event.start_time_ns] = [event.correlation_id, 0 if makes else _SOME]
             around = around._replace(outer=event.start_time_ns)
         begin = event.start_time_ns if around.outer is None else around.outer
+        devices = [self._note_memory(begin, tensor) for _, tensor in _tensors(event.extra_fields.inputs)]
         if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:  # an annotation
@@ -177,7 +188,7 @@ class EventTree:
         outer = around.op
         if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True
-        device = next((tensor.device.type.upper() for _, tensor in _tensors(event.extra_fields.inputs)), "CPU")
+        device = next(iter(devices), "CPU")
         if (outer is not None and not outer.hands_on) or not _has_own_kernel(name, event.overload_name, device):
             return around._replace(frame=None)
         raw = _Raw(event, around)
@@ -186,8 +197,18 @@ class EventTree:
         self.raws.append(raw)
         return around._replace(op=raw, frame=None)
 
+    def _note_memory(self, outer: int, tensor: Any) -> str:
+        """Return the device of a tensor; note of the outermost op whether it has memory: a fake one is on "meta" within."""
+        device = tensor.device.type.upper()
+        if outer in self._memories:
+            real = _REAL if tensor.sizes and tensor.storage_data_ptr else _SOME  # numbers are also beside fake tensors
+            self._memories[outer][1] |= _META if device == "META" else real
+        return device
+
     def _allocation(self, fields: Any, around: _Around) -> None:
         self.has_allocations = True
+        if around.outer in self._memories:
+            self._memories[around.outer][1] |= _SOME
         if around.op is not None and fields.allocation_id is not None:
             if fields.alloc_size > 0:
                 around.op.allocated[fields.allocation_id] = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
-import errno
 import functools
 import os
 import shutil
@@ -107,15 +106,13 @@ def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def check_written(path: Path) -> None:
     """Raise CaptureError where the profiler could not write a trace: Kineto itself raises nothing."""
-    if path.exists():
-        return
-    try:
-        path.open("ab").close()  # what Kineto met is met again
-        why = "it gave no reason: record fewer steps"
-    except OSError as error:
-        advice = "close some, or raise `ulimit -n`" if error.errno == errno.EMFILE else "set TMPDIR to another folder"
-        why = f"{error.strerror or error}: {advice}"
-    raise CaptureError(f"the profiler could not write its trace to {path.parent}: {why}.")
+    if not path.exists():
+        try:
+            path.open("ab").close()  # what Kineto met is met again
+            why = "it gave no reason: record fewer steps"
+        except OSError as error:
+            why = f"{error.strerror or error}: set TMPDIR to another folder, or raise `ulimit -n`"
+        raise CaptureError(f"the profiler could not write its trace to {path.parent}: {why}.")
 
 
 @functools.cache
@@ -187,21 +184,6 @@ def _end_left() -> None:
             torch._C._autograd._disable_profiler_legacy()
 
 
-class _ThreadEnds:
-    """Ends a thread's session with the thread, whose end is that of what is local to it."""
-
-    local = threading.local()
-
-    def __init__(self, session: Session) -> None:
-        self._session = weakref.ref(session)
-        self.local.ends = self
-
-    def __del__(self) -> None:
-        if not sys.is_finalizing():
-            session = self._session()
-            session.pause() if session is not None else _end_left()
-
-
 def has_trace(profile: Any) -> bool:
     """Return whether an `autograd.profiler.profile` that ended has a trace; exporting one that has not is a crash.
 
@@ -255,8 +237,6 @@ class Session:
             self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
         self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
-        if threading.current_thread() is not threading.main_thread():
-            _ThreadEnds(self)
         self._as_ours(functools.partial(start, profile))
         self.hooks.install(self)
 

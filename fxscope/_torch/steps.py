@@ -15,12 +15,10 @@ import gc
 import math
 import os
 import sys
-import sysconfig
 import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable
-from pathlib import Path
 from types import MethodType
 from typing import Any
 
@@ -28,6 +26,7 @@ import torch
 
 from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
+from fxscope._torch.nodes import is_user_file
 from fxscope.data import read_table
 from fxscope.errors import one_line
 from fxscope.model import StepTimes
@@ -65,17 +64,14 @@ class Durations:
 
     def __init__(self) -> None:
         self.kept = array.array("q")
-        self._last = 0
-
-    def restart(self) -> None:
-        self._last = 0
+        self.last = 0
 
     def tick(self) -> None:
         # None begins, or ends, while a profiler session of the program's is on.
         now = 0 if torch._C._autograd._profiler_enabled() else time.perf_counter_ns()
-        if now and self._last and len(self.kept) < _MOST_KEPT:
-            self.kept.append(now - self._last)
-        self._last = now
+        if now and self.last and len(self.kept) < _MOST_KEPT:
+            self.kept.append(now - self.last)
+        self.last = now
 
 
 def summary(times_us: Iterable[float], when: Any, *, calls: int = 1) -> StepTimes | None:
@@ -173,7 +169,7 @@ class StepWatch:
         self.num_compiles: Callable[[], int] = lambda: 0
         self._num_compiled = 0  # of them, when the last step ended
         self.ended_at: int | None = None  # perf_counter_ns, when the observation did
-        self.bound = ""  # that ended it
+        self.bound: str | None = None  # that ended it, or is about to
         self.was_eager = False  # it has seen no compiled graph and no CUDA graph
         self._between_calls: dict[int, Durations] = {}  # of each graph or model, after the observation
         self._timing = Hooks()  # around calls
@@ -208,15 +204,9 @@ class StepWatch:
         """Name of the trace's events at the ends of steps."""
         return self._rarest.mark
 
-    @property
-    def num_after(self) -> int:
-        """Number of steps that were timed after the observation."""
-        return len(self._rarest.durations.kept)
-
-    @property
-    def num_others(self) -> int:
-        """Number of steps after the observation that were not like the observed ones."""
-        return max((item.others for item in self._stepped), default=0)
+    def num_after(self) -> tuple[int, int]:
+        """Return how many steps after the observation were timed, and how many were not like the observed ones."""
+        return len(self._rarest.durations.kept), max((item.others for item in self._stepped), default=0)
 
     @property
     def _num_steps(self) -> int:
@@ -302,7 +292,7 @@ class StepWatch:
 
     def _reached(self, bound: str) -> None:
         """End the observation, or have it end later where that would harm the program."""
-        if self.ended_at is not None or self._is_over.is_set():
+        if self.bound is not None or self._is_over.is_set():  # also of one that is reached while the session ends
             return
         if not busy_with():
             self._enough(bound)
@@ -385,7 +375,7 @@ class StepWatch:
             mine.is_other |= graphs.isdisjoint(self._looked) and bool(graphs or self._looked)
             mine.others += mine.is_other  # the step before
             self._looked = None
-            mine.durations.restart()
+            mine.durations.last = 0
         if mine.is_other:
             mine.others += 1
         else:
@@ -437,13 +427,7 @@ class _Calls:
 @functools.cache
 def is_library_file(file: str) -> bool:
     """Return whether a file belongs to Python, torch or another installed package."""
-    return file.startswith(_library_folders())
-
-
-@functools.cache
-def _library_folders() -> tuple[str, ...]:
-    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return (*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent), "<frozen ")
+    return "-packages" + os.sep in file or not is_user_file(file)
 
 
 def is_preparing(thread: int) -> bool:

@@ -87,6 +87,7 @@ class _Run:
         """Run the program with this `sys.argv`, `search` in front of `sys.path`; return its exit code."""
         if self.own_process:
             atexit.register(self._last)  # before torch is imported: what the program registers runs first
+        from fxscope._torch.hooks import Hooks
         from fxscope.capture import Recorder
 
         options = {"steps": self.arguments.steps, "warmup": self.arguments.warmup}
@@ -94,7 +95,9 @@ class _Run:
         before = sys.argv, sys.modules["__main__"]
         with contextlib.ExitStack() as around:
             around.enter_context(stdout_for_the_result(self.arguments))
-            around.enter_context(_own_os_exit(self._leave_at_once))
+            exits = around.enter_context(Hooks())
+            exits.wrap("os:_exit", before=lambda *_: self._leave_at_once())  # nothing else would be run then
+            os._exit.__module__ = "os"  # it can be pickled
             with tidy_on_termination():
                 self.recorder.__enter__()
             for name in os.environ.keys() - self.arguments.variables:  # torch's and ours: it has read them
@@ -186,25 +189,6 @@ class _Run:
         if not self.code:
             raise error
         print(f"fxscope run: {self.label} {self.how}; nothing was recorded: {error}", file=sys.stderr)
-
-
-@contextlib.contextmanager
-def _own_os_exit(finish: Callable[[], None]) -> Generator[None]:
-    """Have `os._exit` finish first: nothing else would be run then."""
-    original = os._exit
-
-    def _exit(status: int) -> Any:
-        with contextlib.suppress(Exception):
-            finish()
-        original(status)
-
-    _exit.__module__, _exit.__qualname__ = "os", "_exit"  # it can be pickled
-    os._exit = _exit
-    try:
-        yield
-    finally:
-        if os._exit is _exit:
-            os._exit = original
 
 
 def _take_ours_out(error: BaseException | None) -> None:

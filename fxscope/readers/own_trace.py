@@ -7,7 +7,7 @@ profiler's own `ProfilerStep#N` are.
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import msgspec
 
 from fxscope.columns import uncollected
 from fxscope.index import COMPILED, COMPILES_DATA, COMPILING
-from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, is_dispatched
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, OPTIMIZER_STEP, is_dispatched
 from fxscope.passes.program_steps import StepPlan, plan
 from fxscope.readers.trace.graphs import REPLAY
 from fxscope.readers.trace.reader import Event, decode_args, document
@@ -46,6 +46,8 @@ class Timeline:
     functions: list[tuple[int, str]] = field(default_factory=list)  # compiled, in no module, by their regions
     marks: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # ends of steps
     compiles: list[int] = field(default_factory=list)  # and other phases of the compiler
+    closures: list[tuple[int, int]] = field(default_factory=list)  # begin and end of those that an optimizer calls
+    fake: set[int] = field(default_factory=set)  # external ids of outermost ops on tensors without memory
     begins: float = math.inf  # of the first op or annotation
     ends: float = 0.0
     cut: SessionCut | None = None
@@ -62,6 +64,7 @@ class OwnTrace:
         concrete: external id → "Concrete Inputs" of an op.
         num_early: outermost ops before the first step.
         num_cut: ops after the part that is read.
+        num_fake: outermost ops on fake or meta tensors.
         tuned: device events of the compiler's benchmarks.
     """
 
@@ -70,6 +73,7 @@ class OwnTrace:
         self._times, self._left_out = times, list[str]()
         trace, self.problems = document(path, self._is_read)
         self.num_cut, self.num_early, self.steps = sum(map(is_dispatched, self._left_out)), 0, StepPlan()
+        self.num_fake = len(times.fake)
         self._base = trace.get("baseTimeNanoseconds", 0)
         self._sort(trace["traceEvents"])
         ops = _of(self.events, ("cpu_op",))
@@ -113,6 +117,9 @@ class OwnTrace:
             elif event["name"].endswith(COMPILING) or event["name"] in phase_names:
                 phases.add(*place, event["ts"] + event["dur"])
                 event["cat"], event["name"] = "user_annotation", COMPILED
+            elif event.get("args", {}).get("External id") in self._times.fake:
+                phases.add(*place, event["ts"] + event["dur"])
+                drop.add(id(event))
             else:
                 event["name"] = without_overload(event["name"])
                 if event["name"].startswith(INDUCTOR_RUNS):
@@ -124,7 +131,19 @@ class OwnTrace:
         self.tuned = [event for event in _of(events, _ON_DEVICE) if event["args"].get("correlation") in calls]
         flows = (event for event in _of(events, ("ac2g",)) if event.get("id") in calls)
         drop.update(map(id, (*theirs, *self.tuned, *flows)))
-        self.events = [event for event in events if id(event) not in drop]
+        kept = (event for event in events if id(event) not in drop)
+        self.events = [part for event in kept for part in self._without_closures(event)]
+
+    def _without_closures(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield an event; of an optimizer's annotation the parts between closures: what those run is the model's."""
+        if event.get("cat") == "user_annotation" and OPTIMIZER_STEP.match(event["name"]):
+            end = event["ts"] + event["dur"]
+            for closure in sorted(self._times.closures):
+                begins, ends = map(self._us, closure)
+                if event["ts"] <= begins < end:
+                    yield {**event, "name": f"part of {event['name']}", "dur": begins - event["ts"], "args": {}}
+                    event = {**event, "ts": ends, "dur": end - ends}
+        yield event
 
     def replays(self) -> list[tuple[float, str]]:
         """Return when each CUDA graph was replayed, and the kernels that it ran: equal graphs have equal ones.

@@ -527,16 +527,6 @@ def asyncio_program():
     return asyncio.run(main())
 
 
-def generators_of_steps():
-    def steps():
-        with torch.no_grad():
-            yield torch.randn(2) + 1
-            yield torch.is_grad_enabled()
-
-    taken = list(steps())
-    return taken, torch.is_grad_enabled()
-
-
 def save_and_load():
     with tempfile.TemporaryDirectory() as folder:
         model = _mlp()
@@ -564,13 +554,6 @@ def raises():
     raise ValueError(f"of the program's own: {torch.ones(2).sum().item()}")
 
 
-def deep_recursion():
-    def down(n):
-        return torch.ones(1) if n == 0 else down(n - 1) + 1
-
-    return down(200)
-
-
 def finalisers():
     import weakref
 
@@ -580,14 +563,6 @@ def finalisers():
     del x
     print("after")
     return y
-
-
-def storage_sizes():
-    x = torch.randn(4)
-    x.untyped_storage().resize_(0)
-    empty = x.untyped_storage().nbytes()
-    x.untyped_storage().resize_(16)
-    return empty, x.zero_(), torch.empty(0).set_(x.untyped_storage())
 
 
 def tensor_set_and_data():
@@ -615,18 +590,6 @@ def _scheduled(steps, **schedule):
             torch.ones(3).sin()
             profile.step()
     return handled
-
-
-def profiler_export_twice():
-    with tempfile.TemporaryDirectory() as folder:
-        with torch.profiler.profile() as profile:
-            torch.ones(3).sin()
-        profile.export_chrome_trace(str(Path(folder, "a.json")))
-        try:
-            profile.export_chrome_trace(str(Path(folder, "b.json")))
-        except RuntimeError as error:
-            return sorted(item.name for item in Path(folder).iterdir()), str(error)
-        return sorted(item.name for item in Path(folder).iterdir())
 
 
 def _in_trace(path):
@@ -676,16 +639,6 @@ def profiler_writes_where_it_cannot():
         except Exception as error:
             results.append((type(error).__name__, str(error)))
     return results
-
-
-def profiler_writes_stacks_and_memory():
-    everything = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
-    with tempfile.TemporaryDirectory() as folder:
-        with torch.profiler.profile(**everything) as profile:
-            _mlp()(torch.ones(2, 8)).sum().backward()
-        profile.export_stacks(str(Path(folder, "stacks.txt")))
-        profile.export_memory_timeline(str(Path(folder, "all.raw.json.gz")), device="cpu")
-        return sorted((path.name, path.stat().st_size > 0) for path in Path(folder).iterdir())
 
 
 def profiler_of_nothing_comes_first():
@@ -750,24 +703,6 @@ def profiler_in_a_thread():
 
     _in_a_thread(work)
     return names
-
-
-def profiler_with_stacks_while_others_run():
-    names = []
-
-    def work():
-        with torch.profiler.profile(with_stack=True, profile_memory=True) as profile:
-            for _ in range(50):
-                torch.ones(3).sin()
-        found = {event.name for event in profile.events()}
-        names.append(sorted(name for name in found if name.startswith("aten::")))
-        names.append(any("any_programs.py" in name for name in found))
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    while worker.is_alive():
-        torch.ones(2).cos()
-    return names, profiler_of_its_own()
 
 
 def profiler_of_all_threads():

@@ -98,6 +98,16 @@ def test_a_model_that_is_compiled_while_its_calls_are_timed_is_compiled_as_it_is
     assert recorder.failure is None
 
 
+def test_a_bound_that_is_reached_while_the_session_ends_changes_nothing(monkeypatch) -> None:
+    model, x = Model(4, 4), torch.ones(2, 4)
+    with Recorder(max_seconds=60) as recorder, torch.no_grad():
+        watch, pause = recorder._now.watch, recorder._now.session.pause
+        monkeypatch.setattr(recorder._now.session, "pause", lambda: (watch._reached("1 s"), pause()))
+        for _ in range(MOST_CALLS + 5):
+            model(x)
+    assert watch.bound == f"{MOST_CALLS} calls" and recorder.recording.step_times.when == "after"
+
+
 def _eager_first(model: nn.Module, x: torch.Tensor) -> None:
     with torch.no_grad():
         for _ in range(MOST_CALLS + 5):

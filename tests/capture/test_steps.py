@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 
 from fxscope import cli, load
 from fxscope._torch.steps import is_preparing
@@ -381,6 +382,37 @@ def test_steps_of_another_program_are_counted_and_not_timed(programs, count, lat
     assert [item.count for item in recording.unobserved if item.what == "later"] == [later] * (later is not None)
     assert [item.runs for item in recording.compiles].count(0) == idle
     assert any("compiled graph that no recorded step ran" in item for item in report(recording).unknown) == bool(idle)
+
+
+def test_a_closure_of_an_optimizer_is_the_models() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU())
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
+
+    def closure() -> torch.Tensor:
+        (loss := model(torch.ones(2, 8)).sum()).backward()
+        return loss
+
+    with Recorder() as recorder:
+        for _ in range(6):
+            optimizer.step(closure)
+    labels = {(row.label, row.phase) for row in report(recorder.recording).kernels}
+    assert {("LBFGS", "optimizer"), ("gelu", None), ("gelu_backward", "backward"), ("addmm", None)} <= labels
+
+
+def test_ops_on_tensors_without_memory_launch_nothing() -> None:
+    x = torch.ones(4, 4)
+    with Recorder() as recorder:
+        x.sin()
+        with FakeTensorMode():
+            torch.nn.Linear(64, 64)(torch.randn(64, 64)).relu().sum()
+        torch.nn.Linear(64, 64, device="meta")(torch.ones(64, 64, device="meta")).cos()
+        torch.export.export(torch.nn.Linear(4, 4), (x,))
+        torch.vmap(torch.func.grad(lambda row: row.exp().sum()))(x)
+        torch.empty(0)
+    (fake,) = (item for item in recorder.recording.unobserved if item.what == "fake")
+    names = [launch.name for launch in recorder.recording.launches]
+    assert fake.count and names.count("aten::sin") == 1 and "aten::exp" in names
+    assert not {"aten::cos", "aten::relu", "aten::addmm", "aten::randn", "prims::normal"} & {*names}
 
 
 @pytest.mark.parametrize("decision", [("0", "1"), ("1", "0")])

