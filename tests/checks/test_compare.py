@@ -641,6 +641,8 @@ def test_versions_and_switches_that_differ_stand_first() -> None:
     b = replace(b, compiles=tuple(replace(item, config={"max_autotune": True}) for item in b.compiles))
     assert compare(a, b).settings == (("torch", "2.11", "2.13"), ("max_autotune", "default", "True"))
     assert diff_text(compare(a, b)).splitlines()[2:4] == ["torch: 2.11 → 2.13", "max_autotune: default → True"]
+    plan = replace(a, environment=Environment(torch="2.11", device="AMD EPYC", target="h200"))
+    assert compare(a, plan).settings == (("device", "H200", "plan for h200"),)
 
 
 def test_a_folder_of_one_recording_is_that_recording(tmp_path: Path, command) -> None:

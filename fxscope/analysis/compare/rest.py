@@ -144,9 +144,10 @@ def notes(a: Recording, b: Recording) -> tuple[str, ...]:
 
 def settings(a: Recording, b: Recording) -> tuple[tuple[str, str, str], ...]:
     """(Name, value of A, value of B) of versions, devices and Inductor's switches that are known to differ."""
-    names = ("device", "torch", "triton", "cuda", "target", "float32_matmul_precision")
+    names = ("torch", "triton", "cuda", "float32_matmul_precision")
+    devices = [f"plan for {to.target}" if to.target else to.device for to in (a.environment, b.environment)]
     rows = [(name, getattr(a.environment, name), getattr(b.environment, name)) for name in names]
-    found = [(name, str(x), str(y)) for name, x, y in rows if x and y and x != y]
+    found = [(name, str(x), str(y)) for name, x, y in [("device", *devices), *rows] if x and y and x != y]
     if a.compiles and b.compiles:
         sides = [{key: value for item in side.compiles for key, value in item.config.items()} for side in (a, b)]
         for key in sorted(sides[0].keys() | sides[1].keys()):
