@@ -207,14 +207,15 @@ def several_in(path: Path) -> list[str]:
 def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
     """The recording of a folder: with a trace and its compile's files, with one recording, of logs, or a debug folder."""
     from fxscope import passes
-    from fxscope.readers.compile_log import read_debug_dir
-    from fxscope.readers.join import is_log
+    from fxscope.readers.log_files import is_log
     from fxscope.text import listed
 
     found = [str(path / name) for name in TRACES if (path / name).is_file()][:1] or several_in(path)
     if not found and is_log(path):
         return read_file(path, given)
     if (path / "output_code.py").is_file() or (not found and next(path.rglob("output_code.py"), None)):
+        from fxscope.readers.compile_log import read_debug_dir
+
         return passes.run(read_debug_dir(path))
     if len(found) > 1:
         names = listed([Path(name).name for name in found], 3)

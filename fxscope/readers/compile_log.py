@@ -18,7 +18,6 @@ from typing import Any
 from fxscope.data import read_table
 from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import FOREIGN, TraceError
-from fxscope.index import grouped
 from fxscope.kernel_names import decode
 from fxscope.model import (
     CallType,
@@ -40,13 +39,13 @@ from fxscope.model import (
 from fxscope.passes.fusion.reasons import LIMITS
 from fxscope.readers import graph_text, output_code, schedule_text
 from fxscope.readers.cache_keys import CacheKeys
+from fxscope.readers.log_files import ENTRY, logs_of_ranks
 from fxscope.readers.trace.reader import CHUNK_BYTES, MAX_PACKED_BYTES, MAX_RATIO
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import unmarked
 from fxscope.text import counted, num_bytes
 
 _DIRECTION = re.compile(r"_(forward|backward|inference).*$")
-LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
 MAX_LINE = 64 << 20
 
@@ -128,30 +127,6 @@ def _foreign_refused(path: str | Path) -> Generator[None]:
 # ---------------------------------------------------------------------- TORCH_TRACE
 
 
-def is_log(path: Path) -> bool:
-    """Return whether a file is a TORCH_TRACE log, packed or not, by its first line that is not empty."""
-    try:
-        if not path.is_file():  # a pipe has no second beginning
-            return False
-        with open_trace(path) as file:
-            lines = file.read(1 << 20).decode("utf-8", errors="replace").splitlines()
-    except (OSError, TraceError, MemoryError):
-        return False
-    return any(_ENTRY.match(line) for line in lines[:20])
-
-
-def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:
-    """The logs below a folder by their rank (`rank_3/…`, `…_rank_3_….log`), `None` where no name contains one."""
-
-    def rank(path: Path) -> int | None:
-        numbers = re.findall(r"rank[_-]?(\d+)", str(path.relative_to(folder)))
-        return int(numbers[-1]) if numbers else None
-
-    names = sorted(path for path in folder.rglob("*") if path.name.endswith(LOG_SUFFIXES))
-    found = grouped((path for path in names if path.is_file() and path.stat().st_size), rank)
-    return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0)))
-
-
 def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
     """Read a TORCH_TRACE log, packed or not, or a rank's folder of them, of 4 GiB unpacked at most or of `max_bytes`.
 
@@ -201,7 +176,7 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
             yield entry, payload.decode("utf-8", errors="replace")
         entry, payload = None, bytearray()
         text = line.decode("utf-8", errors="replace")
-        if _ENTRY.match(text):
+        if ENTRY.match(text):
             try:
                 entry = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
             except ValueError:
@@ -397,7 +372,6 @@ class _Log:
         self._collected.problem(message, where=f"compile {compile_id}")
 
 
-_ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
 _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
 _GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
 _ENTRIES = read_table("log_entries.json")

@@ -193,6 +193,8 @@ def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     known = distinct(ops, "name")
     begins = COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS
     regions, inductors, no_ops = ({name for name in known if name.startswith(begin)} for begin in begins)
+    if not regions:
+        return [position for position, name in enumerate(column(ops, "name")) if name not in no_ops]
     parent_of = dict(rows_of(ops, "id", "parent")) if inductors else {}
     around = _above(parent_of, (op_id for op_id, name in rows_of(ops, "id", "name") if name in inductors))
     inside: set[int] = set()
@@ -224,7 +226,7 @@ def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, i
 def traced_graph(ops: Sequence[Op]) -> tuple[Graph, Sequence[Op]]:
     """The graph of the fullest step of a trace, and the ops tied to its nodes."""
     outside, steps = outside_of_compiled(ops), column(ops, "step")
-    sizes = Counter(steps[position] for position in outside)
+    sizes = Counter(map(steps.__getitem__, outside))
     step = max(sizes, key=lambda index: (sizes[index], -index), default=0)
     graph, nodes = _graph(ops, op_tree(ops, [position for position in outside if steps[position] == step]), {})
     return graph, tie(ops, graph, [position for position in outside if steps[position] != step], nodes)
@@ -311,10 +313,11 @@ class _Names:
 
     def new(self, text: str) -> str:
         base = _base(text)
-        while True:
-            number = self._count.get(base, 0)
-            self._count[base] = number + 1
-            name = base if number == 0 else f"{base}_{number}"
-            if name not in self._taken:
-                self._taken.add(name)
-                return name
+        number = self._count.get(base, 0)
+        name = f"{base}_{number}" if number else base
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._count[base] = number + 1
+        self._taken.add(name)
+        return name

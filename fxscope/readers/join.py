@@ -7,8 +7,8 @@ from fxscope.columns import distinct, uncollected
 from fxscope.errors import FOREIGN, PassError, TraceError
 from fxscope.index import grouped, index_of
 from fxscope.model import Recording, replace
-from fxscope.readers import compile_log as compile_files
 from fxscope.readers import eager_graph, trace
+from fxscope.readers.log_files import is_log
 
 
 def read_trace(
@@ -36,13 +36,19 @@ def read_trace(
     """
     from fxscope import passes
 
-    if is_log(path):
-        return passes.run(compile_files.read_log(path, max_bytes=max_bytes))
+    if is_log(Path(path)):
+        from fxscope.readers.compile_log import read_log
+
+        return passes.run(read_log(path, max_bytes=max_bytes))
     recording = trace.recording(path, steps=steps, max_bytes=max_bytes, capture=capture)
     if compile_log is not None:  # first: it knows Dynamo's ids
-        recording = merged(recording, compile_files.read_log(compile_log, max_bytes=max_bytes))
+        from fxscope.readers.compile_log import read_log
+
+        recording = merged(recording, read_log(compile_log, max_bytes=max_bytes))
     if debug_dir is not None:
-        recording = merged(recording, compile_files.read_debug_dir(debug_dir, max_bytes=max_bytes))
+        from fxscope.readers.compile_log import read_debug_dir
+
+        recording = merged(recording, read_debug_dir(debug_dir, max_bytes=max_bytes))
     try:
         with uncollected():
             graph, ops = eager_graph.traced_graph(recording.ops)  # of the fullest step; every step's ops tied to it
@@ -65,12 +71,6 @@ def read_trace(
             "trace. Give the files of the compile that the trace shows."
         )
     return recording
-
-
-def is_log(path: str | Path) -> bool:
-    """Return whether a path is a log of `TORCH_TRACE`, or a folder with logs below it."""
-    path = Path(path)
-    return bool(compile_files.logs_of_ranks(path)) if path.is_dir() else compile_files.is_log(path)
 
 
 def merged(recording: Recording, artefact: Recording) -> Recording:

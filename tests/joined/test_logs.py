@@ -17,7 +17,7 @@ from fxscope.model import BufferAccess, KernelCall, Node, replace
 from fxscope.passes.fusion import reasons
 from fxscope.passes.schedules import with_only_places
 from fxscope.readers import compile_log
-from fxscope.readers.compile_log import logs_of_ranks
+from fxscope.readers.log_files import logs_of_ranks
 from fxscope.render import why as why_text
 from fxscope.render.report import compile_words
 

@@ -1,0 +1,37 @@
+"""Which files are logs of TORCH_TRACE, and of which rank: what must be known before one is read."""
+
+import re
+from pathlib import Path
+
+from fxscope.errors import TraceError
+from fxscope.index import grouped
+from fxscope.readers.trace.unpacked import open_trace
+
+LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
+ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
+
+
+def is_log(path: Path) -> bool:
+    """Return whether a path is a log, packed or not, by its first line that is not empty; or a folder with logs below it."""
+    if path.is_dir():
+        return bool(logs_of_ranks(path))
+    try:
+        if not path.is_file():  # a pipe has no second beginning
+            return False
+        with open_trace(path) as file:
+            lines = file.read(1 << 20).decode("utf-8", errors="replace").splitlines()
+    except (OSError, TraceError, MemoryError):
+        return False
+    return any(ENTRY.match(line) for line in lines[:20])
+
+
+def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:
+    """The logs below a folder by their rank (`rank_3/…`, `…_rank_3_….log`), `None` where no name contains one."""
+
+    def rank(path: Path) -> int | None:
+        numbers = re.findall(r"rank[_-]?(\d+)", str(path.relative_to(folder)))
+        return int(numbers[-1]) if numbers else None
+
+    names = sorted(path for path in folder.rglob("*") if path.name.endswith(LOG_SUFFIXES))
+    found = grouped((path for path in names if path.is_file() and path.stat().st_size), rank)
+    return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0)))
