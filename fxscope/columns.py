@@ -175,6 +175,10 @@ class ByName(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return self._items[self._rows[name]]
 
+    def make(self, names: Iterable[str]) -> None:
+        """Make all that are wanted in one go: of arguments that are decoded, one at a time takes five times as long."""
+        self._items.at([self._rows[name] for name in names])
+
     def __contains__(self, name: object) -> bool:
         return name in self._rows
 

@@ -12,10 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
-from fxscope.columns import column, picked, uncollected
+from fxscope.columns import ByName, column, picked, uncollected
 from fxscope.errors import PassError
 from fxscope.index import Index, index_of, kept
 from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source
@@ -25,6 +26,7 @@ from fxscope.text import counted
 T = TypeVar("T")
 
 
+@lru_cache(maxsize=4096)
 def place(source: Source | None) -> str | None:
     """ "model.py:17"."""
     if source is None or source.file is None or source.line is None:
@@ -73,6 +75,9 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
     wanted = {launch.op_id for launch, _ in found}
     rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
     ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, rows)}
+    for graph_id, nodes in index.nodes.items():
+        if isinstance(nodes, ByName):
+            nodes.make(dict.fromkeys(name for launch, _ in found if launch.graph == graph_id for name in launch.nodes))
     return tuple(
         _unit(
             index,

@@ -1,6 +1,7 @@
 """Memory operations, collectives, attention libraries, cuDNN, ROCm, CUB and Thrust, cuFFT, cuSOLVER."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from fxscope.kernel_names import cpp
@@ -25,6 +26,7 @@ _OTHER_COLLECTIVES = pattern("other collectives")
 _OPERATIONS = ("AllReduce", "AllGather", "ReduceScatter", "SendRecv", "Broadcast", "Reduce", "Generic", "AllToAll")
 
 
+@lru_cache(maxsize=4096)  # asked of every launch
 def collective(name: str) -> dict[str, Any] | None:
     """NCCL and RCCL: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)`; others by name."""
     if found := _NCCL.search(name):
