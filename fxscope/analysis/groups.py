@@ -92,7 +92,7 @@ class PlaceFacts(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        return self.label, self.phase, _numberless_paths(self.modules), self.shape
+        return self.label, self.phase, tuple(dict.fromkeys(map(numberless, self.modules))), self.shape
 
 
 def groups(recording: Recording) -> tuple[KernelGroup, ...]:
@@ -106,18 +106,9 @@ def numberless(module: str) -> str:
     return _NUMBER.sub("#", module)
 
 
-@lru_cache(maxsize=4096)
-def _numberless_paths(modules: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(numberless, modules)))
-
-
 def pattern(modules: Iterable[str]) -> str | None:
     """The common pattern of module paths: "layers.[0..11].fc1", only as deep as all of them agree."""
-    return _pattern(tuple(dict.fromkeys(filter(None, modules))))
-
-
-@lru_cache(maxsize=4096)  # the ops of a module have the same
-def _pattern(paths: tuple[str, ...]) -> str | None:
+    paths = list(dict.fromkeys(filter(None, modules)))
     if len(paths) < 2:
         return paths[0] if paths else None
     parts: list[str] = []
@@ -219,10 +210,10 @@ class Places:
         """The facts of an op that no graph has, by its shapes and dtypes."""
         key = (op, kernel, graph, chain, module, shape)
         if key not in self._known:
+            ops = (op_name(op),) if is_dispatched(op) else (kernel_label(op, kernel),)
             modules = (module,) if module else ()
             around = bool(self._index.calls) and copies_around_graph(op, chain)
-            phase, ops = self.phase(graph, chain), _ops_called(op, kernel)
-            self._known[key] = self._facts(ops, chain, phase, modules, shape, around_graph=around)
+            self._known[key] = self._facts(ops, chain, self.phase(graph, chain), modules, shape, around_graph=around)
         return self._known[key]
 
     def _facts(
@@ -243,11 +234,6 @@ class Places:
 def _label_in(chain: tuple[str, ...], ops: tuple[str, ...]) -> tuple[str, bool]:
     optimizer = optimizer_label(chain, ops)
     return optimizer or collective_label(chain, ops) or label_of(ops), bool(optimizer)
-
-
-@lru_cache(maxsize=4096)
-def _ops_called(op: str, kernel: str) -> tuple[str, ...]:
-    return (op_name(op),) if is_dispatched(op) else (kernel_label(op, kernel),)
 
 
 def kernel_label(op: str, kernel: str) -> str:
