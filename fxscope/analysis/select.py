@@ -67,10 +67,7 @@ def units(recording: Recording) -> tuple[Unit, ...]:
 def _units(recording: Recording) -> tuple[Unit, ...]:
     index = index_of(recording)
     if not recording.launches:
-        return tuple(
-            _unit(index, position, call.kernel, "kernel", call.graph, call.nodes, call=call)
-            for position, call in enumerate(recording.calls)
-        )
+        return tuple(_unit(index, position, call) for position, call in enumerate(recording.calls))
     found = launches_by_position(recording)
     wanted = {launch.op_id for launch, _ in found}
     rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
@@ -79,18 +76,7 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
         if isinstance(nodes, ByName):
             nodes.make(dict.fromkeys(name for launch, _ in found if launch.graph == graph_id for name in launch.nodes))
     return tuple(
-        _unit(
-            index,
-            position,
-            launch.name,
-            launch.category,
-            launch.graph,
-            launch.nodes,
-            call=index.calls.get(launch.call or ""),
-            launch=launch,
-            samples_us=samples_us,
-            op=ops.get(launch.op_id),
-        )
+        _unit(index, position, index.calls.get(launch.call or ""), launch, samples_us, ops.get(launch.op_id))
         for position, (launch, samples_us) in enumerate(found)
     )
 
@@ -98,20 +84,15 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
 def _unit(
     index: Index,
     position: int,
-    kernel: str,
-    category: str,
-    graph_id: str | None,
-    names: tuple[str, ...],
-    *,
     call: KernelCall | None,
     launch: Launch | None = None,
     samples_us: tuple[float, ...] = (),
     op: Op | None = None,
 ) -> Unit:
-    if call is not None:
-        names, graph_id = call.nodes, call.graph
-    nodes = index.nodes.get(graph_id or "", {})
-    inside = [nodes[name] for name in names if name in nodes]
+    home = call or launch
+    assert home is not None
+    nodes = index.nodes.get(home.graph or "", {})
+    inside = [nodes[name] for name in home.nodes if name in nodes]
     ops = tuple(ops_in(call, nodes) if call is not None else ops_of(inside))
     every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
     chain: tuple[str, ...] = launch.chain if launch else ()
@@ -124,19 +105,19 @@ def _unit(
         sources = [op.source]
     return Unit(
         position,
-        kernel,
-        category,
+        launch.name if launch else call.kernel if call else "",
+        launch.category if launch else "kernel",
         launch,
         samples_us,
         call.id if call else launch.call if launch else None,
-        tuple(names),
-        graph_id,
+        tuple(home.nodes),
+        home.graph,
         ops,
         frozenset(every | set(ops)),
         chain,
         tuple(dict.fromkeys(s.module for s in sources if s.module)),
         tuple(dict.fromkeys(p for s in sources if (p := place(s)))),
-        ran_backward(index.graphs.get(graph_id or ""), chain),
+        ran_backward(index.graphs.get(home.graph or ""), chain),
         op,
     )
 
