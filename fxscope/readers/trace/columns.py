@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -112,9 +112,11 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     table = Table()
     with uncollected():
         reader.fill(table)
+    columns = table.take_columns()
+    again = repeated(columns, table.args)
     trace = Trace(
         path=Path(path),
-        **table.take_columns(),
+        **{name: values if again is None else values[~again] for name, values in columns.items()},
         args=table.args,
         names=list(table.names),
         threads=list(table.threads),
@@ -123,6 +125,9 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
         problems=reader.problems,
         incomplete=reader.incomplete,
     )
+    if again is not None:
+        message = f"{again.sum()} events are in the file more than once: each counts once"
+        trace.problems.append(Problem(where=trace.path.name, message=message))
     if table.without_time:
         message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
         trace.problems.append(Problem(where=trace.path.name, message=message))
@@ -139,6 +144,29 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
         captures += add_captures(trace, other)
     graphs.link_replays(trace, captures)
     return trace
+
+
+def repeated(columns: Mapping[str, NDArray[Any]], args: bytearray) -> NDArray[np.bool_] | None:
+    """Return which rows are an earlier one once more, as in a file made of several; `None` where none is."""
+    sums = np.zeros(len(columns["name"]), np.uint64)
+    for name, values in columns.items():
+        if name != "args_at":
+            sums = (sums ^ values.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    ordered = np.sort(sums)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return None
+    _, first, which = np.unique(sums, return_index=True, return_inverse=True)
+    twin, at, length = first[which], columns["args_at"], columns["args_length"]
+    # In whole µs several short events without a number of their own may look the same
+    is_sure = (columns["duration_ns"] > 0) | (columns["correlation"] >= 0) | (columns["external_id"] >= 0)
+
+    def text(row: int) -> bytes:
+        return bytes(args[at[row] : at[row] + length[row]]) if at[row] >= 0 else b""
+
+    rows = np.flatnonzero((twin != np.arange(len(twin))) & is_sure).tolist()
+    again = np.zeros(len(twin), np.bool_)
+    again[[row for row in rows if text(row) == text(twin[row])]] = True
+    return again if again.any() else None
 
 
 def add_captures(trace: Trace, other: Trace) -> list[Capture]:
