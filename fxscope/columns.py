@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
@@ -103,12 +103,6 @@ class Items(Sequence[T], Generic[T]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
-    def __add__(self, other: Iterable[T]) -> tuple[T, ...]:
-        return (*self, *other)
-
-    def __radd__(self, other: Iterable[T]) -> tuple[T, ...]:
-        return (*other, *self)
-
     def __repr__(self) -> str:
         return f"<{self._length} of {self._type.__name__}>"
 
@@ -174,10 +168,6 @@ class ByName(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._items[self._rows[name]]
-
-    def make(self, names: Iterable[str]) -> None:
-        """Make all that are wanted in one go: of arguments that are decoded, one at a time takes five times as long."""
-        self._items.at([self._rows[name] for name in names])
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
-from fxscope.columns import ByName, column, picked, uncollected
+from fxscope.columns import column, picked, uncollected
 from fxscope.errors import PassError
 from fxscope.index import Index, index_of, kept
 from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source
@@ -72,9 +72,6 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
     wanted = {launch.op_id for launch, _ in found}
     rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
     ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, rows)}
-    for graph_id, nodes in index.nodes.items():
-        if isinstance(nodes, ByName):
-            nodes.make(dict.fromkeys(name for launch, _ in found if launch.graph == graph_id for name in launch.nodes))
     return tuple(
         _unit(index, position, index.calls.get(launch.call or ""), launch, samples_us, ops.get(launch.op_id))
         for position, (launch, samples_us) in enumerate(found)

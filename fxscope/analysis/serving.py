@@ -5,7 +5,7 @@ vLLM and SGLang annotate each pass of the model. A device event belongs to the p
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Literal, NamedTuple
 
 from fxscope.columns import column, distinct, rows_of
@@ -101,8 +101,8 @@ def serving(recording: Recording) -> Serving | None:
                 time_us=sum(durations[row] for row in mine) / 1e3,
             )
         )
-    spaces = Counter(name.partition("::")[0] for name in distinct(recording.ops, "name") if "::" in name)
-    engines = {_ENGINES[space] for space in spaces if space in _ENGINES}
+    spaces = {name.partition("::")[0] for name in distinct(recording.ops, "name") if "::" in name}
+    engines = {engine for space, engine in _ENGINES.items() if space in spaces}
     return Serving(
         engine=engines.pop() if len(engines) == 1 else None,
         phases=tuple(sorted(phases, key=lambda item: -item.time_us)),

@@ -12,8 +12,7 @@ from fxscope.english import explained
 from fxscope.errors import FxscopeError
 from fxscope.index import grouped
 from fxscope.model import Compile, Problem, Recording, encoded
-from fxscope.readers.compile_log import artifacts, read_log
-from fxscope.readers.log_files import logs_of_ranks
+from fxscope.readers.compile_log import artifacts, logs_of_ranks, read_log
 from fxscope.text import microseconds
 
 ASPECTS = ("compiles", "graph breaks", "recompiles", "graphs", "kernels", "guards", "collectives", "estimated runtimes")

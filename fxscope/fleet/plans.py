@@ -151,7 +151,8 @@ def _changes(
         change = functools.partial(PlanChange, what=what, name=name, total_us=round(times[name], 3) if times else None)
         a, b = _total(mine), _total(theirs)
         if a.apart(b):
-            counts.append(change(change=_change(a, b), majority=str(b), here=str(a)))
+            word = "added" if b == NONE else "missing" if a == NONE else "other_count"
+            counts.append(change(change=word, majority=str(b), here=str(a)))
             continue
         gone = [key for key in theirs if theirs[key].apart(mine.get(key, NONE))]
         new = [key for key in mine if mine[key].apart(theirs.get(key, NONE))]
@@ -162,7 +163,3 @@ def _changes(
 
 def _total(counts: Mapping[str, Interval]) -> Interval:
     return Interval(sum(item.least for item in counts.values()), sum(item.most for item in counts.values()))
-
-
-def _change(here: Interval, there: Interval) -> Literal["added", "missing", "other_count"]:
-    return "added" if there == NONE else "missing" if here == NONE else "other_count"

@@ -41,14 +41,13 @@ def read_trace(
 
         return passes.run(read_log(path, max_bytes=max_bytes))
     recording = trace.recording(path, steps=steps, max_bytes=max_bytes, capture=capture)
-    if compile_log is not None:  # first: it knows Dynamo's ids
-        from fxscope.readers.compile_log import read_log
+    if compile_log is not None or debug_dir is not None:
+        from fxscope.readers.compile_log import read_debug_dir, read_log
 
-        recording = merged(recording, read_log(compile_log, max_bytes=max_bytes))
-    if debug_dir is not None:
-        from fxscope.readers.compile_log import read_debug_dir
-
-        recording = merged(recording, read_debug_dir(debug_dir, max_bytes=max_bytes))
+        if compile_log is not None:  # first: it knows Dynamo's ids
+            recording = merged(recording, read_log(compile_log, max_bytes=max_bytes))
+        if debug_dir is not None:
+            recording = merged(recording, read_debug_dir(debug_dir, max_bytes=max_bytes))
     try:
         with uncollected():
             graph, ops = eager_graph.traced_graph(recording.ops)  # of the fullest step; every step's ops tied to it

@@ -1,6 +1,7 @@
 """Which files are logs of TORCH_TRACE, and of which rank: what must be known before one is read."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from fxscope.errors import TraceError
@@ -15,14 +16,12 @@ def is_log(path: Path) -> bool:
     """Return whether a path is a log, packed or not, by its first line that is not empty; or a folder with logs below it."""
     if path.is_dir():
         return bool(logs_of_ranks(path))
-    try:
-        if not path.is_file():  # a pipe has no second beginning
-            return False
-        with open_trace(path) as file:
-            lines = file.read(1 << 20).decode("utf-8", errors="replace").splitlines()
-    except (OSError, TraceError, MemoryError):
-        return False
-    return any(ENTRY.match(line) for line in lines[:20])
+    with suppress(OSError, TraceError, MemoryError):
+        if path.is_file():  # a pipe has no second beginning
+            with open_trace(path) as file:
+                lines = file.read(1 << 20).decode("utf-8", errors="replace").splitlines()
+            return any(ENTRY.match(line) for line in lines[:20])
+    return False
 
 
 def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:

@@ -30,7 +30,7 @@ def test_they_look_like_tuples(recording: Recording, part: str) -> None:
     assert part == "launches" or hash(items) == hash(plain)  # what a launch has decoded is a dict
     assert len(items) == len(plain) and items[3] == plain[3] and items[-1] == plain[-1]
     assert items[2:9:3] == plain[2:9:3] and items[5:2] == () and items[::-1] == plain[::-1]
-    assert items + items == plain + plain and plain[0] in items
+    assert (*items, *items) == plain + plain and plain[0] in items
     with pytest.raises(IndexError):
         items[len(plain)]
     assert pickle.loads(pickle.dumps(items)) == plain and copy.deepcopy(items) == plain

@@ -74,10 +74,9 @@ def without_memsets(uses: Sequence[KernelUse]) -> Sequence[KernelUse]:
 
 def settings_of(unit: Unit) -> tuple[str | None, int | None, int | None]:
     """(Launch configuration in words, warps per block, pipeline stages), as the trace or the name says."""
-    launch, traced = unit.launch, None
-    if unit.op is not None and launch is not None and launch.op == unit.kernel:  # the op around a Triton kernel
-        traced = unit.op.config
-    traced = traced or {}
+    launch = unit.launch
+    op = unit.op if launch is not None and launch.op == unit.kernel else None  # around a Triton kernel
+    traced = (op.config if op is not None else None) or {}
     warps, rest = divmod(math.prod(launch.block), 32) if launch and launch.block else (None, 0)
     decoded = (launch.decoded if launch else None) or {}
     return (

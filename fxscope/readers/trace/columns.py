@@ -113,10 +113,10 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     with uncollected():
         reader.fill(table)
     columns = table.take_columns()
-    again = repeated(columns, table.args)
+    again = repeated(columns)
     trace = Trace(
         path=Path(path),
-        **{name: values if again is None else values[~again] for name, values in columns.items()},
+        **{name: values[~again] if again.any() else values for name, values in columns.items()},
         args=table.args,
         names=list(table.names),
         threads=list(table.threads),
@@ -125,12 +125,12 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
         problems=reader.problems,
         incomplete=reader.incomplete,
     )
-    if again is not None:
-        message = f"{again.sum()} events are in the file more than once: each counts once"
-        trace.problems.append(Problem(where=trace.path.name, message=message))
-    if table.without_time:
-        message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
-        trace.problems.append(Problem(where=trace.path.name, message=message))
+    for number, what in (
+        (int(again.sum()), "are in the file more than once: each counts once"),
+        (table.without_time, "have no time, or one that no int64 of nanoseconds holds: left out"),
+    ):
+        if number:
+            trace.problems.append(Problem(where=trace.path.name, message=f"{number} events {what}"))
     is_step = of_names(trace, trace.name, lambda name: name.startswith(t.STEP))
     trace.category[is_step & (trace.category == CPU_OP)] = ANNOTATION  # an op to torch 1.8 to 1.10
     nest(trace)
@@ -146,27 +146,16 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     return trace
 
 
-def repeated(columns: Mapping[str, NDArray[Any]], args: bytearray) -> NDArray[np.bool_] | None:
-    """Return which rows are an earlier one once more, as in a file made of several; `None` where none is."""
+def repeated(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Return which rows are an earlier one once more, as in a file made of several."""
     sums = np.zeros(len(columns["name"]), np.uint64)
     for name, values in columns.items():
         if name != "args_at":
             sums = (sums ^ values.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    ordered = np.sort(sums)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return None
-    _, first, which = np.unique(sums, return_index=True, return_inverse=True)
-    twin, at, length = first[which], columns["args_at"], columns["args_length"]
+    again = np.ones(len(sums), np.bool_)
+    again[np.unique(sums, return_index=True)[1]] = False
     # In whole µs several short events without a number of their own may look the same
-    is_sure = (columns["duration_ns"] > 0) | (columns["correlation"] >= 0) | (columns["external_id"] >= 0)
-
-    def text(row: int) -> bytes:
-        return bytes(args[at[row] : at[row] + length[row]]) if at[row] >= 0 else b""
-
-    rows = np.flatnonzero((twin != np.arange(len(twin))) & is_sure).tolist()
-    again = np.zeros(len(twin), np.bool_)
-    again[[row for row in rows if text(row) == text(twin[row])]] = True
-    return again if again.any() else None
+    return again & ((columns["duration_ns"] > 0) | (columns["correlation"] >= 0) | (columns["external_id"] >= 0))
 
 
 def add_captures(trace: Trace, other: Trace) -> list[Capture]:

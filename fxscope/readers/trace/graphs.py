@@ -239,6 +239,6 @@ def _number(args: Args | None, field: str) -> int | None:
 
 
 def _rows_named(trace: Trace, pattern: re.Pattern[str]) -> NDArray[np.int64]:
-    runtime = np.flatnonzero(trace.category == t.RUNTIME)
-    codes, which = np.unique(trace.name[runtime], return_inverse=True)
-    return runtime[np.array([bool(pattern.match(trace.names[code])) for code in codes.tolist()], np.bool_)[which]]
+    from fxscope.readers.trace.columns import of_names
+
+    return np.flatnonzero((trace.category == t.RUNTIME) & of_names(trace, trace.name, pattern.match))

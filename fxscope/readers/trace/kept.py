@@ -65,7 +65,6 @@ class Kept:
 
     @property
     def captured(self) -> NDArray[np.bool_]:
-        """Return which host events ran while a graph was captured."""
         return _captured(self.trace, self.trace.windows)[self.rows]
 
     @property
