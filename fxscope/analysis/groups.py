@@ -132,13 +132,6 @@ def span(numbers: Sequence[int]) -> str:
     return f"[{','.join(map(str, numbers))}]"
 
 
-def call_ops(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
-    """The user's ops that ran in a call; the biases it adds; of a copy for a layout nothing."""
-    biases = ["bias of convolution"] if call.biases else []
-    ran = ops_in(call, nodes) if call.nodes else []
-    return tuple([*biases, *ran] or ([op_name(call.kernel)] if call.is_extern else []))
-
-
 @lru_cache(maxsize=4096)
 def label_of(ops: tuple[str, ...]) -> str:
     """ "gelu·mul", in the names that people use; the first ops and the last where there are many."""
@@ -161,7 +154,9 @@ class Places:
         if call.id not in self._known:
             nodes = self._index.nodes.get(call.graph, {})
             inside = [nodes[name] for name in call.nodes if name in nodes]
-            ops = call_ops(call, nodes)
+            biases = ["bias of convolution"] if call.biases else []
+            ran = ops_in(call, nodes) if call.nodes else []
+            ops = tuple([*biases, *ran] or ([op_name(call.kernel)] if call.is_extern else []))  # a layout copy has none
             # A Triton kernel of the user's is called by its own name, without Inductor's number.
             shown = tuple(without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops)
             self._known[call.id] = PlaceFacts(

@@ -40,6 +40,11 @@ class RankStep(Item, frozen=True, kw_only=True):
     num_launches: int  # kernels and copies launched in the host's step, communication left out
     allocation_us: float  # in calls that take device memory from the driver or give it back
 
+    @property
+    def own_us(self) -> float:
+        """Return what the rank needed for itself: the step without waiting and without exposed transfer."""
+        return self.wall_us - self.exposed_us
+
 
 class PlanKernel(Item, frozen=True, kw_only=True):
     """A kernel as it is launched: name and configuration, how often a step, and how long it takes."""
