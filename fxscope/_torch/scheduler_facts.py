@@ -173,7 +173,7 @@ def returned(graph: Any, schedule: Schedule) -> Saved:
     (output,) = (node for node in graph.module.graph.nodes if node.op == "output")
     found: Saved = {}
     for node, result in zip(output.args[0], graph.graph_outputs, strict=False):
-        name = result.get_name() if hasattr(result, "get_name") else None
+        name = result.maybe_get_name() if hasattr(result, "maybe_get_name") else None
         memory = _memory_of(str(name), graph, reuses) if name and hasattr(node, "name") else None
         if memory in graph.graph_inputs or memory in sizes:
             found[node.name] = (memory, sizes[memory]) if memory in sizes else None
@@ -339,7 +339,7 @@ def _saved(graph: Any) -> tuple[str, ...]:
     metadata = getattr(torch._guards.TracingContext.try_get(), "fw_metadata", None)
     if graph.is_inference or graph.is_backward or metadata is None:
         return ()
-    names = [item.get_name() if hasattr(item, "get_name") else None for item in graph.graph_outputs]
+    names = [item.maybe_get_name() if hasattr(item, "maybe_get_name") else None for item in graph.graph_outputs]
     own = set(names[: metadata.num_forward])
     return tuple(dict.fromkeys(name for name in names[metadata.num_forward :] if name and name not in own))
 

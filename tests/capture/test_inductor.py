@@ -121,6 +121,13 @@ def test_module_paths_through_lists() -> None:
     assert modules == [f"layers.{index}.{name}_proj" for index in (0, 1) for name in ("gate", "up")]
 
 
+@pytest.mark.cpp
+def test_a_forward_that_returns_sizes_has_saved_tensors() -> None:
+    x = torch.randn(4, 8, requires_grad=True)
+    facts = compile_once(lambda x: (x.tanh() * x.shape[0]).sin().mean(0), (x,), backward=True, dynamic=True)
+    assert facts.problems == () and any(schedule.saved for schedule in facts.schedules)
+
+
 def test_a_node_names_the_pass_that_put_it_in_anothers_place() -> None:
     class Folded(torch.nn.Module):
         def forward(self, x):

@@ -1,7 +1,5 @@
 """Damaged and strange traces: every whole event is recovered, what is lost is counted, nothing is made up."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

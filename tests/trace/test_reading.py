@@ -1,7 +1,5 @@
 """Columns and summaries of real traces: the native scanner and msgspec agree, and torch's own table agrees with both."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

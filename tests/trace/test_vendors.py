@@ -1,7 +1,5 @@
 """Launches on AMD and Intel GPUs: events as Kineto writes them there, with the names that its own tests expect."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
