@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 import torch
+import torch.nn.attention.flex_attention  # which calls name
 from torch.nn import functional
 from torch.utils.benchmark import Timer
 

@@ -69,7 +69,7 @@ def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]
     moved = traffic(p, work) * (1 + p["strided"] * work.strided)
     each = work.statements * p["alu_ps"] + work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"]
     extra = p["floor"] + p["load"] * np.minimum(work.loads, 20) + p["latency"] * np.minimum(work.slowest_ops, 8)
-    extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["retry"] * work.retried
+    extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["crowd"] * work.crowded
     return moved, work.elements * each * 1e-6, extra
 
 
@@ -90,7 +90,7 @@ def reduction(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     return extra + slower_of(moved, computed, one_block)
 
 
-_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
+_TILES = ((256, 128), (128, 256), (128, 128), (128, 96), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
 _SPLITS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -121,6 +121,8 @@ def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     copied = np.char.count(work.layout, "x")  # operands with gaps, which are copied first
     extra += copied * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
     busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors)
+    # Where a tile reaches beyond the rows, or a step beyond K, each element is checked.
+    busy *= 1 + p["ragged"] * ((work.m % 64 > 0) * 1 + (work.k % 64 > 0))
     busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)
     return p["floor"] + extra + slower_of(busy, traffic(p, work), sharpness=3)
 
@@ -128,15 +130,17 @@ def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
 def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     """A pass forward, or one for the weight's gradient and one for the input's; each tap has its own pieces of channels."""
     first, window, whole = work.layout != "last", work.taps > 1, np.where(work.dtype == "float32", 4, 8)
-    odd = (work.k // np.maximum(work.taps, 1) % whole != 0) | (work.n % whole != 0)  # channels not of whole 16 bytes
-    channels = np.where(window, np.ceil(work.k / work.taps / _CHANNELS) * _CHANNELS, work.k)
-    out = np.where(window, np.ceil(work.n / _CHANNELS) * _CHANNELS, work.n)
+    turned = np.char.startswith(work.variant, "transposed")  # each input pixel is added to the outputs around it
+    channels, out = np.where(turned, (work.k, work.n / work.taps), (work.k / work.taps, work.n))
+    odd = (channels % whole != 0) | (out % whole != 0)  # channels not of whole 16 bytes
+    padded, padded_out = (np.where(window, np.ceil(each / 32) * 32, each) for each in (channels, out))
     if "second" in p:
         tiles = tiled(p, (work.batch, work.n, work.k, work.m), multiprocessors)
-        second = (work.batch, work.m, work.k / work.taps, out * work.taps)
+        second = (work.batch, work.m, channels, padded_out * work.taps)
         tiles += (work.passes - 1) * tiled(p, second, multiprocessors)
     else:
-        tiles = tiled(p, (work.batch, work.m, work.n, channels * work.taps), multiprocessors)
+        sizes = np.where(turned, (padded_out * work.taps, channels), (out, padded * work.taps))
+        tiles = tiled(p, (work.batch, work.m, *sizes), multiprocessors)
     # cuDNN brings tensors with other layouts into its own order first.
     extra = first * np.where(window, p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6, p["reorder_1x1"])
     extra += p["window"] * window + odd * (p["odd"] + work.taps * p["odd_tap"])
@@ -147,9 +151,8 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     by_channel = slower_of(traffic(p, work), computed, sharpness=2)
     each = (work.variant == "each channel") & (work.dtype != "float32")
     depthwise = np.isin(work.variant, ("depthwise", "each channel"))
-    time = p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra + busy)
-    if "second" in p:
-        time = (time - busy * ~depthwise) * (1 + p["second"] * (work.passes - 1)) + busy * ~depthwise
+    again = 1 + p.get("second", 0) * (work.passes - 1)
+    time = again * (p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra)) + busy * ~depthwise
     return np.where(each, (p["each_channel"] + p["each_tap"] * work.taps) * work.batch, time)
 
 
@@ -157,9 +160,6 @@ def groups(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     """A convolution in wide groups: a kernel for each group, which waits for each of its taps."""
     each = (p["group"] + p["tap"] * work.taps) * work.passes
     return p["floor"] + slower_of(work.batch * each, traffic(p, work), work.flops / (p["sm"] * multiprocessors * 1e6))
-
-
-_CHANNELS = 32
 
 
 def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
@@ -175,9 +175,9 @@ def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     mean = 0.5 + 0.5 / np.maximum(1, pieces)
     pieces *= np.where(work.causal, mean + (1 - mean) / np.maximum(1, waves), 1)
     piece = np.maximum(p["piece"], 4 * 128 * 128 * np.maximum(work.k, 32) / (p["sm"] * 1e6))
-    computed, moved = waves * pieces * piece, traffic(p, work)
-    time = np.where(backward, computed + moved, slower_of(computed, moved, sharpness=3))
-    return p["floor"] + time
+    scores = work.slow_ops * work.batch * work.m * work.n * p["slow_ps"] * 1e-6
+    computed, moved = waves * pieces * piece + scores, traffic(p, work)
+    return p["floor"] + np.where(backward, computed + moved, slower_of(computed, moved, sharpness=3))
 
 
 def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
@@ -233,7 +233,7 @@ def times_of(
 
 _OF_PRODUCTS = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "flops")
 _OF_OTHERS = tuple(
-    "num_bytes elements inner outer loads statements slow_ops slowest_ops reduced loops atomics retried".split()
+    "num_bytes elements inner outer loads statements slow_ops slowest_ops reduced loops atomics crowded".split()
 )
 REACH = 6.0  # the distance at which a measured call counts 1 / e of one at the same place
 _FAR = 9.0  # a distance beyond all measured calls: each of three sizes 32 times as large
@@ -243,7 +243,8 @@ def traits_of(work: Workload) -> str:
     """Return what a call has beside its sizes that its time depends on, as one word to compare."""
     dtype = (work.dtype or "")[-7:]  # float16 is as fast as bfloat16
     if work.m:
-        aligned = not (work.k // max(work.taps, 1) % 8 or work.n % 8)
+        turned = work.variant.startswith("transposed")
+        aligned = not (work.k // (1 if turned else work.taps) % 8 or work.n // (work.taps if turned else 1) % 8)
         shape = f"{'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
         return f"{work.variant} {work.layout} {dtype} {shape}{' causal' * work.causal}"
     return f"{work.strided} {work.atomics > 0} {work.loops > 0} {dtype}"
@@ -297,8 +298,7 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     if family == "anything":
         name = family_of(work).removeprefix("function ").strip("_").replace("_", " ")
         return Prediction(us, low, high, f"roofline of the {gpu.name}: nothing was measured of {name}")
-    count = f"{fit.count} measured calls" if fit.count else "that of a like GPU"
-    basis = f"{family} model of the {gpu.name}, {count}"
+    basis = f"{family} model of the {gpu.name}, {fit.count} measured calls"
     if outside:
         basis += ", outside what was measured"
     return Prediction(us, low, high, basis)

@@ -72,7 +72,7 @@ class Workload(Item, frozen=True, kw_only=True):
     reduced: int = 0  # reductions across threads
     strided: bool = False
     atomics: int = 0  # additions in memory
-    retried: float = 0.0  # … of numbers of two bytes, for each of their places
+    crowded: float = 0.0  # … for each of their places, where threads beside each other add to places apart
 
 
 class KernelCall(Item, frozen=True, kw_only=True):

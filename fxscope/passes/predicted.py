@@ -105,9 +105,7 @@ def cpu_range(calls: Sequence[KernelCall], fit: CpuFit | None) -> tuple[float, f
     if fit is None:
         return None
     generated = sum(not call.is_extern for call in calls)
-    first: dict[str, str] = {}
-    for call in calls:
-        first.setdefault(call.graph, call.id)
+    first = {call.graph: call.id for call in reversed(calls)}
     graphs = [call.graph for call in calls if call.id == first[call.graph]]  # one that runs twice stands here twice
     backward = sum(":backward" in graph for graph in graphs)
     time = len(graphs) * fit.graph_us + backward * fit.backward_us + generated * fit.generated_us

@@ -49,6 +49,7 @@ class Digit(NamedTuple):
 class TritonAccess(NamedTuple):
     pointer: str
     what: str  # "load", "store", "atomic_add", …
+    index: str
     digits: dict[str, Digit]  # those of its variables that are known
     dep: MemoryDep | None  # `None` where its address is looked up
     certain: bool  # each place of `dep` is accessed
@@ -91,7 +92,7 @@ def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:
         dep = None
         if "tmp" not in index and len(known) == len(names):
             dep = MemoryDep(index=index, ranges=tuple((name, digit.size) for name, digit in known.items()))
-        yield TritonAccess(pointer, what, known, dep, plain and whole and are_apart([*known.values()]))
+        yield TritonAccess(pointer, what, index, known, dep, plain and whole and are_apart([*known.values()]))
 
 
 def digits_of(body: str, sizes: Mapping[str, int]) -> dict[str, Digit]:

@@ -12,7 +12,7 @@ from math import log2, prod
 from typing import TYPE_CHECKING, Any
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
-from fxscope.model import BufferAccess, Workload
+from fxscope.model import BufferAccess, Workload, replace
 from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
 from fxscope.passes.footprint import footprint
 from fxscope.readers.triton_accesses import TritonBody, numel
@@ -31,8 +31,10 @@ _FREE = re.compile(
 )
 _SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(")
 _SLOWEST = re.compile(r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(")
+_SLOW_SCORE = re.compile(r"libdevice\.(?:tanh|erf|sin|cos)\(")  # of each score of flex attention
 _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
+_RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
 _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_padding", "groups", "output_mask")
@@ -51,12 +53,13 @@ def workload(call: Call, kernel: Kernel | None) -> Workload | None:
 
 def _flex(kernel: Kernel) -> Workload | None:
     """The work of a flex attention template; `None` of other templates, and where sizes are symbolic."""
-    found = {name: int(size) for name, size in _CONSTANT.findall(kernel.source)}
-    if not found.keys() >= {*_OF_FLEX}:
+    constants = {name: int(size) for name, size in _CONSTANT.findall(kernel.source)}
+    if not constants.keys() >= {*_OF_FLEX}:
         return None
-    batch, heads, queries, keys, width, value_width = (found[name] for name in _OF_FLEX)
+    batch, heads, queries, keys, width, value_width = (constants[name] for name in _OF_FLEX)
     shapes = [(batch, heads, *size) for size in ((queries, width), (keys, width), (keys, value_width))]
-    return _attention(shapes, kernel.signature.get("arg_V"), "flex", backward="arg_DO" in kernel.arguments)
+    found = _attention(shapes, kernel.signature.get("arg_V"), "flex", backward="arg_DO" in kernel.arguments)
+    return replace(found, slow_ops=len(_SLOW_SCORE.findall(kernel.source))) if found is not None else None
 
 
 def _library(call: Call) -> Workload | None:
@@ -88,7 +91,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
     inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
     strided = "ynumel" in sizes or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
     num_bytes = atomics = 0
-    retried = 0.0
+    crowded = 0.0
     for (pointer, _), each in body.accesses.items():
         size, item = numel(body.tensors.get(pointer)), ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
         known = [access.dep for access in each if access.dep is not None]
@@ -97,10 +100,13 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         num_bytes += moved
         for access in each:
             if access.what.startswith("atomic"):
-                along_row = inner > 1 and not any(name[0] == "r" for name in access.digits)
-                count = footprint([access.dep]) if access.dep is not None else outer * (1 if along_row else inner)
+                of_rows = not any(name[0] == "r" for name in access.digits) and "R0_BLOCK" not in access.index
+                count = footprint([access.dep]) if access.dep is not None else outer * (1 if of_rows else inner)
                 atomics += count
-                retried += count / size if size and item == 2 else 0
+                # Threads beside each other that add to places beside each other do so in one transaction.
+                beside = {name for name, digit in access.digits.items() if digit.divisor == 1}
+                if size and not beside & {*re.split(r"[ (+,)]+", access.index)}:
+                    crowded += count / size * (_RETRIES if item == 2 else 1)
     return Workload(
         family="reduction" if kernel.type != "triton_pointwise" else "pointwise",
         dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
@@ -110,7 +116,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         elements=outer * inner,
         strided=strided,
         atomics=atomics,
-        retried=round(retried, 1),
+        crowded=round(crowded, 1),
         loads=body.text.count("tl.load("),
         loops=len(re.findall(r"for r\d_offset in ", body.text)),
         **operations(body.text, inner),
@@ -246,7 +252,10 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     if layout == "first":  # rows of pixels that begin at whole 16 bytes or not
         rows = prod(shape[2:]), prod(space)
         layout += "u" if any(row % 2 for row in rows) else "e" if any(row % 8 for row in rows) else ""
-    variant = "" if count == 1 else "depthwise" if weight[1] == 1 else "grouped"
+    kinds = {"transposed": transposed, "volume": len(weight) == 5, "flat": 1 in weight[2:] and prod(weight[2:]) > 1}
+    variant = " ".join(name for name, holds in kinds.items() if holds)
+    if count > 1:
+        variant = "depthwise" if weight[1] == 1 else "grouped"
     if variant == "depthwise" and layout == "last" and not backward:
         # cuDNN 9 has no kernel for all channels of these in two bytes, and launches one for each.
         is_tiny = prod(shape[2:]) > 1 and max(shape[2:]) <= 2 and (stride[0] != 1 or count % 16 > 0)

@@ -510,14 +510,25 @@ def call(args):
 """
 
 
-@pytest.mark.parametrize(("name", "dtype", "retried"), [("fp32", "float32", 0.0), ("bf16", "bfloat16", 32.0)])
-def test_additions_of_two_bytes_are_retried_where_they_meet(name: str, dtype: str, retried: float) -> None:
-    code = output_code.parse(KERNEL.replace("*TYPE", f"*{name}").replace("DTYPE", dtype))
+@pytest.mark.parametrize(
+    ("name", "dtype", "index", "crowded"),
+    [
+        ("fp32", "float32", "x0 + 16*tmp0", 0.0),  # rows of 16 beside each other
+        ("fp32", "float32", "x1 + 16*tmp0", 32.0),
+        ("bf16", "bfloat16", "x1 + 16*tmp0", 1024.0),  # of two bytes are retried
+        ("fp32", "float32", "tl.broadcast_to(x1 + 16*tmp0, [XBLOCK, R0_BLOCK])", 32.0),  # along each row
+    ],
+)
+def test_additions_wait_where_they_meet(name: str, dtype: str, index: str, crowded: float) -> None:
+    text = KERNEL.replace("*TYPE", f"*{name}").replace("DTYPE", dtype).replace("(x0 + 16*tmp0)", f"({index})")
+    if "R0_BLOCK" in index:
+        text = text.replace("xnumel, XB", "xnumel, r0_numel, XB").replace("= 4096\n", "= 64\n    r0_numel = 64\n")
+    code = output_code.parse(text)
     (call,) = code.calls
     work = workload(call, code.kernels[call.kernel])
-    assert (work.atomics, work.retried) == (4096, retried)
-    times = [predict(gpus.load("h200"), replace(work, retried=value)).us for value in (0.0, 32.0)]
-    assert times[1] > times[0] + 5
+    assert (work.atomics, work.crowded) == (4096, crowded)
+    times = [predict(gpus.load("h200"), replace(work, crowded=value)).us for value in (0.0, 32.0)]
+    assert times[1] > times[0] + 1
 
 
 FLEX = """

@@ -333,6 +333,7 @@ def flex_attention():
 
 eigenvalues = of(lambda a: torch.linalg.eigh(a @ a.t())[0] * 2, 8, 8)
 third_smallest = of(lambda a: a.kthvalue(3).values * 2, 4, 8)
+hessian = of(torch.func.hessian(lambda a: (a**3).sum()), 8)
 distances = of(lambda a: torch.nn.functional.pdist(a) * 2, 8, 4)
 
 

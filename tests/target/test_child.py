@@ -397,6 +397,7 @@ def test_an_op_without_a_shape_rule_is_planned_by_the_cpus_shapes(factory: str, 
         ("adagrad", {}, "triton_for_fused"),
         ("scanned", {"fullgraph": True}, "triton_poi_fused"),
         ("data_dependent", {"fullgraph": True}, "nonzero"),
+        ("hessian", {}, "triton_poi_fused"),  # autograd is asked while the program is traced
     ],
 )
 def test_what_inductor_lowers_without_tensors_is_planned(factory: str, options: dict, kernel: str) -> None:

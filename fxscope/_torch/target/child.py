@@ -38,6 +38,7 @@ Progress = Callable[[str], None]
 Send = Callable[[tuple[str, Any]], None]
 
 TIMEOUT_S = 600.0
+_NO_ENGINE = "Cannot access accelerator device"  # autograd's, of fake CUDA tensors
 INSIDE = "FXSCOPE_INSIDE_CHILD"  # set in the environment of a child
 _ENVIRONMENT = {INSIDE: "1", "CUDA_VISIBLE_DEVICES": "", "KINETO_LOG_LEVEL": "6"}  # torch may not be imported yet
 
@@ -49,6 +50,7 @@ class Request(NamedTuple):
     call: tuple[Any, tuple[Any, ...], dict[str, Any]] | str
     compile: Mapping[str, Any] | None
     backward: bool
+    on_cpu: bool = False  # as `Plan.on_cpu`
 
 
 def record(
@@ -132,6 +134,8 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
                     break
                 if kind == "recording":
                     return msgspec.json.decode(value, type=Recording)
+                if kind == "error" and _NO_ENGINE in value and not request.on_cpu:  # `torch.func.grad`
+                    return _planned(request._replace(on_cpu=True), timeout_s, progress)
                 if kind == "error":
                     raise CaptureError(value)
                 said[kind] = value
@@ -204,7 +208,7 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
     call, fake_factory = _call_factory(request.call, gpu) if isinstance(request.call, str) else (request.call, None)
     model, inputs, kwargs = call
     with simulate.planning(gpu) as made, following(note):
-        made.progress = say
+        made.progress, made.on_cpu = say, request.on_cpu
         if fake_factory:
             made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
         say(f"tracing for {gpu.device_name}")

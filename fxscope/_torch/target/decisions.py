@@ -206,13 +206,7 @@ def cudnn_layouts(plan: Plan) -> Generator[None]:
         stride, padding = given.get("stride") or (1,), given.get("output_padding") or (0,)
         if any(out >= step for out, step in zip(padding, stride, strict=False)):  # cuDNN does not take it
             return select(input, weight, *args, **kwargs)
-        depthwise = (
-            not transposed
-            and input.dim() in (4, 5)
-            and groups == input.size(1)
-            and groups > 1
-            and weight.size(0) % input.size(1) == 0
-        )
+        depthwise = not transposed and input.dim() > 3 and 1 < groups == input.size(1) and weight.size(0) % groups == 0
         if depthwise and _cudnn_format(input, weight) is torch.contiguous_format:
             return backends.CudaDepthwise2d if input.dim() == 4 else backends.CudaDepthwise3d
         return backends.CudnnTranspose if transposed else backends.Cudnn

@@ -49,7 +49,7 @@ class Plan:
     Attributes:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
-        on_cpu: a training is being traced on CPU tensors that stand for the device's.
+        on_cpu: traced on CPU tensors that stand for the device's: a training, or a program that asks autograd itself.
         progress: called with a line now and then.
         static: the positions of the inputs that stay where they are, of the graph that is being compiled.
     """
@@ -241,7 +241,8 @@ def compile_for_target(
         allow_dynamic_output_shape_ops=one_graph or config.capture_dynamic_output_shape_ops,
     )
     mode, values = FakeTensorMode(shape_env=symbols), Values()
-    device = "cpu" if train else "cuda"
+    plan.on_cpu |= train
+    device = "cpu" if plan.on_cpu else "cuda"
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
         made = _fake(tensor.detach(), mode, device)
@@ -262,7 +263,7 @@ def compile_for_target(
         )
     with contextlib.ExitStack() as stack:
         stack.enter_context(inductor_config.patch(patches))
-        backend = stack.enter_context(training.backend(plan)) if train else compile_fx
+        backend = stack.enter_context(training.backend(plan)) if plan.on_cpu else compile_fx
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(train))
         stack.enter_context(mode)

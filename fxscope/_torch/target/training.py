@@ -93,7 +93,6 @@ def backend(plan: Plan) -> Generator[Any]:
 
         return forward
 
-    plan.on_cpu = True
     # Flex attention refuses gradients on CPU tensors, which here stand for the device's.
     with (
         mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes),
