@@ -14,7 +14,6 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Generator, Iterator
-from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -130,10 +129,6 @@ def matmul_precision(precision: str) -> Generator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def calls_of(part: Part) -> list[tuple[Workload, float]]:
-    return timed_calls(measure_program(part, "cuda", steps=STEPS, warmup=4))
-
-
 def timed_calls(recording: Recording) -> list[tuple[Workload, float]]:
     """(workload, device time in µs) of each call that ran and whose work is known."""
     graphs = index_of(recording).nodes
@@ -196,13 +191,16 @@ def measure(say: Callable[[str], None]) -> dict[str, Any]:
     started = time.monotonic()
     result: dict[str, Any] = {"gpu": described(), "torch": torch.__version__, "failed": {}, "calls": {}, "rates": {}}
     parts: dict[str, Callable[[], Any]] = {"rates": rates, "replay_us": replay_us}
-    for name, run in {**parts, **{name: partial(calls_of, item) for name, item in programs().items()}}.items():
+    for name, item in {**parts, **programs()}.items():
         if time.monotonic() - started > SECONDS:
             result["failed"][name] = "not started: the time was over"
             continue
         say(f"measuring {name}")
         try:
-            (result if name in parts else result["calls"])[name] = run()
+            if isinstance(item, Part):
+                result["calls"][name] = timed_calls(measure_program(item, "cuda", steps=STEPS, warmup=4))
+            else:
+                result[name] = item()
         except Exception as error:  # another family may still do
             result["failed"][name] = one_line(error)[:500]
             say(f"{name} failed: {result['failed'][name]}")

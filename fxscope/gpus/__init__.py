@@ -132,7 +132,6 @@ def _load_file(name: str) -> Gpu:
 
 
 def known(name: str) -> bool:
-    """Return whether `load` finds a GPU of this name."""
     return name in names() or name in _opened
 
 

@@ -185,16 +185,12 @@ def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array
     return p["floor"] + slower_of(traffic(p, work) * p["passes"], work.flops / (p["sm"] * multiprocessors * 1e6))
 
 
-def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
-    known = (pointwise, reduction, gemm, convolution, groups, attention, function)
-    by_name: dict[str, Formula] = {formula.__name__: formula for formula in known}
-    found: dict[str, dict[str, Any]] = read_table("time_model.json")
-    return {family: (by_name[item["formula"]], item["start"]) for family, item in found.items()}
-
-
+_KNOWN: tuple[Formula, ...] = (pointwise, reduction, gemm, convolution, groups, attention, function)
+_BY_NAME = {formula.__name__: formula for formula in _KNOWN}
+_MODELS: dict[str, dict[str, Any]] = read_table("time_model.json")
 # Family → its formula, and where a fit starts from and stays, as far as nothing measured says otherwise. Rates in TB/s and,
 # for one multiprocessor, TFLOP/s; capacity in MB; other times in µs, `*_ps` in picoseconds.
-FORMULAS = _formulas()
+FORMULAS = {family: (_BY_NAME[item["formula"]], item["start"]) for family, item in _MODELS.items()}
 _FUNCTION = FORMULAS.pop("function")  # of each library function, with parameters of its own
 _DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32")
 
