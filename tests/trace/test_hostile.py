@@ -161,11 +161,11 @@ class TestStrangeTraces:
         assert next(item for item in found.ops if item.name == "wide").duration_ns == 0
         assert any("no time" in problem.message for problem in found.problems)
 
-    def test_absolute_time_stamps_are_exact_to_the_nanosecond(self, tmp_path: Path) -> None:
-        path = tmp_path / "t.json"
-        path.write_text(
-            '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1693843210123456.789,"dur":0.001}]}'
-        )
+    @pytest.mark.parametrize("ts", ["1693843210123456.789", '"1693843210123456.789"'])
+    def test_absolute_time_stamps_are_exact_to_the_nanosecond(self, ts: str, tmp_path: Path) -> None:
+        text = json.dumps({"traceEvents": [op("a", 0, 0.001)]})
+        assert '"ts": 0' in text
+        (path := tmp_path / "t.json").write_text(text.replace('"ts": 0', f'"ts": {ts}'))
         assert trace.recording(path).ops[0].start_ns == 1693843210123456789
 
     def test_bad_utf8_and_unescaped_quotes_lose_no_neighbour(self, tmp_path: Path) -> None:

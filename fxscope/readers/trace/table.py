@@ -187,11 +187,11 @@ def _value(span: bytes) -> Any:
 def nanoseconds(value: Any) -> int | None:
     """Convert microseconds (a number, or its JSON text) to whole nanoseconds, halves to the even one; `None` for no time."""
     if isinstance(value, msgspec.Raw):
-        text = bytes(value).decode("latin-1")
+        text = bytes(value).decode("latin-1").strip('"')  # Ascend's profiler writes times as strings
         digits = text[:-4] + text[-3:]
         if text[-4:-3] == "." and digits.isdigit() and digits.isascii() and len(digits) < 19:  # as Kineto writes them
             return int(digits)
-    elif isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+    elif isinstance(value, (int, float, Decimal, str)) and not isinstance(value, bool):
         text = str(value)
     else:
         return None
