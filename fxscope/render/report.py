@@ -61,7 +61,7 @@ def several(recordings: Sequence[Recording], *, width: int = 80) -> str:
 
 def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
     """One line of each of several recordings: its step, how busy the device is, its launches."""
-    rows = [["", "step", "busy", "device time", "launches", "limit"]]
+    rows = [["", "step", "busy", "kernel time", "launches", "limit"]]
     for made in map(report, recordings[: MAX_LINES - 3]):
         row = made.step
         figures = [microseconds(row.wall_us), percent(row.busy_share), microseconds(row.device_us)]
