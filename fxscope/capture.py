@@ -176,7 +176,6 @@ class _Job(NamedTuple):
         return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
 
     def profiled(self, capture: InductorCapture) -> Recording:
-        """Warm up, then profile."""
         for _ in range(self.warmup):
             self.run()
         times = running.times_of_calls(self.run)

@@ -126,7 +126,6 @@ class Items(Sequence[T], Generic[T]):
         return {found.table[code] if code >= 0 else None for code in codes}
 
     def replaced(self, columns: dict[str, Column]) -> Items[T]:
-        """The same items with some fields from other columns."""
         return type(self)(self._type, self._length, self._columns | columns)
 
 

@@ -97,7 +97,6 @@ _HINT = re.compile(r"(?m)(?:Hint: |HINT: |to avoid (?:this )?specialization,? (?
 
 
 def hints_in(text: str) -> list[str]:
-    """Return the hints in what torch says, each once."""
     return list(dict.fromkeys(hint.strip() for hint in _HINT.findall(text)))
 
 

@@ -19,7 +19,6 @@ _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
 
 def is_factory(program: str) -> bool:
-    """Return whether the word names a factory, not a file."""
     return _FACTORY.match(program) is not None and not Path(program).exists()
 
 

@@ -176,7 +176,6 @@ class Index:
 
     @cached_property
     def step_set(self) -> frozenset[int]:
-        """The steps that count, for look-ups."""
         return frozenset(self.steps)
 
     @cached_property

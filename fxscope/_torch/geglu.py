@@ -41,7 +41,6 @@ def small() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
 def make(
     *, batch: int, sequence: int, dim: int, hidden: int, dtype: torch.dtype
 ) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """(module, inputs) of one size, in evaluation mode."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = GeGLUMLP(dim, hidden).to(device=device, dtype=dtype).eval().requires_grad_(False)
     return model, (torch.randn(batch, sequence, dim, device=device, dtype=dtype),)

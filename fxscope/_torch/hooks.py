@@ -221,7 +221,6 @@ class Hooks:
         return True
 
     def replace(self, path: str, value: Any) -> None:
-        """Replace a value of torch by another, where this torch has it."""
         if (found := self._found(path)) is not None:
             self.put(*found[:2], value, path)
 

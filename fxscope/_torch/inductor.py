@@ -448,8 +448,9 @@ class InductorCapture:
     def _add_graph(self, graph_id: str, stage: Any, direction: Direction | None, graph: Any) -> None:
         with self._lock:
             found = _graph(graph_id, stage, direction, graph)
-            nodes = _with_caller(found.nodes, self._callers.get(found.compile_id or ""))
-            self._graphs[graph_id] = replace(found, nodes=nodes)
+            if stage == "pre_grad":
+                found = replace(found, nodes=_with_caller(found.nodes, self._callers.get(found.compile_id or "")))
+            self._graphs[graph_id] = found
             if stage != "pre_grad":
                 self._link_back(graph_id, direction, graph)
             self._fx_graphs[id(graph)] = (graph_id, graph)

@@ -28,8 +28,6 @@ class _Value(NamedTuple):
 
 
 class LoopAccesses:
-    """The loads and stores of one loop body, by buffer."""
-
     def __init__(self, body: Any) -> None:
         self.loads: dict[str, list[MemoryDep | None]] = {}
         self.stores: dict[str, list[MemoryDep | None]] = {}

@@ -61,6 +61,8 @@ def output_names(graph: Any) -> tuple[str, ...]:
 def target_name(node: Any) -> str:
     """An op's name: `aten.mul.Tensor`, `torch.nn.functional.gelu`, or a placeholder's target."""
     target = node.target
+    if "rng_state" in str(target) and node.args and isinstance(node.args[0], torch._ops.OpOverload):
+        target = node.args[0]  # a draw that a checkpoint repeats
     if isinstance(target, (str, torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return str(target)
     if isinstance(target, torch._ops.OperatorBase):  # higher-order operators

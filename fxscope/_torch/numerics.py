@@ -195,7 +195,6 @@ class _Watched:
     # ------------------------------------------------------------------ the comparison
 
     def rows(self) -> Iterator[NumericsRow]:
-        """Yield a row for each call: its worst value."""
         if self.inputs is None or self._wrapper is None:
             what = "did not run again" if self.inputs is None else "runs no Python wrapper (C++ wrapper or CUDA graph)"
             self._problem(f"nothing was compared: the graph {what}")

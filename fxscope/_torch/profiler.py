@@ -32,7 +32,6 @@ RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
 
 def is_profiling() -> bool:
-    """Return whether a profiler session is running in this thread."""
     return bool(torch._C._autograd._profiler_enabled())
 
 

@@ -65,8 +65,6 @@ def _generators() -> dict[str, Any]:
 
 
 class _State:
-    """The state that was found, and how to restore each part."""
-
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}  # by id, which stays its own as long as the object is kept
         self._storages: set[int] = set()

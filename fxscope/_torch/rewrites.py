@@ -32,8 +32,6 @@ def _ops(nodes: Iterable[Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 class _Pass:
-    """A pass that runs now."""
-
     def __init__(self, observer: Any) -> None:
         self.observer = observer
         self.told: set[str] = set()  # nodes whose making or removal is told of a pattern, or of a pass inside
@@ -45,8 +43,6 @@ class _Pass:
 
 
 class _Here(threading.local):
-    """State of the compile in this thread."""
-
     def __init__(self) -> None:
         self.passes: list[_Pass] = []  # that run now, the innermost last
         self.tries: dict[Any, _Try] | None = None  # of the pattern matcher that runs now, by pattern
@@ -204,8 +200,13 @@ class _Try(NamedTuple):
 
 
 def _name_of(entry: Any) -> str | None:
-    handler = getattr(entry, "handler", None)
-    return getattr(entry, "pattern_name", None) or getattr(handler, "__name__", None)
+    """The name that torch registered, else that of the function: its handler, or what the pattern was traced from."""
+    check = getattr(entry, "extra_check", None)
+    names = getattr(getattr(check, "__code__", None), "co_freevars", ())
+    held = dict(zip(names, getattr(check, "__closure__", None) or (), strict=False))
+    functions = (getattr(entry, "handler", None), getattr(held.get("search_fn"), "cell_contents", None))
+    known = (getattr(entry, "pattern_name", None), *(getattr(item, "__name__", None) for item in functions))
+    return next(filter(None, known), None)
 
 
 def _why(failed: Any) -> tuple[str, dict[str, Any]]:

@@ -74,7 +74,6 @@ class ObservedGraph:
 
 
 def members_of(node: Any) -> tuple[str, ...]:
-    """The names of the original scheduler nodes in a (fused) one."""
     return tuple(item.get_name() for item in node.get_nodes())
 
 
@@ -181,8 +180,6 @@ def returned(graph: Any, schedule: Schedule) -> Saved:
 
 
 class _Live:
-    """A scheduler after code generation."""
-
     def __init__(self, graph: Any, tap: Tap, problems: list[Problem]) -> None:
         self.graph, self.scheduler, self._problems = graph, graph.scheduler, problems
         # What torch calls a memory after each write in place → the memory

@@ -39,8 +39,6 @@ class _Thread(threading.local):
 
 
 class Tap:
-    """The tags of all compiles while the hooks are on."""
-
     def __init__(self, hooks: Hooks) -> None:
         self._here = _Thread()
         self.works = NO_NODES not in hooks.install(self)

@@ -33,8 +33,6 @@ class TimeComparison(Item, frozen=True, kw_only=True):
 
 
 class KernelUse(Item, frozen=True, kw_only=True):
-    """One kernel at its place in a step."""
-
     position: int  # from 0, in the order of the step
     kernel: str
     category: str
@@ -124,15 +122,12 @@ class Outcome(Item, frozen=True, kw_only=True):
 
 
 class CheckReport(Item, frozen=True, kw_only=True):
-    """Every expectation of a file, in its order."""
-
     schema: str = REPORT_SCHEMA
     title: str | None = None
     outcomes: tuple[Outcome, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Return whether every expectation is met."""
         return all(outcome.status == "met" for outcome in self.outcomes)
 
     def to_json(self) -> str:
@@ -140,8 +135,6 @@ class CheckReport(Item, frozen=True, kw_only=True):
 
 
 class SweepPoint(msgspec.Struct, kw_only=True):
-    """One setup at one value of what is varied."""
-
     vary: dict[str, int | float | str]
     setup: str
     problem: str | None = None
@@ -153,8 +146,6 @@ class SweepPoint(msgspec.Struct, kw_only=True):
 
 
 class Sweep(msgspec.Struct, kw_only=True):
-    """Setups over a varied input."""
-
     schema: str = "fxscope-sweep/1"
     title: str | None = None
     vary: str

@@ -74,7 +74,6 @@ class KernelGroup(Item, frozen=True, kw_only=True):
 
 
 def about(*, predicted: bool, is_lower_bound: bool) -> str:
-    """Return the mark before a time: "≥ " of a lower bound, "~" of a prediction."""
     return "≥ " if is_lower_bound else "~" if predicted else ""
 
 

@@ -66,7 +66,6 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """The mark before a time."""
         return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
 
     @property
@@ -398,7 +397,6 @@ def compile_us(recording: Recording) -> float | None:
 
 
 def phases(recording: Recording) -> tuple[tuple[str, float], ...]:
-    """The phases of all compiles, longest first."""
     times = grouped((entry for item in recording.compiles for entry in item.phases.items()), lambda entry: entry[0])
     found = [(name, sum(time for _, time in same)) for name, same in times.items()]
     total = sum(time for _, time in found)  # in recordings of older versions, some are inside others
@@ -565,7 +563,6 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
 
 
 def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
-    """The peak of each compiled graph, the largest first."""
     index, found = index_of(recording), list[GraphMemory]()
     for schedule in recording.schedules:
         if (peak := schedule.peak_memory) is not None:

@@ -22,7 +22,7 @@ def life(recording: Recording, name: str) -> list[str]:
     changes = followed(recording, lowered(recording, starts))
     lines: list[str] = []
     for key, same in grouped(changes, lambda item: (item.stage, item.by, item.pattern)).items():
-        made = list(dict.fromkeys(op for item in same for op in _working(item.added_ops)))
+        made = _working(op for item in same for op in item.added_ops)
         line = rewrite_text([name], made, *key)
         lines.append(f"{line}; {counted(len(same), 'time')}" if len(same) > 1 else line)
     if homes := dict.fromkeys(index.calls[call].handle for key in starts for call in index.by_key[key].calls):
@@ -31,6 +31,18 @@ def life(recording: Recording, name: str) -> list[str]:
         named = [(graph.id, node) for graph in recording.graphs for node in graph.nodes if node.name == name]
         lines = [f"{name} ({node.target}) in {graph}: {node.kind}, {node.reason}" for graph, node in named]
     return lines
+
+
+def put_there(recording: Recording, keys: Iterable[Key]) -> list[str]:
+    """Say which passes put these nodes of lowered graphs there, and in the place of what."""
+    names = {(graph.removesuffix(":post_grad"), name) for graph, name in keys}
+    names |= {(f"{graph.partition(':')[0]}:joint", name) for graph, name in names}
+    changes = [item for item in recording.rewrites if names & {(item.graph, name) for name in item.added}]
+    return [
+        rewrite_text(_working(item.removed_ops), _working(item.added_ops), item.stage, item.by, item.pattern)
+        for item in changes
+        if item.removed
+    ]
 
 
 def _starts(recording: Recording, name: str) -> list[Key]:
@@ -116,5 +128,5 @@ def followed(recording: Recording, nodes: Iterable[Key]) -> list[Rewrite]:
 
 def _working(ops: Iterable[str]) -> list[str]:
     """The ops by their names, views and items left out unless there is nothing else."""
-    every = [op_name(op) for op in ops]
+    every = list(dict.fromkeys(map(op_name, ops)))
     return [op for op in every if op != "getitem" and expected_nature(f"aten::{op}") != "view"] or every

@@ -473,7 +473,6 @@ def words(recording: Recording) -> frozenset[str]:
 
 
 def known(recording: Recording, name: str) -> bool:
-    """Return whether a name, as a user writes it, is anywhere in the recording."""
     every, name = words(recording), parse_selector(name).name
     if name in every or op_name(name) in every:
         return True

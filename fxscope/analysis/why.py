@@ -271,6 +271,5 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
 
 
 def what_became(recording: Recording, keys: Iterable[Key]) -> list[str]:
-    """Say what became of nodes that ran in no call."""
     nodes = [index_of(recording).by_key[key] for key in keys]
     return [f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else "") for node in nodes]

@@ -49,7 +49,6 @@ def words(dispatch: Dispatch, width: int) -> str:
 
 
 def prose(dispatch: Dispatch) -> str:
-    """Sentences, each from what is registered."""
     name, device = dispatch.name, dispatch.device
     last = next((key for key in dispatch.keys if key.state == "calls"), None)
     passed = [key.key for key in dispatch.keys if key.state == "calls, then goes on"]

@@ -52,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verdict(checks: list[Check]) -> str:
-    """The sentence that the exit code goes with."""
     missing = [check for check in checks if check.ok is False]
     if required := next((check.name for check in missing if check.required), None):
         return f"Nothing can be recorded here: {required}."
@@ -72,7 +71,6 @@ def shown(check: Check) -> str:
 
 
 def examine() -> list[Check]:
-    """Every check, in the order in which one needs the other."""
     return [versions(), *torch_and_recording(), scanner()]
 
 

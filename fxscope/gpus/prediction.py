@@ -219,7 +219,6 @@ def formula_of(family: str) -> tuple[Formula, dict[str, float]]:
 def times_of(
     family: str, parameters: Mapping[str, float], works: Sequence[Workload] | Works, multiprocessors: int
 ) -> Array:
-    """Return the times of calls in µs by the formula of a family."""
     formula, start = formula_of(family)
     return formula({**start, **parameters}, works if isinstance(works, Works) else Works(works), multiprocessors)
 

@@ -12,7 +12,6 @@ _NOT_POINTWISE = pattern("not pointwise")
 
 
 def decode(name: str) -> dict[str, Any] | None:
-    """Decode one of ATen's kernels, `None` if it is not one."""
     text = cpp.normalize(name)
     parsed = cpp.parse(name)
     inside = "at::native" in text or "at::cuda" in text or "at::functorch" in text

@@ -108,7 +108,6 @@ class KernelCall(Item, frozen=True, kw_only=True):
     estimated_range_us: tuple[float, float] | None = None  # holds the real time in 80 of 100 calls
     estimated_basis: str | None = None  # what the prediction stands on, or why there is none
     timing: Timing | None = None
-    untimed: str | None = None  # why no launch is known, where something was launched and nothing of this call
     purpose: Purpose | None = None  # why the kernel exists; None: unknown
     purpose_arguments: dict[str, Any] = {}  # what `fxscope.english.PURPOSES` says it with
     roof: Roof | None = None

@@ -50,7 +50,7 @@ def attribute(recording: Recording) -> Recording:
     said = [None if category == "cpu_kernel" else decoded[name] for name, category in names]
     recording = replace(recording, launches=with_columns(launches, **linked, decoded=said))
     recording = replace(recording, coverage=coverage_of(recording))
-    return with_reasons(with_timing(with_remainder(recording)), runs)
+    return with_idle_compiles(with_timing(with_remainder(recording)), runs)
 
 
 def without_idle(recording: Recording) -> Recording:
@@ -279,24 +279,12 @@ def with_times(graph: Graph, per_step: Mapping[str, Mapping[int, int]]) -> Graph
     return replace(graph, nodes=with_columns(graph.nodes, timing=times))
 
 
-def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:
-    """Say of each call without a launch what is known of it; `runs` counts the runs of each graph in the recorded steps."""
-
-    def reason(call: KernelCall) -> str | None:
-        if call.timing is not None:
-            return None
-        if not runs.get(call.wrapper):
-            return "its graph was not seen to run in the recorded steps"
-        times = "once" if runs[call.wrapper] == 1 else f"{runs[call.wrapper]} times"
-        return f"its graph ran {times}, and no device event there is known to be this call's"
-
+def with_idle_compiles(recording: Recording, runs: Mapping[str, int]) -> Recording:
+    """Mark the compiles of which no graph ran; `runs` counts the runs of each graph in the recorded steps."""
     ran = {call.graph.partition(":")[0] for call in recording.calls if runs.get(call.wrapper)}  # compile ids
     idle = index_of(recording).compiled - ran
-    return replace(
-        recording,
-        calls=tuple(replace(call, untimed=reason(call)) for call in recording.calls),
-        compiles=tuple(replace(item, runs=0 if item.compile_id in idle else None) for item in recording.compiles),
-    )
+    compiles = tuple(replace(item, runs=0 if item.compile_id in idle else None) for item in recording.compiles)
+    return replace(recording, compiles=compiles)
 
 
 def timing(durations_ns: Iterable[int]) -> Timing:

@@ -6,8 +6,8 @@ from functools import cache
 
 from fxscope.columns import column, rows_of, with_columns
 from fxscope.index import by_each, index_of
-from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
-from fxscope.op_names import CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
+from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, Rewrite, replace
+from fxscope.op_names import CASTS, CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
 from fxscope.passes.slices import written_by
 from fxscope.text import kernel_name
 
@@ -37,7 +37,6 @@ def classify(recording: Recording) -> Recording:
 
 
 def compiled(graph: Graph, calls: list[KernelCall]) -> Graph:
-    """Classify the nodes of a graph that Inductor generated code for."""
     homes = by_each(calls, lambda call: call.nodes)
     folded = by_each(calls, lambda call: call.folded)
     used = used_in(graph)
@@ -102,10 +101,14 @@ def _compiled_node(
     return replace(node, kind=kind, reason=reason, nature=nature, expected=expected)
 
 
-def used_in(graph: Graph) -> set[str]:
-    """The nodes that the graph returns, and those that they, or what writes into memory, take."""
-    used = set(graph.outputs)
+def used_in(graph: Graph, changes: Iterable[Rewrite] = ()) -> set[str]:
+    """The nodes that the graph returns, and those that they, or what writes into memory, take; also after changes."""
+    told = [item for item in changes if len(item.added) == len(item.added_inputs)]
+    removed = {name for item in told for name in item.removed}
+    used = {*graph.outputs, *(name for item in told for taken in item.added_inputs for name in taken)}
     for node in reversed(graph.nodes):
+        if node.name in removed:
+            continue
         if node.name in used or not node.target.startswith("aten.") or written_by(node):
             used.update(node.inputs)
     return used
@@ -198,7 +201,7 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
             into = targets if done[link.to[0]].stage == "post_grad" else between
             into.setdefault(link.from_[1], []).append(later[link.to])
     replaced = Replaced(graph, recording, done.values(), between)
-    used, same = used_in(graph), same_values(graph)
+    used, same = used_in(graph, replaced.changes), same_values(graph)
     nodes = tuple(_edge(node) or _earlier_node(node, targets, same, used, replaced) for node in graph.nodes)
     return replace(graph, nodes=nodes)
 
@@ -236,9 +239,11 @@ class Replaced:
     def __init__(
         self, graph: Graph, recording: Recording, done: Iterable[Graph], between: Mapping[str, list[Node]]
     ) -> None:
-        self.between = between
-        mine = [item for item in recording.rewrites if item.graph == graph.id]
-        self.by = {name: item for item in reversed(mine) for name in item.removed}
+        self.between, self.nodes = between, {node.name: node for node in graph.nodes}
+        self.changes = [item for item in recording.rewrites if item.graph == graph.id]
+        self.by = {name: item for item in reversed(self.changes) for name in item.removed}
+        others = [item for item in recording.rewrites if item.graph.startswith(f"{graph.compile_id}:")]
+        self.removed = {name for item in others if item.graph != graph.id for name in item.removed}
         lowered = [item for item in done if item.stage == "post_grad" and item.compile_id == graph.compile_id]
         self.later = {node.name: node for item in lowered for node in item.nodes}
 
@@ -252,6 +257,9 @@ class Replaced:
             elif here in self.later:
                 seen.add(here)
         return [node for here, node in self.later.items() if here in seen]
+
+    def returns_operand(self, node: Node) -> bool:
+        return len(node.inputs) == 1 and bool(node.outputs) and self.nodes[node.inputs[0]].outputs == node.outputs
 
     def words(self, name: str) -> str:
         found = self.by[name]
@@ -276,10 +284,11 @@ def _earlier_node(
     if not working and twin in lowered:
         targets = working = [target for target in lowered[twin] if target.kind != "input"]
         word = once
-    if not working:
-        word = word if node.name in replaced.between else once
+    if not working or (expected not in ("view", "host") and all(target.kind == "view" for target in working)):
         found = replaced.between.get(node.name) or replaced.between.get(twin, ())
-        targets = working = [item for item in found if item.kind in ("kernel", "fused")]
+        if ran := [item for item in found if item.kind in ("kernel", "fused")]:
+            word = word if node.name in replaced.between else once
+            targets = working = ran
     if working:
         kind = min((target.kind for target in working), key=_STRONGEST.index)
         names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
@@ -296,14 +305,24 @@ def _without_target(node: Node, expected: Nature, used: set[str], replaced: Repl
     """Return what is certain of a node that no later one is tied to: passes make nodes that do not say what they replace."""
     if node.name not in used and not written_by(node):
         return "eliminated", "nothing uses its result"
+    if node.name in replaced.by and node.target.startswith(("aten.", "prims.")):
+        is_view, made = expected in ("view", "host"), replaced.by[node.name].added
+        if is_view or not made:
+            return (
+                expected if is_view else "eliminated",
+                f"{replaced.words(node.name)} {'replaced' if made else 'removed'} it",
+            )
+    for item in replaced.between.get(node.name, ()):
+        if item.kind == "eliminated" or (item.name in replaced.removed and item.kind not in (None, "unknown")):
+            return item.kind, f"became {item.name}: {item.reason}"
     if expected in ("view", "host"):
         return expected, "no later node came from it"
     if op_name(node.target) == "getitem":
         return "view", "takes an item of a result"
+    if op_name(node.target) in MAY_COPY | CASTS and replaced.returns_operand(node):
+        return "view", "its operand has that layout and dtype already"
     if node.target.startswith("higher_order."):
         return "host", "its ops are those of the later graphs"
-    if node.name in replaced.by and not replaced.by[node.name].added and node.target.startswith("aten."):
-        return "eliminated", f"{replaced.words(node.name)} removed it"
     return "unknown", "no later node is known to come from it: a pass replaced it, or that part was not compiled"
 
 

@@ -28,7 +28,6 @@ def as_run(calls: Iterable[KernelCall], compiles: Iterable[Compile]) -> list[Ker
 
 
 def runs_of(compiles: Iterable[Compile]) -> Callable[[str], int]:
-    """Return how often a step runs a graph, by the graph's id."""
     runs = {item.compile_id: 1 if item.runs is None else item.runs for item in compiles}
     return lambda graph: runs.get(graph.partition(":")[0], 1)
 

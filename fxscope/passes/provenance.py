@@ -51,8 +51,19 @@ def with_folded(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[Ke
 
 
 def with_sources(recording: Recording) -> Recording:
-    """Give nodes without a source line that of the node they were lowered from; and calls those of their nodes."""
-    earlier = grouped((link for link in recording.links if link.relation == "lowered_to"), lambda link: link.to)
+    """Give nodes without a source line that of the node they were lowered from; and calls those of their nodes.
+
+    Nodes that a pass put in the place of others have the line of those: torch records none, or that of its own pattern.
+    """
+    pairs = [(link.to, link.from_) for link in recording.links if link.relation == "lowered_to"]
+    for item in recording.rewrites:
+        compile_id, _, stage = item.graph.partition(":")
+        later = [
+            f"{compile_id}:{name}:post_grad" for name in (("forward", "backward") if stage == "joint" else (stage,))
+        ]
+        places = [(graph, name) for graph in (item.graph, *later) for name in item.added]
+        pairs += [(place, (item.graph, name)) for place in places for name in item.removed[:3]]
+    earlier = {key: [old for _, old in found] for key, found in grouped(pairs, lambda pair: pair[0]).items()}
     nodes = index_of(recording).by_key if earlier else {}
     lowered = {graph for graph, _ in earlier}
 
@@ -60,7 +71,7 @@ def with_sources(recording: Recording) -> Recording:
         own = nodes[key].source if key in nodes else None
         if (own is not None and own.file) or depth > _MAX_LOWERINGS:
             return own
-        found = (source_of(link.from_, depth + 1) for link in earlier.get(key, ()))
+        found = (source_of(old, depth + 1) for old in earlier.get(key, ()))
         return next((source for source in found if source is not None and source.file), own)
 
     def filled(graph: Graph, node: Node) -> Node:
@@ -68,7 +79,7 @@ def with_sources(recording: Recording) -> Recording:
         if key not in earlier:
             return node
         found = source_of(key)
-        before = [nodes[link.from_] for link in earlier[key] if link.from_ in nodes and ":pre_grad" in link.from_[0]]
+        before = [nodes[old] for old in earlier[key] if old in nodes and ":pre_grad" in old[0]]
         module = next((item.source for item in before if item.source and item.source.module), None)
         if found is not None and found.module is None and module is not None:
             found = replace(found, module=module.module, module_type=module.module_type)

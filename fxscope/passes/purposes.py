@@ -83,7 +83,7 @@ class _Graph:
         if is_collective(call.kernel) or any(is_collective(node.target) for node in ran):
             return "collective", {"op": op_name(ran[0].target if ran else call.kernel)}
         if working and all(node.name in self.recomputed for node in working):
-            by_user = any("recompute" in (node.recompute or "") for node in working)
+            by_user = any("recompute" in (node.recompute or "") for node in working) or "rng_state" in call.kernel
             return "recompute", {"ops": ops_of(working), "checkpoint": by_user}
         if call.is_extern:
             return self._extern(call, ran, members)
@@ -97,8 +97,9 @@ class _Graph:
         if op_name(call.kernel) == "copy_" and any(op_name(node.target) == "copy_" for node in ran):
             return "mutation_copy", {"into": ran[0].inputs[0] if ran[0].inputs else None}
         made_for = next((member.made_for for member in members if member.made_for is not None), None)
-        if call.type == "fallback" and made_for is not None and not is_attention(call.kernel):
-            return "fallback", {"cause": made_for.cause, "op": op_name(call.kernel)}
+        op = op_name(ran[0].target if "rng_state" in call.kernel and ran else call.kernel)
+        if call.type == "fallback" and made_for is not None and not is_attention(op):
+            return "fallback", {"cause": made_for.cause, "op": op}
         return "computes", {"ops": ops_of(ran) or [op_name(call.kernel)]}
 
     def _copy(self, call: KernelCall, working: Sequence[Node], members: Sequence[SchedulerNode]) -> Found | None:

@@ -100,8 +100,6 @@ def replays_in(launches: Iterable[Launch]) -> list[list[Launch]]:
 
 
 class _Ops:
-    """The ops' columns, and the rows of what is around them."""
-
     def __init__(self, recording: Recording) -> None:
         ops = recording.ops
         self.name, self.category = column(ops, "name"), column(ops, "category")

@@ -100,9 +100,9 @@ def written_by(node: Node) -> tuple[str, ...]:
     """The operands that a node of a compiled graph writes in place."""
     if node.mutates:
         return node.mutates
-    if node.op == "call_function" and (not node.outputs or USERS_TRITON in node.target):
-        return node.inputs  # a user's kernel: into which of them it writes is not known
     name = op_name(node.target)
+    if node.op == "call_function" and ((not node.outputs and name != "getitem") or USERS_TRITON in node.target):
+        return node.inputs  # a user's kernel: into which of them it writes is not known
     return node.inputs[:1] if name.endswith("_") and not name.endswith("__") and node.op == "call_function" else ()
 
 

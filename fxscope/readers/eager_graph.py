@@ -189,7 +189,6 @@ def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
 
 
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
-    """The positions of the ops that no compiled graph ran."""
     known = distinct(ops, "name")
     begins = COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS
     regions, inductors, no_ops = ({name for name in known if name.startswith(begin)} for begin in begins)

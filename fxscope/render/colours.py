@@ -12,7 +12,6 @@ STYLES: dict[str, str] = read_table("colours.json")
 
 
 def write(stream: Any, text: str) -> None:
-    """Write text to a terminal, in colour where it has colours."""
     marked = Text(text, end="")
     for pattern, style in STYLES.items():
         marked.highlight_regex(pattern, style)

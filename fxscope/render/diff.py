@@ -184,7 +184,6 @@ def _cells(row: ChangeRow) -> list[str]:
 
 
 def rest(rows: Sequence[ChangeRow]) -> list[str]:
-    """Return what the table leaves out, in one line."""
     if not rows:
         return []
     known = [row.difference_us for row in rows if row.difference_us is not None]

@@ -45,7 +45,6 @@ def folded(text: str, width: int, first: str = "", rest: str = "", most: int | N
 
 
 def heading(title: str, width: int) -> str:
-    """A title with a rule to the end of the line."""
     return f"{title} {'─' * (width - len(title) - 1)}"
 
 

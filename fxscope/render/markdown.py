@@ -38,7 +38,6 @@ def bars(recording: Recording) -> list[str]:
 
 
 def block(title: str, body: str) -> str:
-    """A heading and a text below it as it is."""
     return legible(f"### {text(title)}\n\n{fenced(body)}")
 
 

@@ -47,14 +47,12 @@ def text_of(made: Any) -> str:
 
 
 def to_json(recording: Recording, *, name: str | None = None) -> str:
-    """The report as JSON, with the input's name in its commands."""
     made = report(recording)
     advised = tuple(replace(item, text=in_command(item.text, name)) for item in made.advice)
     return replace(made, advice=advised, next=tuple(in_command(item, name) for item in made.next)).to_json() + "\n"
 
 
 def several(recordings: Sequence[Recording], *, width: int = 80) -> str:
-    """One line of each of several recordings, and the commands that go on."""
     after = "Next: fxscope diff A B · fxscope fleet FOLDER for the ranks of one job"
     return "\n".join([*summary(recordings, width=width), cut(after, width)]) + "\n"
 
@@ -74,7 +72,6 @@ def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
 
 
 def lines(made: Report, *, width: int = 80, everything: bool = False, name: str | None = None) -> list[str]:
-    """The lines of a report, none wider than `width`."""
     if everything:
         return _lines(made, width, (0, 0, 0), everything=True, name=name)
     found: list[str] = []

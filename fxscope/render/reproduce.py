@@ -123,6 +123,9 @@ class _Wrapper:
         self.statement = self._statement()
         arguments = next((node for node in self.tree.body if getattr(node, "name", "") == "get_args"), None)
         self.examples = dict(_assigned(getattr(arguments, "body", ())))
+        self.known = {*self.accesses, *self.examples}
+        graph_inputs = (node for node in index_of(recording).nodes[call.graph].values() if node.op == "placeholder")
+        self.offsets = {node.name: item.storage_offset for node in graph_inputs for item in node.outputs[:1]}
 
     def _statement(self) -> ast.stmt:
         line = self.target.code.call[0] if self.target.code.call else 0
@@ -147,7 +150,8 @@ class _Wrapper:
         return "\n".join(kept)
 
     def call(self) -> str:
-        return self._text(self.statement).replace("\n", "\n    ")
+        text, names = self._text(self.statement), [name for name, _ in _assigned([self.statement])]
+        return "\n    ".join([*text.splitlines(), *(f"return {name}" for name in names[:1])])
 
     def inputs(self) -> list[str]:
         """The statements that make what the call takes: as the wrapper does, else from examples or layouts."""
@@ -159,7 +163,9 @@ class _Wrapper:
             needed.remove(name)
             text = ast.unparse(value)
             maker = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
-            is_name = isinstance(value, ast.Name) and value.id != "args"
+            # Another name of what an op returns is made as itself: the layout of the op's own result may not be recorded.
+            is_name = isinstance(value, ast.Name) and (value.id in self.known or name not in self.known)
+            is_name = is_name and text != "args"
             if is_name or any(word in maker for word in MAKERS):
                 needed += self._read(value, known=needed)
                 text = f"fill({text})" if "empty_strided" in maker else text
@@ -178,7 +184,8 @@ class _Wrapper:
     def _example(self, name: str) -> str:
         """The statement that makes a tensor as the wrapper's example inputs do, else from its layout."""
         if name in self.examples:
-            return f"{name} = {ast.unparse(self.examples[name])}"
+            text, offset = ast.unparse(self.examples[name]), self.offsets.get(name)
+            return f"{name} = shifted({text}, {offset})" if isinstance(offset, int) and offset else f"{name} = {text}"
         access = self.accesses.get(name)
         sizes = (*(access.shape or ()), *(access.stride or ())) if access else ()
         if access is None or access.stride is None or any(isinstance(size, str) for size in sizes):

@@ -163,7 +163,6 @@ def line_words(lines: dict[str, str], width: float) -> str:
 
 
 def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str, row: str, *, ref: str = "") -> str:
-    """A box with its words, and its tooltip where that says more."""
     named = f' data-ref="{escape(ref)}"' if ref else ""
     title = f"<title>{escape(tip)}</title>" if tip != words else ""
     thin = f' stroke-width="{px(place.width / 3)}"' if place.width < 3 else ""
@@ -215,7 +214,6 @@ def headline(title: str, subtitle: str, numbers: Sequence[tuple[str, str]]) -> l
 
 
 def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
-    """One recording on the whole picture, and where it ends."""
     strip.lay_out(SPAN / strip.total)
     drawn = Drawing(strip, 152.0 if head else 6.0)
     if head:
@@ -254,8 +252,6 @@ def beside(strips: Sequence[Strip], *, is_dense: bool) -> tuple[list[str], float
 
 
 class Drawing:
-    """The rows of a strip, from a height downwards."""
-
     def __init__(self, strip: Strip, y: float, step_scale: float | None = None, *, marks: int | None = None) -> None:
         """Take the scale of the step's row, px per µs, its own length on the whole axis by default; and how many missed
         fusions are marked and listed.

@@ -130,7 +130,6 @@ def of_summary(summary: Summary) -> list[dict[str, Any]]:
 
 
 def kernels(lines: Sequence[KernelStats]) -> dict[str, Any]:
-    """Device time by kernel name."""
     return table("kernels", lines, [("kernel", line.name) for line in lines])
 
 

@@ -7,6 +7,7 @@ from fxscope import english, op_names
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
+from fxscope.analysis.rewrites import put_there
 from fxscope.analysis.why import Same, WhyAnswer, what_became
 from fxscope.index import Key, grouped, index_of
 from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, replace
@@ -79,7 +80,6 @@ def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
 
 
 def story(recording: Recording, answer: WhyAnswer, item: Same, width: int) -> list[str]:
-    """Return all that is known of one group of equal places."""
     lines = about_place(recording, answer, item, width, everything=True)
     asked, ends = frozenset(item.nodes), labels.Ends(recording)
     for one in item.decisions:
@@ -129,6 +129,8 @@ def about_place(
         for row in compared.rows if compared is not None else ():
             if row.call_id == call.id:
                 lines += fold(f"numerics, {row.state}: {report.difference(row)}", width)
+        for text in put_there(recording, item.nodes)[: None if everything else 2]:
+            lines += fold(text, width)
     nodes = [node for key in item.nodes if (node := index.by_key.get(key)) is not None]
     return [*lines, *(report.cut(f"  {line}", width) for line in user_lines(nodes, 1))]
 

@@ -15,6 +15,7 @@ import fxscope
 from fxscope.analysis.report import report
 from fxscope.errors import CaptureError
 from fxscope.render.report import lines
+from fxscope.text import counted
 
 pytestmark = pytest.mark.slow
 aten = torch.ops.aten
@@ -106,11 +107,7 @@ def test_a_right_program_is_within(name: str) -> None:
     found = report(made).numerics
     assert found is not None and found.num_compared == compared(made) and found.largest is not None
     text = " ".join(" ".join(lines(report(made))).split())
-    assert f"{counted_kernels(compared(made))} compared, all within the tolerance" in text
-
-
-def counted_kernels(count: int) -> str:
-    return "1 kernel" if count == 1 else f"{count} kernels"
+    assert f"{counted(compared(made), 'kernel')} compared, all within the tolerance" in text
 
 
 # ---------------------------------------------------------------------- fires

@@ -12,6 +12,7 @@ import torch
 
 import fxscope
 from fxscope.cli import main
+from tests.compiler import functions
 
 pytestmark = pytest.mark.slow
 
@@ -27,24 +28,43 @@ def path(tmp_path_factory):
     return str(recording.save(tmp_path_factory.mktemp("reproduce") / "program.fxscope"))
 
 
-def test_a_generated_kernel_runs_alone_and_computes_the_same(path: str, tmp_path) -> None:
-    file = tmp_path / "repro.py"
-    assert main(["reproduce", path, "relu", "-o", str(file)]) == 0
-    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=200, check=True)
-    assert " µs" in done.stdout and "3,072 bytes" in done.stdout  # 16 × 24 numbers read, as many written
-    names = runpy.run_path(str(file))
-    names["run"]()
-    read, written = names["arg0_1"], names["buf0"]
-    assert read.shape == (16, 24) and written.shape == (24, 16)
-    torch.testing.assert_close(written, torch.relu(read.t() + 1))
+CASES = functions("reproduce.txt")
+ALONE = """
+import runpy, sys, torch
+for path in sys.argv[1:]:
+    names = runpy.run_path(path, run_name="__main__")
+    was = {name: value.clone() for name, value in names.items() if isinstance(value, torch.Tensor)}
+    made = names["run"]()
+    torch.save((was, {name: names[name] for name in was} | {"made": made}), path + ".pt")
+"""
 
 
-def test_a_librarys_kernel_runs_alone(path: str, tmp_path) -> None:
-    file = tmp_path / "repro.py"
-    assert main(["reproduce", path, "mm", "-o", str(file)]) == 0
-    names = runpy.run_path(str(file))
-    names["run"]()
-    torch.testing.assert_close(names["buf1"], names["buf0"] @ names["arg1_1"])
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The scripts of all cases, run one after the other in a process of their own."""
+    folder, names = tmp_path_factory.mktemp("alone"), {"torch": torch, "rows": torch.randn}
+    for name, (program, (inputs, options, number, *_)) in CASES.items():
+        torch._dynamo.reset()
+        program.__globals__.update(torch=torch, F=torch.nn.functional)
+        arguments = eval(f"({inputs},)", names)
+        made = fxscope.record(program, *arguments, compile={"dynamic": False, **eval(options)}, steps=1, warmup=0)
+        path = str(made.save(folder / f"{name}.fxscope"))
+        assert main(["reproduce", path, f"call:0/0:inference:{number}", "-o", str(folder / f"{name}.py")]) == 0
+    paths = [str(folder / f"{name}.py") for name in CASES]
+    done = subprocess.run([sys.executable, "-c", ALONE, *paths], capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(" µs") == len(CASES)
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_kernel_runs_alone_and_computes_the_same_as_eager(name: str, alone) -> None:
+    *_, result, expected = CASES[name][1]
+    was, names = torch.load(alone / f"{name}.py.pt")
+    names |= {"was": was, "torch": torch, "F": torch.nn.functional}
+    torch.testing.assert_close(eval(result, names), eval(expected, names))
+    if name == "strided":
+        assert (names["arg0_1"].stride(), names["arg0_1"].storage_offset()) == ((120, 3), 1)
 
 
 def test_a_pair_that_was_not_fused_runs_as_two_kernels_and_in_one_graph(path: str, tmp_path, command) -> None:
@@ -56,16 +76,9 @@ def test_a_pair_that_was_not_fused_runs_as_two_kernels_and_in_one_graph(path: st
     names = runpy.run_path(str(file))
     for made in (names["apart"](), names["together"]()):
         torch.testing.assert_close(made[-1], torch.relu(names["arg0_1"].t() + 1) @ names["arg1_1"])
+    command("reproduce", path, "no_such_kernel", status=2)
     said = command("reproduce", path, "add", "relu", status=2).err  # those are fused
     assert "no missed fusion of add and relu" in said
-
-
-def test_what_is_no_call_and_a_file_that_exists_are_refused(path: str, tmp_path, command) -> None:
-    file = tmp_path / "repro.py"
-    file.write_text("mine")
-    command("reproduce", path, "relu", "-o", file, status=2)
-    assert file.read_text() == "mine"
-    command("reproduce", path, "no_such_kernel", status=2)
 
 
 def test_a_triton_kernel_of_a_plan_brings_its_code_and_the_inputs_of_the_wrapper(tmp_path, command) -> None:

@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 import fxscope
@@ -57,6 +58,10 @@ def cumsum(x):
     return x.cumsum(1)
 
 
+def drawn(x):
+    return F.scaled_dot_product_attention(x, x, x, dropout_p=0.1).sin()
+
+
 def split_and_cat(x):
     """test_pattern_matcher.py, `test_splitwithsizes_cat`."""
     return torch.cat(torch.ops.aten.split_with_sizes.default(x, [8, 24], 1), 1) ** 2
@@ -94,8 +99,8 @@ PROGRAMS = {
     "split and cat swapped": (split_and_cat_swapped, tensors(2, 32), "h200", set(), {"splitwithsizes_cat_replace"}),
     "product and sum": (product_and_sum, tensors(16, 16, count=3), "h200", {"addmm"}, set()),
     "product": (product, tensors(16, 16, count=3), "h200", set(), {"addmm"}),
-    "scaled softmax": (scaled_softmax, tensors(8, 64), "h200", {"mul_softmax_pattern"}, set()),
-    "softmax": (lambda x: torch.softmax(x, -1), tensors(8, 64), "h200", set(), {"softmax"}),
+    "scaled softmax": (scaled_softmax, tensors(8, 64), "h200", {"mul_softmax_pattern"}, {"prepare_softmax"}),
+    "softmax": (lambda x: torch.softmax(x, -1), tensors(8, 64), "h200", {"prepare_softmax_pattern"}, {"mul_softmax"}),
 }
 
 
@@ -130,9 +135,14 @@ def test_why_of_a_replaced_op_names_the_pattern_and_the_kernel(tmp_path, command
     command("why", path, "no_such_op", status=2)
 
 
-def test_what_no_pattern_replaced_is_answered_by_its_kernel() -> None:
-    recording = recorded(*PROGRAMS["softmax"][:3])
-    assert "was replaced" not in words(recording, why(recording, "softmax"), width=100)
+def test_what_a_pattern_put_there_says_so_and_has_the_line_of_what_it_replaced() -> None:
+    recording = recorded(*PROGRAMS["scaled softmax"][:3])
+    lines = {node.source.line for node in recording.graphs[-1].nodes if node.source}
+    assert lines == {scaled_softmax.__code__.co_firstlineno + 2}
+    text = " ".join(words(recording, why(recording, "softmax"), width=100).split())
+    assert "mul, amax and sub were replaced by" in text and "pattern mul_softmax_pattern" in text
+    recording = recorded(*PROGRAMS["product"][:3])
+    assert "replaced" not in words(recording, why(recording, "mm"), width=100)
 
 
 def pointwise_between(a, b, c):
@@ -238,6 +248,13 @@ def test_what_the_partitioner_computes_once_is_the_node_that_stays() -> None:
         ),
         (lambda x: checkpoint(torch.sin, x, use_reentrant=False), (tensors(8, 16)[0].requires_grad_(),)),
         (lambda x, i: x.index_copy_(0, i, x[:1] * 2).sum(), (*tensors(8, 16), torch.tensor([3]))),  # reinplaced
+        (lambda x: F.dropout(x.clone().view(16, 8).view(8, 16), training=False).contiguous() * 2, tensors(8, 16)),
+        (lambda x: F.cross_entropy(x, torch.zeros(8).long().to(x.device)), (tensors(8, 16)[0].requires_grad_(),)),
+        (attention, tensors(4, 2, 16, 32, count=3, dtype=torch.float16)),  # views that a pattern replaced
+        (
+            lambda x: checkpoint(drawn, x, use_reentrant=False),
+            (tensors(2, 4, 64, 64, dtype=torch.bfloat16)[0].requires_grad_(),),
+        ),
     ],
 )
 def test_no_node_of_a_joint_graph_is_unknown(program, inputs) -> None:
@@ -246,12 +263,14 @@ def test_no_node_of_a_joint_graph_is_unknown(program, inputs) -> None:
     recording = fxscope.record(program, *inputs, compile=True, target="h200", backward=backward)
     nodes = {(graph.stage, node.name): node for graph in recording.graphs for node in graph.nodes}
     assert not [key for key, node in nodes.items() if node.kind == "unknown"]
+    if not backward:
+        assert not [key for key, node in nodes.items() if (node.reason or "").startswith("no later node")]
     if program is product_and_sum:
         assert nodes["joint", "mm"].calls == nodes["pre_grad", "mm"].calls == ("0/0:forward:1",)
         assert nodes["forward", "mm"].reason == "pattern addmm replaced it by addmm_default"
     elif isinstance(program, torch.nn.Module):
-        removed = {node.name for (stage, _), node in nodes.items() if stage == "joint" and node.kind == "eliminated"}
-        assert {"mul_3", "sum_1", "sub_2"} <= removed
+        unused = {node.name for (stage, _), node in nodes.items() if stage == "joint" and node.kind == "eliminated"}
+        assert {"mul_3", "sum_1", "sub_2"} <= unused
     for _, name in nodes:
         assert len(words(recording, why(recording, name), width=80).splitlines()) <= 15
 

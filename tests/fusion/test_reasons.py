@@ -95,7 +95,7 @@ def test_a_rules_groups_are_what_its_words_name():
 
 
 # Fields and functions of `english` that hold words, and what takes a text apart.
-SENTENCES = {"reason", "hint", "basis", "estimated_basis", "untimed", "message", "detail"}
+SENTENCES = {"reason", "hint", "basis", "estimated_basis", "message", "detail"}
 SENTENCES |= {name for name in vars(english) if name.endswith("_text")}
 PARTS = set("startswith endswith find index count partition rpartition split removeprefix replace".split())
 SEARCHES = {"search", "match", "fullmatch", "findall", "finditer", "sub", "split"}  # of `re` and of its patterns

@@ -188,7 +188,6 @@ def answer(request: Request, send: Send) -> tuple[str, Any]:
 
 
 def plan(request: Request, say: Callable[[str], None], note: Callable[[str], None]) -> Recording:
-    """The recording of a plan, without the conclusions of passes."""
     say("importing torch")
     import torch
 

@@ -39,6 +39,15 @@ class _Nothing(contextlib.nullcontext[None]):
         super().__init__()
 
 
+class _CudaGenerator(torch.Generator):
+    """The device's generator, which a checkpointed draw is given in both passes."""
+
+    device = torch.device("cuda", 0)
+
+    def clone_state(self) -> torch.Generator:
+        return type(self)()
+
+
 @contextlib.contextmanager
 def device(plan: Plan) -> Generator[None]:
     """Make torch and Triton believe that the plan's GPU is device 0."""
@@ -129,6 +138,7 @@ def _cuda_functions(gpu: Gpu, properties: types.SimpleNamespace) -> dict[str, An
         "_lazy_init": lambda: None,
         "get_rng_state": lambda device=None: torch.zeros(16, dtype=torch.uint8, device="cpu"),
         "set_rng_state": lambda state, device=None: None,
+        "default_generators": (_CudaGenerator(),),
         "get_arch_list": lambda: [f"sm_{major}{minor}"],
     }
 

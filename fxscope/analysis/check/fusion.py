@@ -63,7 +63,6 @@ def kernels_of(recording: Recording, name: str) -> set[str]:
 
 
 def described(recording: Recording, kernels: Iterable[str]) -> str:
-    """Return the names of kernels, each with what tells two calls of it apart."""
     calls, units = index_of(recording).calls, select.units(recording)
     return ", ".join(
         units[int(item[1:])].kernel if item.startswith("#") else calls[item].handle for item in sorted(kernels)
@@ -71,7 +70,6 @@ def described(recording: Recording, kernels: Iterable[str]) -> str:
 
 
 def decisions_between(recording: Recording, a: str, b: str) -> list[Decision]:
-    """The decisions about what is called a and what is called b, as `why` answers."""
     try:
         return list(why(recording, a, b).decisions)
     except select.UnknownNameError:

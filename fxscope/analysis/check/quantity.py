@@ -16,8 +16,6 @@ ABOUT = 0.02  # what "~" allows either way
 
 
 class Quantity(NamedTuple):
-    """An interval that a number is expected in."""
-
     text: str
     low: float
     high: float

@@ -39,7 +39,6 @@ class Pair(NamedTuple):
 def decisions(
     calls: Sequence[KernelCall], schedule: Schedule | None, graph: Graph | None, library: str
 ) -> list[Decision]:
-    """One decision for each pair of calls that share memory."""
     verdicts = PairVerdict(calls, schedule, graph, library)
     return [verdicts.decide(pair) for pair in pairs(verdicts.sides)]
 

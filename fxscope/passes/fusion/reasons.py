@@ -36,7 +36,6 @@ class Reason(NamedTuple):
 
 
 def decision(verdict: Verdict | None, reason: Reason, **fields: Any) -> Decision:
-    """The decision that a reason gives; the other fields by name."""
     return Decision(
         verdict=verdict,
         reason_code=reason.code,
@@ -172,7 +171,6 @@ class PairSide(NamedTuple):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types of its scheduler nodes, else of the call."""
         return tuple(node.type for node in self.members) or (self.call.type,)
 
     @property

@@ -99,7 +99,6 @@ def captures_of(trace: Trace) -> list[Capture]:
 
 
 def replays_of(trace: Trace) -> list[Replay]:
-    """The replays of a trace in order of their launch."""
     launches = _rows_named(trace, REPLAY)
     if not len(launches):
         return []

@@ -97,7 +97,6 @@ def what(recording: Recording, made: Report) -> str:
 
 
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:
-    """The comparison of the first recording with that at `position + 1`."""
     index = [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[position + 1])]
 
     def use(item: KernelUse, side: int) -> dict[str, Any]:

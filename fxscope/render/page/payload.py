@@ -148,7 +148,6 @@ class Encoder:
         return [known[name] for name in wanted if name in known]
 
     def has(self, end: tuple[str, str]) -> bool:
-        """Return whether an end of a link is a node of the recording."""
         return end[0] in self.graphs and end[1] in self.nodes[self.graphs[end[0]]]
 
     def place(self, source: Source | None) -> int:
