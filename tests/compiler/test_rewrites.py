@@ -159,24 +159,9 @@ def product_used_twice(a, b, c):
 # name: (program, inputs, pattern, what is said of it)
 NEAR = {
     "issue 195412": (masked_mul, Q, "_sfdp_pattern_14", "it wants aten.div.Tensor where mul is aten.mul.Tensor"),
-    "a cosine between": (
-        attention_with_a_cosine,
-        Q,
-        "_sfdp_pattern_1",
-        "it wants aten.div.Tensor where cos is aten.cos",
-    ),
-    "another order": (
-        split_and_cat_swapped,
-        tensors(2, 32),
-        "splitwithsizes_cat_replace",
-        "3 of 3 ops match; first failed",
-    ),
-    "no ones": (
-        cumsum,
-        tensors(4, 8),
-        "pointless_cumsum_replacement",
-        "it wants aten.full.default where arg0_1 is a graph",
-    ),
+    "a cosine between": (attention_with_a_cosine, Q, "_sfdp_pattern_1", "wants aten.div.Tensor where cos is"),
+    "another order": (split_and_cat_swapped, tensors(2, 32), "splitwithsizes_cat_replace", "3 of 3 ops match; first"),
+    "no ones": (cumsum, tensors(4, 8), "pointless_cumsum_replacement", "aten.full.default where arg0_1 is a graph"),
     "no scale": (
         lambda x: torch.softmax(x, -1),
         tensors(8, 64),
