@@ -35,7 +35,7 @@ from fxscope._torch.numerics import Run
 from fxscope._torch.steps import StepWatch, busy_with, mark, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
 from fxscope.index import index_of
-from fxscope.model import Problem, Recording, Unobserved, replace
+from fxscope.model import Memory, Problem, Recording, Unobserved, replace
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
 from fxscope.readers.own_trace import STEP_ENDS, OwnTrace, SessionCut
@@ -286,6 +286,7 @@ class Recorder:
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self._names = ModuleNames()
         self._eager: _Observation | None = None  # of what ran before the program compiled
+        self._eager_memory: Memory | None = None
         capture.__enter__()
         self._observe()
         capture.on_compile = functools.partial(self._observe_compiled, is_compiled=True)
@@ -315,7 +316,7 @@ class Recorder:
             return
         if threading.get_ident() != session.thread or busy_with():
             return
-        self._eager = self._now
+        self._eager, self._eager_memory = self._now, running.peak_memory()
         session.hooks.close()
         self._observe(is_compiled=is_compiled)
         self._now.session.hooks.problems.extend(session.hooks.problems)
@@ -403,7 +404,7 @@ class Recorder:
             title=self._title,
             environment=environment(),
             step_times=times,
-            memory=recording.memory or running.peak_memory(),
+            memory=recording.memory or self._memory(),
             unobserved=(*recording.unobserved, *self._unobserved()),
             problems=(*recording.problems, *problems),
         )
@@ -411,6 +412,11 @@ class Recorder:
         if not recording.graphs and not recording.launches:
             raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {self._why_nothing()}")
         return _finish(recording)
+
+    def _memory(self) -> Memory | None:
+        """The peak so far. It is not reset where the program compiles: the program may ask for it."""
+        whole, before = running.peak_memory(), self._eager_memory if self._eager is not None else None
+        return replace(whole, eager_bytes=before.peak_bytes) if whole is not None and before is not None else whole
 
     def _why_nothing(self) -> str:
         if problems := self._now.session.hooks.problems:

@@ -140,6 +140,7 @@ class Report(Printed, frozen=True, kw_only=True):
     num_cached: int = 0
     cuda_graphs: CudaGraphs
     memory_peak_bytes: int | None = None
+    memory_eager_bytes: int | None = None  # the peak of eager steps before the first compile
     memory_pool_bytes: int | None = None  # reserved by the pools of CUDA graphs
     kernels: tuple[KernelRow, ...] = ()
     missed: tuple[MissedRow, ...] = ()
@@ -200,6 +201,7 @@ def _report(recording: Recording) -> Report:
         cache_keys=cache_rows(recording),
         cuda_graphs=cuda_graphs(recording),
         memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
+        memory_eager_bytes=recording.memory.eager_bytes if recording.memory else None,
         memory_pool_bytes=recording.memory.pool_bytes if recording.memory else None,
         graph_memory=graph_memory(recording),
         numerics=numerics(recording),

@@ -100,6 +100,7 @@ class Memory(Item, frozen=True, kw_only=True):
     """Device memory of the recorded run, in bytes."""
 
     peak_bytes: int | None = None
+    eager_bytes: int | None = None  # peak before the first compile, of a program that ran eager steps first
     pool_bytes: int | None = None  # reserved by the pools of CUDA graphs at its end
 
 

@@ -162,6 +162,8 @@ def step(made: Report, width: int) -> list[str]:
     state = graphs.state + (f": {graphs.reason}" if graphs.reason else "")
     state += f" ({percent(graphs.share)} of the device events)" if graphs.share is not None else ""
     peak = [f"memory peak {num_bytes(made.memory_peak_bytes)}"] if made.memory_peak_bytes else []
+    if made.memory_peak_bytes and (eager := made.memory_eager_bytes):
+        peak[0] += " (in the eager steps)" if eager == made.memory_peak_bytes else f" (eager steps {num_bytes(eager)})"
     peak += [f"pools of CUDA graphs {num_bytes(made.memory_pool_bytes)}"] if made.memory_pool_bytes else []
     out.append([*([] if row.on_cpu or graphs.state == "unknown" else [f"CUDA graphs {state}"]), *peak])
     return [cut(line, width) for parts in out for line in joined([part for part in parts if part], width)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import subprocess
 import sys
 import threading
@@ -15,8 +16,11 @@ import pytest
 import torch
 from torch import nn
 
-from fxscope._torch import environment, event_tree, hooks, profiler, steps
+from fxscope._torch import environment, event_tree, hooks, profiler, running, steps
+from fxscope.analysis.report import report
 from fxscope.capture import MOST_CALLS, Recorder
+from fxscope.model import Memory
+from fxscope.render.report import lines
 
 
 def trains(recorder: Recorder) -> None:
@@ -166,14 +170,18 @@ def fails_to_compile(model: nn.Module, x: torch.Tensor) -> None:
         (fails_to_compile, False),
     ],
 )
-def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_compiled: bool) -> None:
+def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_compiled: bool, monkeypatch) -> None:
     torch._dynamo.reset()
+    peaks = itertools.count(100, 20 if program is compares else 0)
+    monkeypatch.setattr(running, "peak_memory", lambda: Memory(peak_bytes=next(peaks)))
     with Recorder(max_seconds=60) as recorder:
         program(Model(4, 4), torch.ones(2, 4))
     recording = recorder.recording
     assert recorder.failure is None and not hooks.active()
     assert {item.where for item in recording.problems} == ({"compile 0/0"} if program is fails_to_compile else set())
     assert any(launch.call for launch in recording.launches) == is_compiled
+    where = " (eager steps 100 B)" if program is compares else " (in the eager steps)" if is_compiled else "\n"
+    assert f"memory peak {recording.memory.peak_bytes} B{where}" in "\n".join(lines(report(recording))) + "\n"
     eager = [item.detail for item in recording.unobserved if item.what == "eager"]
     assert len(eager) == (program is compares)
     assert all("3 timed eager steps before the first compile" in item for item in eager)
