@@ -125,7 +125,6 @@ def explained_errors(title: str) -> Generator[None]:
 
 
 def described(error: BaseException) -> str:
-    """`ValueError: message (file.py:12)`."""
     where = _where(error)
     return one_line(error).rstrip(".") + (f" ({where})" if where else "")
 

@@ -15,7 +15,6 @@ class GeGLUMLP(nn.Module):
         self.down_proj = nn.Linear(hidden, dim, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Map [..., dim] to [..., dim]."""
         gate = self.gate_proj(x)
         up = self.up_proj(x)
         activated = functional.gelu(gate, approximate="tanh")

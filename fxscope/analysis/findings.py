@@ -109,8 +109,6 @@ class Comparison(Item, frozen=True, kw_only=True):
 
 
 class Outcome(Item, frozen=True, kw_only=True):
-    """One expectation, held against a recording."""
-
     claim: str  # the user's words, else the expectation itself
     kind: str
     subject: str  # which recordings

@@ -533,7 +533,6 @@ def guard_of(reason: str) -> str:
 
 
 def replays(recording: Recording) -> int:
-    """Return how many launches are replays of a CUDA graph."""
     return len(recording.launches) - column(recording.launches, "cuda_graph").count(None)
 
 

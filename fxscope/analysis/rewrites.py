@@ -70,7 +70,12 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
 
     used = [item for item in recording.rewrites if is_meant(item.graph, item.pattern)]
     if used:
-        return "\n".join(line for item in used[:MAX_CHANGES] for line in before_and_after(item))
+        same = grouped(used, lambda item: (item.stage, item.by, item.pattern, item.removed_ops, item.added_ops))
+        return "\n".join(
+            line + f" (×{len(alike)})" * (number == 0 and len(alike) > 1)
+            for alike in same.values()
+            for number, line in enumerate(before_and_after(alike[0]))
+        )
     missed = [item for item in recording.near_misses if is_meant(item.graph, item.pattern)]
     missed.sort(key=lambda item: item.rank, reverse=True)
     if not missed:

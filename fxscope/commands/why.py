@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
 from fxscope.errors import UsageError
+from fxscope.text import counted
 
 if TYPE_CHECKING:
     from fxscope.analysis.why import WhyAnswer
@@ -32,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.why import why
-    from fxscope.render.why import words
+    from fxscope.render.why import MAX_LINES, words
 
     format = common.text_format(arguments.output, arguments)
     if len(arguments.names) > 2:
@@ -41,8 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.pattern:
         from fxscope.analysis.rewrites import pattern_story
 
-        story = pattern_story(recording, arguments.pattern, *arguments.names[:1])
-        common.write_words(story + "\n", format, arguments, everything=True)
+        lines = pattern_story(recording, arguments.pattern, *arguments.names[:1]).splitlines()
+        if len(lines) > MAX_LINES and not arguments.all:
+            lines[MAX_LINES - 1 :] = [f"… {counted(len(lines) - MAX_LINES + 1, 'more line')}: --all"]
+        common.write_words("\n".join(lines) + "\n", format, arguments, everything=True)
         return 0
     answer = why(recording, *arguments.names)
     if format == "json":

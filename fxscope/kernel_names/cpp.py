@@ -66,7 +66,6 @@ def normalize(name: str) -> str:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """Split at the commas that are in no bracket."""
     parts: list[str] = []
     depth = start = 0
     for found in _MARKS.finditer(text):

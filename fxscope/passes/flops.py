@@ -158,7 +158,6 @@ def _operand(text: str) -> TensorMeta | str | None:
 
 
 def operands_of_op(op: Op) -> Operands:
-    """Return what an op of a trace was called with, by position."""
     found: Operands = []
     shapes: tuple[Any, ...] = op.shapes or ()  # sizes, of a list of tensors several, of a scalar none
     for position, shape in enumerate(shapes):

@@ -43,7 +43,6 @@ def runs_a_step(recording: Recording, call_id: str | None) -> float:
 
 
 def pair_runs(recording: Recording, decision: Decision) -> float:
-    """Return how often a step runs both sides of a decision."""
     if ends := [call for call in (decision.b_call, decision.a_call) if call]:
         calls = index_of(recording).calls
         timed = [end for end in ends if end in calls and calls[end].timing is not None]

@@ -1,5 +1,7 @@
 """Recompiles, graph breaks, compile times: programs of torch's test_recompiles.py and test_error_messages.py, and users'."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
@@ -29,7 +31,7 @@ class Counter(nn.Module):
         return x * self.calls
 
 
-SIZES = (torch.ones(8, 4), torch.ones(9, 4))
+SIZES, COUNTER = (torch.ones(8, 4), torch.ones(9, 4)), SimpleNamespace(k=0, training=True)
 RECOMPILES = rows("recompiles.txt")
 
 

@@ -58,10 +58,6 @@ def cumsum(x):
     return x.cumsum(1)
 
 
-def drawn(x):
-    return F.scaled_dot_product_attention(x, x, x, dropout_p=0.1).sin()
-
-
 def split_and_cat(x):
     """test_pattern_matcher.py, `test_splitwithsizes_cat`."""
     return torch.cat(torch.ops.aten.split_with_sizes.default(x, [8, 24], 1), 1) ** 2
@@ -202,6 +198,14 @@ def test_why_pattern_is_a_verb_and_an_unknown_pattern_is_refused(tmp_path, comma
     path = str(recording.save(tmp_path / "attention.fxscope"))
     shown = command("why", path, "--pattern", "_sfdp_pattern_14").out
     assert "Pattern _sfdp_pattern_14_inference did not match" in shown and len(shown.splitlines()) <= 15
+    softmaxes = recorded(lambda x: (x * 3.0).softmax(-1) + (x * 5.0).softmax(0), tensors(8, 64), "h200")
+    path = str(softmaxes.save(tmp_path / "softmax.fxscope"))
+    shown, every = (command("why", path, "--pattern", "mul_softmax_pattern", *more).out for more in ([], ["--all"]))
+    assert (
+        "(×2)" in shown
+        and len(shown.splitlines()) == 15 < len(every.splitlines())
+        and every.count("were replaced") == 1
+    )
     with pytest.raises(PassError, match="was not tried"):
         pattern_story(recording, "no_such_pattern")
 

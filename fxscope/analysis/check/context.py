@@ -73,7 +73,6 @@ class Context(NamedTuple):
 
 
 def listed(items: Iterable[str]) -> str:
-    """Names with their numbers: "a, b (2×)"."""
     counts = Counter(items)
     return ", ".join(name if count == 1 else f"{name} ({count}×)" for name, count in counts.items())
 

@@ -62,7 +62,6 @@ def beside(recordings: Sequence[Recording]) -> str | None:
 
 
 def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
-    """The rows of the report's kernels, the first and the sum of the others."""
     position = {call.id: place for place, call in enumerate(recording.calls)}
     names = {group.id: group.kernels for group in made.groups}
     rest = others(made.kernels, MAX_KERNELS, made.step)
