@@ -306,12 +306,9 @@ def _without_target(node: Node, expected: Nature, used: set[str], replaced: Repl
     if node.name not in used and not written_by(node):
         return "eliminated", "nothing uses its result"
     if node.name in replaced.by and node.target.startswith(("aten.", "prims.")):
-        is_view, made = expected in ("view", "host"), replaced.by[node.name].added
-        if is_view or not made:
-            return (
-                expected if is_view else "eliminated",
-                f"{replaced.words(node.name)} {'replaced' if made else 'removed'} it",
-            )
+        what = "replaced" if replaced.by[node.name].added else "removed"  # by what is in no lowered graph
+        kind = expected if expected in ("view", "host") else "eliminated"
+        return kind, f"{replaced.words(node.name)} {what} it"
     for item in replaced.between.get(node.name, ()):
         if item.kind == "eliminated" or (item.name in replaced.removed and item.kind not in (None, "unknown")):
             return item.kind, f"became {item.name}: {item.reason}"

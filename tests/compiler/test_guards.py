@@ -1,7 +1,5 @@
 """Recompiles, graph breaks, compile times: programs of torch's test_recompiles.py and test_error_messages.py, and users'."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 from torch import nn
@@ -31,7 +29,7 @@ class Counter(nn.Module):
         return x * self.calls
 
 
-SIZES, COUNTER = (torch.ones(8, 4), torch.ones(9, 4)), SimpleNamespace(k=0, training=True)
+SIZES = (torch.ones(8, 4), torch.ones(9, 4))
 RECOMPILES = rows("recompiles.txt")
 
 
@@ -72,6 +70,14 @@ def test_a_recompile_is_compared_with_versions_for_the_same_module() -> None:
     compiled = replace(recorder.recording.compiles[-1], recompile_reason="\n".join(lines))
     (row,) = report(replace(recorder.recording, compiles=(compiled,))).recompiles
     assert row.reason.startswith("requires_grad mismatch")
+    for guard, hint in (
+        ("G['c'].k == 0, actual 1", "pass k as an"),
+        ("L['m'].training == True", "train() and once for"),
+    ):
+        (row,) = report(
+            replace(recorder.recording, compiles=(replace(compiled, recompile_reason=f"0/0: {guard}"),))
+        ).recompiles
+        assert hint in row.hints[0]
 
 
 def test_the_time_of_a_compile_is_that_of_its_phases_and_has_the_backward() -> None:

@@ -111,6 +111,12 @@ def tensors(*shape, count=1, dtype=torch.float32):
     return tuple(torch.ones(shape, dtype=dtype) for _ in range(count))
 
 
+def checkpointed_attention(x):
+    """The op that draws is called by one that gives it the generator's state, in both passes."""
+    return checkpoint(nn.functional.scaled_dot_product_attention, x, x, x, None, 0.1, use_reentrant=False).sin()
+
+
+ATTENDED = (torch.ones(4, 2, 16, 32, dtype=torch.bfloat16).requires_grad_(),)
 TRAINED = tuple(item.requires_grad_() for item in tensors(8, 8, count=2))
 
 # name: (program, inputs, target, backward, purposes of its kernels)
@@ -150,6 +156,7 @@ PROGRAMS = {
     "index_put": (added_to, INDEXED, "h200", False, {"computes": 2, "mutation_copy": 1}),
     "index_put_": (added_in_place, INDEXED, "h200", False, {"computes": 2}),
     "branch": (branch, TRAINED, "h200", True, {"computes": 10, "program_copy": 1}),
+    "checkpointed attention": (checkpointed_attention, ATTENDED, "h200", True, {"computes": 5, "recompute": 1}),
     "no checkpoint": (Checkpointed(False), tensors(32, 64), "h200", True, {"computes": 9, "layout_copy": 2}),
 }
 
