@@ -158,12 +158,7 @@ NEAR = {
     "a cosine between": (attention_with_a_cosine, Q, "_sfdp_pattern_1", "wants aten.div.Tensor where cos is"),
     "another order": (split_and_cat_swapped, tensors(2, 32), "splitwithsizes_cat_replace", "3 of 3 ops match; first"),
     "no ones": (cumsum, tensors(4, 8), "pointless_cumsum_replacement", "aten.full.default where arg0_1 is a graph"),
-    "no scale": (
-        lambda x: torch.softmax(x, -1),
-        tensors(8, 64),
-        "mul_softmax_pattern",
-        "where arg0_1 is a graph input",
-    ),
+    "no scale": (lambda x: x.softmax(-1), tensors(8, 64), "mul_softmax_pattern", "where arg0_1 is a graph input"),
     "a relu between": (pointwise_between, tensors(16, 16, count=3), "addmm", "it wants aten.mm where relu is"),
     "two users": (product_used_twice, tensors(16, 16, count=3), "addmm", "the result of aten.mm has other users"),
     "fired": (attention, Q, "_sfdp_pattern_1", "were replaced by _scaled_dot_product_flash_attention_for_cpu"),
