@@ -89,8 +89,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             if newer is not None and sys.stderr is not None:
                 print(f"fxscope: this spelling is deprecated. Use: {newer}", file=sys.stderr)
             arguments, unknown = parser.parse_known_args(argv)
-            if unknown:  # of the verb, whose usage helps
-                getattr(arguments, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
+            child = getattr(arguments, "parser", parser)  # whose usage helps
+            if unknown and arguments.verb != "run":  # `why RECORDING --all gelu mul`: argparse stops at the option
+                words = argv[argv.index(arguments.verb) + 1 :]
+                arguments, unknown = child.parse_known_intermixed_args(words, argparse.Namespace(verb=arguments.verb))
+            if unknown:
+                child.error(f"unrecognized arguments: {' '.join(unknown)}")
     except (FxscopeError, BrokenPipeError) as error:  # of help that cannot be written
         if isinstance(error, FxscopeError) and sys.stderr is not None:
             print(f"fxscope: {error}", file=sys.stderr)
