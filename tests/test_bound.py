@@ -322,6 +322,11 @@ def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:
     [
         ([("mm", 8, 700.0), ("mul", 8, 250.0), ("gelu", 4, 50.0)], ["torch.compile"]),
         ([("mm", 8, 990.0), ("mul", 8, 10.0)], ["Nothing stands out"]),
+        ([("bmm", 8, 400.0), ("softmax", 4, 300.0), ("mm", 8, 300.0)], ["F.scaled_dot_product_attention"]),
+        ([("bmm", 4, 400.0), ("softmax", 4, 300.0), ("mm", 8, 300.0)], ["Nothing stands out"]),  # one product each
+        ([("bmm", 8, 50.0), ("softmax", 4, 40.0), ("mm", 8, 910.0)], ["Nothing stands out"]),
+        ([("copy_:elementwise_kernel", 8, 100.0), ("mm", 8, 900.0)], ["Keep one layout and dtype"]),
+        ([("copy_:Memcpy HtoD (Pinned -> Device)", 8, 100.0), ("mm", 8, 900.0)], ["Nothing stands out"]),
     ],
 )
 def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, int, float]], texts: list[str]) -> None:

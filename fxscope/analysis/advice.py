@@ -26,6 +26,7 @@ BETWEEN_REPLAYS = "Look at what the CPU does between replays"
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
+MIN_ATTENTION = MIN_COPIES = 0.1  # of the device time, in attention that is written out, or in eager copies
 MAX_NAMES = 50  # characters of the names in a command
 MIN_LONG_IDLE = 0.2  # of a step: time in long gaps that is worth a look where the CPU is not the limit
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
@@ -55,7 +56,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
         found += list(_idle_advice(recording, made)) or list(_eager_advice(made) if is_eager else ())
     found += [*_sync_advice(recording, made), *_optimizer_advice(made), *_loading_advice(recording, made)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
-    found += _communication_advice(recording)
+    found += [*_communication_advice(recording), *_attention_advice(made), *_copy_advice(made)]
     found += _fusion_advice(made)
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
@@ -198,6 +199,27 @@ def _eager_advice(made: Report) -> Iterator[Advice]:
         why = f"{percent(share)} of the {what} is in pointwise ops that it can fuse ({names})"
         saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
         yield Advice("torch.compile", why, saved or time_us)
+
+
+def _attention_advice(made: Report) -> Iterator[Advice]:
+    """One attention kernel in place of bmm, softmax and bmm, where these run eagerly and take much of the time."""
+    rows = {row.label: row for row in made.kernels if row.phase in (None, "forward") and not row.calls}
+    softmax, bmm = rows.get("softmax"), rows.get("bmm")
+    if softmax is None or bmm is None or bmm.count < 2 * softmax.count:
+        return
+    share = (softmax.share or 0.0) + (bmm.share or 0.0)
+    if share >= MIN_ATTENTION:
+        why = f"{percent(share)} of the time is in softmax and bmm; if that is attention, one kernel computes it"
+        yield Advice("F.scaled_dot_product_attention", why, softmax.time_us or 0.0)
+
+
+def _copy_advice(made: Report) -> Iterator[Advice]:
+    """One layout and dtype, where copies that change these take much of the time; a Memcpy changes neither."""
+    rows = [row for row in made.groups if row.label == "copy_" and not "".join(row.kernels).startswith("Memcpy")]
+    time_us = sum(row.time_us or 0.0 for row in rows)
+    if made.step.device_us and time_us >= MIN_COPIES * made.step.device_us:
+        why = f"copy_ takes {percent(time_us / made.step.device_us)} of the kernels' time"
+        yield Advice("Keep one layout and dtype", why, time_us)
 
 
 def _communication_advice(recording: Recording) -> Iterator[Advice]:
