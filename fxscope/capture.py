@@ -82,9 +82,7 @@ def record(
     """
     if model is None:
         if inputs or compile or backward or target or numerics:
-            raise CaptureError(
-                "record() without a model is a context manager: it takes no inputs, compile or backward."
-            )
+            raise CaptureError("record() without a model is a context manager: it takes no inputs, compile, backward.")
         return Recorder(title=title)
     if not callable(model):
         raise CaptureError(f"record() needs a module or a function first, not {type(model).__name__}.")

@@ -118,9 +118,7 @@ def explained_errors(title: str) -> Generator[None]:
     except (Exception, SystemExit) as error:
         advice = "Run it without fxscope to see the whole traceback."
         if "InvalidCxxCompiler" in str(error):
-            advice = (
-                "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."
-            )
+            advice = "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target."
         raise CaptureError(f"{title} raised {described(error)}. {advice}") from None
 
 

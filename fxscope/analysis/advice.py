@@ -205,12 +205,11 @@ def _attention_advice(made: Report) -> Iterator[Advice]:
     """One attention kernel in place of bmm, softmax and bmm, where these run eagerly and take much of the time."""
     rows = {row.label: row for row in made.kernels if row.phase in (None, "forward") and not row.calls}
     softmax, bmm = rows.get("softmax"), rows.get("bmm")
-    if softmax is None or bmm is None or bmm.count < 2 * softmax.count:
-        return
-    share = (softmax.share or 0.0) + (bmm.share or 0.0)
-    if share >= MIN_ATTENTION:
+    if softmax and bmm and bmm.count >= 2 * softmax.count:
+        share = (softmax.share or 0.0) + (bmm.share or 0.0)
         why = f"{percent(share)} of the time is in softmax and bmm; if that is attention, one kernel computes it"
-        yield Advice("F.scaled_dot_product_attention", why, softmax.time_us or 0.0)
+        if share >= MIN_ATTENTION:
+            yield Advice("F.scaled_dot_product_attention", why, softmax.time_us or 0.0)
 
 
 def _copy_advice(made: Report) -> Iterator[Advice]:

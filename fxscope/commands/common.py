@@ -144,12 +144,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
     add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
     add("--capture", metavar="TRACE", help="for a trace of CUDA or HIP graph replays: the trace of their capture")
-    add(
-        "--max-size",
-        type=size,
-        metavar="SIZE",
-        help="refuse traces that are larger when unpacked (default: 16G, or 50 × the packed size)",
-    )
+    add("--max-size", type=size, metavar="SIZE", help="refuse larger traces (default, unpacked: 16G, or 50 × packed)")
 
 
 MAX_LINES = 40
@@ -219,9 +214,7 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
         return passes.run(read_debug_dir(path))
     if len(found) > 1:
         names = listed([Path(name).name for name in found], 3)
-        raise FxscopeError(
-            f"{path} holds {len(found)} files ({names}): name one; `fxscope fleet` reads ranks of a job."
-        )
+        raise FxscopeError(f"{path} holds {len(found)} files ({names}): name one; `fxscope fleet` reads the ranks.")
     if not found:
         raise FxscopeError(f"{path} holds no trace, recording, compile log or debug folder.")
     trace = Path(found[0])
@@ -302,9 +295,7 @@ def add_output_options(parser: argparse.ArgumentParser, output: str = "", format
     if formats is None:
         output = "write FILE; its suffix is the format: .fxscope .json .svg .dot .md .html .txt; repeatable"
         group.add_argument("-o", "--output", metavar="FILE", action="append", help=output)
-        group.add_argument(
-            "--format", metavar="NAME", help="use this format, whatever the suffix; to stdout without -o"
-        )
+        group.add_argument("--format", metavar="NAME", help="this format, whatever the suffix; to stdout without -o")
         group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
     else:
         group.add_argument("-o", "--output", metavar="FILE", help=output or "write to FILE: .txt, .md or .json")

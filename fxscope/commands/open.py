@@ -39,9 +39,7 @@ def opened(path: Path) -> BinaryIO:
     """The file. Raises FxscopeError where there is none, or it is no trace."""
     try:
         if path.exists() and (not path.is_file() or ".json" not in path.suffixes or common.is_recording(path)):
-            raise FxscopeError(
-                f"{path} is not a trace: Perfetto opens what `profiler.export_chrome_trace` writes (.json)."
-            )
+            raise FxscopeError(f"{path} is not a trace: Perfetto opens what `export_chrome_trace` writes (.json).")
         return path.open("rb")
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror or error}.") from None

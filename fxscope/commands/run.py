@@ -65,9 +65,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many calls of a factory, or steps of each kind of a script, to profile (default: 3)",
     )
-    both.add_argument(
-        "--warmup", type=int, metavar="N", help="unprofiled calls or steps before (default: 2 calls, 1 step)"
-    )
+    both.add_argument("--warmup", type=int, metavar="N", help="unprofiled calls before (default: 2; a script: 1 step)")
     add_output_options(parser)
 
 

@@ -52,9 +52,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     """
     graphs = labels.graphs_of(recording, stage)
     if not graphs:
-        raise RenderError(
-            "the recording has no graph to draw. Record a program with `fxscope run`, or view it as text."
-        )
+        raise RenderError("the recording has no graph to draw. Record a program (`fxscope run`), or view it as text.")
     across = all(graph.stage == "eager" for graph in graphs)
     out = graphviz.Digraph("fxscope", graph_attr={"rankdir": "LR" if across else "TB", **LOOK, **FONT})
     out.attr(label=lines(recording.title or "recording"))

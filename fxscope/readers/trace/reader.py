@@ -454,7 +454,5 @@ def _not_a_trace(path: Path, head: bytes) -> str:
     if b'"fxscope/' in head[:4096]:
         return f"{path} is a recording, not a trace: use `fxscope view {path}`."
     if b'"rocprofiler-sdk-tool"' in head[:4096]:
-        return (
-            f"{path} is rocprofv3's own JSON, not a trace of PyTorch. Export one with `profiler.export_chrome_trace`."
-        )
+        return f"{path} is rocprofv3's own JSON, not PyTorch's trace. Export one with `profiler.export_chrome_trace`."
     return f"{path} has no traceEvents: it is not a profiler trace. fxscope reads what `profiler.export_chrome_trace` writes."
