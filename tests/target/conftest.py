@@ -1,7 +1,5 @@
 """Plans are made once for all tests here: in one process for the comparison, in fxscope's own for the recording."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

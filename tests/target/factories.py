@@ -1,7 +1,5 @@
 """Factories for the tests of `--target`: some that work, and one of each kind that cannot."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -3,8 +3,6 @@
 python tests/target/make_plans.py NAME …
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Holds a plan against what a real GPU's compile wrote: calls and kernel sources."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import re

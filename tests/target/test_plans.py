@@ -6,8 +6,6 @@ Another torch writes other code on a real GPU too; then what is read and written
 and every difference beyond that is listed below with its cause. One that is gone fails as well.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of this folder share."""
 
-from __future__ import annotations
-
 import pytest
 
 from fxscope.readers.trace import reader
