@@ -43,9 +43,7 @@ class Demands:
         object.__setattr__(result.data.data, _MARK, made_for)
 
     @staticmethod
-    @hook_after(
-        "torch._inductor.graph:fallback_node_due_to_unsupported_type", "which ops fell back for a dtype or device"
-    )
+    @hook_after("torch._inductor.graph:fallback_node_due_to_unsupported_type", "which ops fell back by dtype or device")
     def _unsupported(result: Any, node: Any, *_: Any, **__: Any) -> None:
         if result:
             node.meta[_MARK] = "unsupported"

@@ -222,7 +222,21 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
         return read(found[0])
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return read_file(trace, {"debug_dir": debug, "compile_log": log, **given})
+    return with_memory(read_file(trace, {"debug_dir": debug, "compile_log": log, **given}), path / "meta.json")
+
+
+def with_memory(recording: Recording, path: Path) -> Recording:
+    """Add the peak memory that the program itself wrote down: `{"peak_mem": bytes}` in a folder's meta.json."""
+    import json
+
+    from fxscope.model import Memory, replace
+    from fxscope.store import contents
+
+    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, FxscopeError):
+        peak = json.loads(contents(path, limit=1 << 20, what="a meta.json")).get("peak_mem")
+        if recording.memory is None and isinstance(peak, int):
+            return replace(recording, memory=Memory(peak_bytes=peak))
+    return recording
 
 
 def is_recording(path: Path) -> bool:

@@ -40,9 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         execute = partial(_run_as_main, compiled(path))
     own = arguments.arguments[arguments.arguments[:1] == ["--"] :]
     check_outputs(arguments)
-    refuse(
-        arguments, f"it is for factories, and {name} runs as it is; its own options follow its name", *_FOR_FACTORIES
-    )
+    refuse(arguments, f"it is for factories, and {name} runs as it is; its options follow its name", *_FOR_FACTORIES)
     if (arguments.steps is not None and arguments.steps < 1) or (arguments.warmup is not None and arguments.warmup < 0):
         raise CaptureError("--steps must be at least 1, and --warmup at least 0.")
     return _Run(arguments, name if arguments.module else path.name).run(execute, [name, *own], search)

@@ -261,9 +261,7 @@ def _tensile(name: str) -> dict[str, Any] | None:
     if not found:
         of_tensile = re.search(r"\bTensile\b|^Custom_Cijk|tensile", name)
         return {"family": "tensile", "role": "gemm"} if of_tensile else None
-    types = re.search(
-        r"_([HBS])([HBS])S_BH?(?=_)", name
-    )  # of the operands, of the result; products are summed in float32
+    types = re.search(r"_([HBS])([HBS])S_BH?(?=_)", name)  # of operands and result; products are summed in float32
     operand, out = (_TENSILE[letter] for letter in types.groups()) if types else (None, None)
     isa = re.search(r"_ISA([0-9a-c]+)(?=[_.]|$)", name) or re.search(r"_gfx(\w+)", name)
     return {

@@ -491,9 +491,7 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
     """Read a TORCH_COMPILE_DEBUG folder, one graph's or any above several. Raises TraceError where no graph is in it."""
     path = Path(path)
     if not path.is_dir():
-        raise TraceError(
-            f"{path} is not a folder. Give the folder that TORCH_COMPILE_DEBUG=1 made (torch_compile_debug/…)."
-        )
+        raise TraceError(f"{path} is not a folder. Give what TORCH_COMPILE_DEBUG=1 made (torch_compile_debug/…).")
     folders = sorted({file.parent for file in path.rglob("output_code.py")}, key=_folder_order)
     if not folders:
         if next(path.rglob("torchdynamo"), None) is not None:

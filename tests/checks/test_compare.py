@@ -405,7 +405,7 @@ def test_real_captures_eager_against_compiled() -> None:
     assert fused.b[0].kernel == "triton_poi_fused__unsafe_view_gelu_mul_0" and fused.aligned_by == "op"
     assert fused.b[0].bytes == 150_994_944
     totals = {change.subject: (change.a, change.b) for change in comparison.totals}
-    assert totals["device events per step"] == (7, 6)
+    assert totals["device events per step"] == (7, 6) and totals["peak memory"] == (274202624, 274202624)
     assert {"aten::t", "aten::linear", "aten::matmul"} <= {item.subject for item in comparison.ops if item.b is None}
     assert "TorchDynamo Cache Lookup" in {item.subject for item in comparison.ops if item.a is None}
 

@@ -104,9 +104,7 @@ def _shapes_from_cpu(plan: Plan) -> Generator[None]:
                 f"{func} cannot be planned: torch has no rule for its result's shape, and finds it by running it on the "
                 "device. Leave it out of the graph (torch.compiler.disable), or write it in other ops."
             ) from None
-        plan.assume(
-            "shape", f"{func}: the results have the shapes of a CPU's", "torch runs it on the device to see them"
-        )
+        plan.assume("shape", f"{func}: the results have the shapes of a CPU's", "torch runs it on the device for them")
         return torch.utils._pytree.tree_map(lambda item: moved(item, "cuda"), result)
 
     with mock.patch.object(fake, "run_fallback_kernel", run):
