@@ -236,9 +236,7 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     if optimizers and parts:  # a fused one counts its steps by foreach
         parts.append(f"eager {listed(optimizers, 2)}")
     is_replayed = 2 * replays(recording) > len(recording.launches)
-    eager = (
-        "CUDA graphs" if is_replayed else "eager" if any(graph.stage == "eager" for graph in recording.graphs) else ""
-    )
+    eager = "CUDA graphs" if is_replayed else "eager" if any(item.stage == "eager" for item in recording.graphs) else ""
     return ", ".join(parts) or eager
 
 

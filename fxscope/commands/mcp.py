@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders", nargs="+", metavar="FOLDER", help="tools read and write here only; relative paths start at the first"
     )
-    parser.add_argument(
-        "--budget", type=int, default=DEFAULT_BYTES, metavar="N", help="bytes of an answer (default %(default)s)"
-    )
+    parser.add_argument("--budget", type=int, default=DEFAULT_BYTES, metavar="N", help="bytes (default %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:

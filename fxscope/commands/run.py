@@ -59,12 +59,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="title of the recording")
-    both.add_argument(
-        "--steps",
-        type=int,
-        metavar="N",
-        help="how many calls of a factory, or steps of each kind of a script, to profile (default: 3)",
-    )
+    both.add_argument("--steps", type=int, metavar="N", help="profiled calls, or steps of a script (default: 3)")
     both.add_argument("--warmup", type=int, metavar="N", help="unprofiled calls before (default: 2; a script: 1 step)")
     add_output_options(parser)
 

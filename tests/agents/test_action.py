@@ -1,7 +1,5 @@
 """The GitHub Action's script on two real commits of a small repository; what its YAML runs is what is tested."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

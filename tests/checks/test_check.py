@@ -54,6 +54,7 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "shares_storage": ("eager", ["aten::t"], ["aten::gelu"]),
     "time_us": ("eager", {"gelu": "30..31"}, {"gelu": "< 20"}),
     "device_us": ("eager", {"aten::t": 0, "aten::gelu": "30..31"}, {"aten::gelu": 0}),
+    "same_launch": ("", ["eager:mm", "compiled:mm"], ["eager:gelu", "eager:mul"]),
     "faster": ("", ["compiled:triton*", "eager:gelu + eager:mul"], ["eager:mul", "eager:gelu"]),
     "ratio": (
         "",

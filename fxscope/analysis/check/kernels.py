@@ -137,6 +137,18 @@ def same_kernel(context: Context, value: object, *, wanted: bool = True) -> Iter
     yield Row(distinct == (1 if wanted else len(rows)), expected, listed(rows[places[0]]) if distinct == 1 else several)
 
 
+def same_launch(context: Context, value: object) -> Iterator[Row]:
+    places = a_list(value, "same_launch", least=2)
+    units = {place: context.units(place) for place in places}
+    if not all(unit.launch and unit.launch.grid is not None for row in units.values() for unit in row):
+        raise NotRecorded("nothing ran there, or the trace has no grids")
+    rows = {place: [unit.launch for unit in row if unit.launch] for place, row in units.items()}
+    fields = ("name", "grid", "block", "registers", "shared_bytes")
+    same = len({tuple(getattr(item, name) for item in row for name in fields) for row in rows.values()}) == 1
+    words = [f"{place}: {', '.join(f'grid {x.grid} block {x.block}' for x in row)}" for place, row in rows.items()]
+    yield Row(same, f"equal launches at {', '.join(places)}", words[0] if same else "; ".join(words))
+
+
 def faster(context: Context, value: object) -> Iterator[Row]:
     places = a_list(value, "faster", least=2)
     if len(places) != 2:
