@@ -21,7 +21,7 @@ ALWAYS = NAMES[::8]  # the others where slow tests run
 LONG = {"aot_inductor_package"}  # compiles a package: as long as all others together
 # Programs whose every op ran where nothing of it can be had: in other threads, or in a session that leaves no trace.
 NOTHING_LEFT = set(
-    "profiler_left_open profiler_in_a_thread threads thread_pool_training profiler_legacy profiler_of_itt".split()
+    "fake_tensors profiler_left_open profiler_in_a_thread threads thread_pool_training profiler_legacy profiler_of_itt".split()
 )
 HANGS_S = 240  # with or without fxscope: gloo has been seen to, in the plain program
 # "W1121 14:06:31.682000 18085 ", the time and the process with which torch, or Kineto, begins a line of a log.

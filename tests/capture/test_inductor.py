@@ -161,7 +161,7 @@ def test_what_a_pass_takes_away_is_not_what_stays() -> None:
     joint = recording.graph("0/0:joint")
     for node in joint.nodes:
         if node.target == "aten.alias.default":
-            assert (node.kind, node.calls) == ("view", ()), node.reason
+            assert node.kind in ("view", "eliminated") and not node.calls, node.reason
 
 
 @pytest.mark.slow
