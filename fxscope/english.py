@@ -69,9 +69,7 @@ def failure_text(kind: str, words: str) -> str:
     """The error that ended a compile: its first line; torch's explanation and hints in lines of their own."""
     lines = [line.strip() for line in words.splitlines() if line.strip()] or [""]
     reason = " ".join(lines[: 2 if lines[0].endswith(":") else 1])
-    return "\n".join(
-        [f"{kind}: {reason}", *(line for line in lines[1:] if line.startswith(("Hint: ", "Explanation: ")))]
-    )
+    return "\n".join([f"{kind}: {reason}", *(row for row in lines[1:] if row.startswith(("Hint: ", "Explanation: ")))])
 
 
 def headline(text: str) -> str:

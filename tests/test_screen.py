@@ -1,7 +1,5 @@
 """The default answer fits on one screen for every input, and its first lines say what limits the step."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

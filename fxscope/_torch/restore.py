@@ -25,7 +25,7 @@ from fxscope.model import Problem
 MAX_OBJECTS = 200_000
 _ATOMS = (int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType)
 _TORCH_ATOMS = (torch.dtype, torch.device, torch.Size, torch.layout)
-_STATEFUL = ("torch.optim", "torch.nn", "torch.amp", "torch.cuda.amp")  # parts of torch whose objects are restored
+_STATEFUL = ("torch.optim", "torch.nn", "torch.amp", "torch.cuda.amp", "types", "argparse")  # restored objects
 _ROWS, _COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
 _PARTS = {  # of tensors without memory of their own
     torch.sparse_coo: ("_indices", "_values"),
@@ -143,6 +143,7 @@ class _State:
             with contextlib.suppress(ValueError):  # not set yet
                 found.append((f" closure {name}", cell.cell_contents))
                 self._later(f"{name} of the closure", setattr, cell, "cell_contents", found[-1][1])
+        self._later(path, function.__dict__.update, dict(function.__dict__))
         live = function.__globals__
         before = {name: live[name] for name in _names_in(function.__code__) if name in live}
         self._later(f"{path} globals", live.update, before)
@@ -168,7 +169,7 @@ class _State:
                 return []
         elif _is_foreign(kind.__module__) and not kind.__module__.startswith(_STATEFUL):
             if isinstance(value, Iterator):
-                self._later(path, _is_moved, value, length_hint(value, -1))
+                self._later(path, _is_moved, value, length_hint(value, -1), dict(getattr(value, "__dict__", {})))
             return []
         slots = [name for base in kind.__mro__ for name in _slots_of(base) if hasattr(value, name)]
         found: list[tuple[str, Any]] = [(f".{name}", getattr(value, name)) for name in slots]
@@ -185,10 +186,12 @@ class _State:
         found: list[tuple[str, Any]] = []
         try:
             found = [(f".{name}", item) for name, item in _parts(tensor).items()]
+            self._later(path, _put_items, tensor.__dict__, list(tensor.__dict__.items()))
             if not found and not tensor.is_meta:
                 self._keep_memory(path, tensor)
         except Exception:  # of a kind that has no memory of its own
             self._later(path, _is_written, tensor, version)
+        found += [(f".{name}", item) for name, item in tensor.__dict__.items()]
         if tensor.is_leaf and not tensor.is_inference():
             self._later(path, _put_flags, tensor, tensor.requires_grad, tensor.grad)
             found.append((".grad", tensor.grad))
@@ -239,8 +242,9 @@ def _is_written(tensor: torch.Tensor, version: int | None) -> str | None:
     return None if version == tensor._version else f"a {type(tensor).__name__} that was written in place"
 
 
-def _is_moved(iterator: Any, length: int) -> str | None:
-    kept = length >= 0 and length_hint(iterator, -1) == length
+def _is_moved(iterator: Any, length: int, attributes: dict[str, Any]) -> str | None:
+    kept = length >= 0 and length_hint(iterator, -1) == length  # which of a DataLoader is constant
+    kept = kept and all(item is attributes.get(name) for name, item in getattr(iterator, "__dict__", {}).items())
     return None if kept else f"a {type(iterator).__name__}, which cannot be set back"
 
 

@@ -56,9 +56,7 @@ def strided(shape: Sequence[Any] | None, stride: Sequence[Any] | None, offset: A
     sizes, steps, first = list(map(number, shape or ())), list(map(number, stride or ())), number(offset)
     if shape is None or stride is None or first is None or None in (*sizes, *steps) or len(sizes) != len(steps):
         return ()
-    moving = [
-        (f"d{place}", step, size or 0) for place, (step, size) in enumerate(zip(steps, sizes, strict=True)) if step
-    ]
+    moving = [(f"d{axis}", step, size or 0) for axis, (step, size) in enumerate(zip(steps, sizes, strict=True)) if step]
     terms = [f"{step}*{name}" for name, step, _ in moving]
     ranges = tuple((name, size) for name, _, size in moving)
     return (MemoryDep(index=" + ".join([*terms, str(first)]), ranges=ranges),)

@@ -58,9 +58,8 @@ def with_sources(recording: Recording) -> Recording:
     pairs = [(link.to, link.from_) for link in recording.links if link.relation == "lowered_to"]
     for item in recording.rewrites:
         compile_id, _, stage = item.graph.partition(":")
-        later = [
-            f"{compile_id}:{name}:post_grad" for name in (("forward", "backward") if stage == "joint" else (stage,))
-        ]
+        sides = ("forward", "backward") if stage == "joint" else (stage,)
+        later = [f"{compile_id}:{side}:post_grad" for side in sides]
         places = [(graph, name) for graph in (item.graph, *later) for name in item.added]
         pairs += [(place, (item.graph, name)) for place in places for name in item.removed[:3]]
     earlier = {key: [old for _, old in found] for key, found in grouped(pairs, lambda pair: pair[0]).items()}

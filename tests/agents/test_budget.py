@@ -1,7 +1,5 @@
 """Answers that fit: what comes first stays, the rest is counted, and no answer is too large."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

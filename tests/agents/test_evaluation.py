@@ -3,8 +3,6 @@
 The agent here only follows names: it records, then asks why of what the overview shows. `docs/agents.md` has the table.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

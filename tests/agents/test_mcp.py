@@ -1,7 +1,5 @@
 """`fxscope mcp` over stdio, asked by the SDK's own client: every tool, its size, and the folders that it keeps to."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

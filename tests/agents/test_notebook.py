@@ -1,7 +1,5 @@
 """The cell magic, and the article as a notebook, executed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

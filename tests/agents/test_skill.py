@@ -1,7 +1,5 @@
 """Every command of SKILL.md runs, in its order, on a program of its names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

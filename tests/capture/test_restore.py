@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import random
+import types
 from typing import Any
 
 import numpy
@@ -244,13 +245,23 @@ def closure_defaults_and_globals():
     return function, (torch.ones(2),), lambda: [total, calls, COUNT, TABLE, function.__defaults__[0]]
 
 
+def attributes_of_what_has_no_class_of_the_programs():
+    config, weight = types.SimpleNamespace(steps=0), nn.Parameter(torch.zeros(2))
+    weight.main_grad = torch.zeros(2)
+
+    def function(config, weight):
+        config.steps += 1
+        function.calls += 1
+        weight.main_grad.add_(1)
+        weight.seen = True
+
+    function.calls = 0
+    return function, (config, weight), lambda: [config.steps, function.calls, weight.main_grad, sorted(vars(weight))]
+
+
 def arrays_and_generators():
-    own, theirs, old, mine = (
-        torch.Generator(),
-        numpy.random.default_rng(0),
-        numpy.random.RandomState(0),
-        random.Random(0),
-    )
+    own, theirs = torch.Generator(), numpy.random.default_rng(0)
+    old, mine = numpy.random.RandomState(0), random.Random(0)
     array = numpy.array([1.0, numpy.nan])
 
     def function(theirs, old, array):
@@ -310,10 +321,15 @@ def gives() -> Any:
     [
         (gives, next, "inputs[0]: a generator, which cannot be set back"),
         (lambda: iter([1, 2]), next, "inputs[0]: a list_iterator, which cannot be set back"),
+        (
+            lambda: iter(torch.utils.data.DataLoader([1, 2])),
+            next,
+            "a _SingleProcessDataLoaderIter, which cannot be set",
+        ),
         (lambda: nn.LazyLinear(2), lambda model: model(torch.ones(1, 2)), "its lazy parameters were made"),
         (lambda: torch.ones(2).to_mkldnn(), lambda x: x.add_(x), "a Tensor that was written in place"),
     ],
-    ids=["generator", "iterator", "lazy", "mkldnn"],
+    ids=["generator", "iterator", "loader", "lazy", "mkldnn"],
 )
 def test_what_cannot_be_restored_is_reported(make: Any, change: Any, message: str) -> None:
     value = make()

@@ -1,7 +1,5 @@
 """What a recording gives away, and what is left of it after `fxscope redact`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

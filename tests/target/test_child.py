@@ -1,7 +1,5 @@
 """A plan is a recording like any other; what cannot be planned is one line; the caller's process stays as it was."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
