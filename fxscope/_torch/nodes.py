@@ -61,11 +61,11 @@ def output_names(graph: Any) -> tuple[str, ...]:
 def target_name(node: Any) -> str:
     """An op's name: `aten.mul.Tensor`, `torch.nn.functional.gelu`, or a placeholder's target."""
     target = node.target
-    if "rng_state" in str(target) and node.args and isinstance(node.args[0], torch._ops.OpOverload):
-        target = node.args[0]  # a draw that a checkpoint repeats
     if isinstance(target, (str, torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return str(target)
     if isinstance(target, torch._ops.OperatorBase):  # higher-order operators
+        if "rng_state" in target.name() and node.args and isinstance(node.args[0], torch._ops.OpOverload):
+            return str(node.args[0])  # a draw that a checkpoint repeats
         return f"higher_order.{target.name()}"
     module = getattr(target, "__module__", None) or ""
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or str(target)

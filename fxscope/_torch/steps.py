@@ -399,7 +399,7 @@ class StepWatch:
 
 
 def _key(graph: Any) -> Any:
-    """What names a compiled graph, or a CUDA graph; the address of one that is gone may be another's."""
+    """Return the cache key of a compiled graph, else an address, which may be another's once the graph is gone."""
     return getattr(graph, "_fx_graph_cache_key", None) or id(graph)
 
 

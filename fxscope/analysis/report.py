@@ -70,7 +70,7 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     @property
     def clock(self) -> str:
-        """Whose time the kernels take: "CPU time", "device time", "device time of 2 GPUs"."""
+        """Return whose time the kernels take: "CPU time", "device time", "device time of 2 GPUs"."""
         gpus = f" of {self.num_devices} GPUs" if self.num_devices > 1 else ""
         return "CPU time" if self.on_cpu else f"device time{gpus}"
 

@@ -10,8 +10,6 @@ from fxscope.model import Recording, Rewrite
 from fxscope.op_names import expected_nature, is_called, op_name
 from fxscope.text import counted, listed
 
-MAX_CHANGES = 6  # lines of one answer
-
 
 def life(recording: Recording, name: str) -> list[str]:
     """Say which patterns replaced the nodes called `name`, in order, and which kernels run what they put there.
@@ -71,11 +69,11 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
     used = [item for item in recording.rewrites if is_meant(item.graph, item.pattern)]
     if used:
         same = grouped(used, lambda item: (item.stage, item.by, item.pattern, item.removed_ops, item.added_ops))
-        return "\n".join(
-            line + f" (×{len(alike)})" * (number == 0 and len(alike) > 1)
-            for alike in same.values()
-            for number, line in enumerate(before_and_after(alike[0]))
-        )
+        lines: list[str] = []
+        for alike in same.values():
+            first, *rest = before_and_after(alike[0])
+            lines += [f"{first} (×{len(alike)})" if len(alike) > 1 else first, *rest]
+        return "\n".join(lines)
     missed = [item for item in recording.near_misses if is_meant(item.graph, item.pattern)]
     missed.sort(key=lambda item: item.rank, reverse=True)
     if not missed:

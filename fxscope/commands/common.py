@@ -150,14 +150,16 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
 MAX_LINES = 40
 
 
-def write_words(text: str, format: str, arguments: argparse.Namespace, *, everything: bool) -> None:
-    """Write a text, cut to one screen unless everything is asked for; in Markdown as a block of code."""
+def write_words(
+    text: str, format: str, arguments: argparse.Namespace, *, everything: bool, most: int = MAX_LINES
+) -> None:
+    """Write a text, cut to `most` lines unless everything is asked for; in Markdown as a block of code."""
     from fxscope.render import markdown
 
     lines = text.splitlines()
-    if len(lines) > MAX_LINES and not everything:
-        rest = len(lines) - MAX_LINES + 1
-        text = "\n".join([*lines[: MAX_LINES - 1], f"… {rest} more lines: --all"]) + "\n"
+    if len(lines) > most and not everything:
+        rest = len(lines) - most + 1
+        text = "\n".join([*lines[: most - 1], f"… {rest} more lines: --all"]) + "\n"
     write_text(markdown.fenced(text) if format == "md" else text, arguments.output, arguments)
 
 

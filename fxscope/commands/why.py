@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
 from fxscope.errors import UsageError
-from fxscope.text import counted
 
 if TYPE_CHECKING:
     from fxscope.analysis.why import WhyAnswer
@@ -42,10 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.pattern:
         from fxscope.analysis.rewrites import pattern_story
 
-        lines = pattern_story(recording, arguments.pattern, *arguments.names[:1]).splitlines()
-        if len(lines) > MAX_LINES and not arguments.all:
-            lines[MAX_LINES - 1 :] = [f"… {counted(len(lines) - MAX_LINES + 1, 'more line')}: --all"]
-        common.write_words("\n".join(lines) + "\n", format, arguments, everything=True)
+        story = pattern_story(recording, arguments.pattern, *arguments.names[:1])
+        common.write_words(story + "\n", format, arguments, everything=arguments.all, most=MAX_LINES)
         return 0
     answer = why(recording, *arguments.names)
     if format == "json":

@@ -1,4 +1,4 @@
-"""Which files are logs of TORCH_TRACE, and of which rank: what must be known before one is read."""
+"""Logs of TORCH_TRACE: files that are one, and their ranks. Loading this costs less than the readers of logs."""
 
 import re
 from contextlib import suppress
@@ -13,7 +13,7 @@ ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
 
 
 def is_log(path: Path) -> bool:
-    """Return whether a path is a log, packed or not, by its first line that is not empty; or a folder with logs below it."""
+    """Return whether a path is a log, packed or not, by its first lines; or a folder with logs below it."""
     if path.is_dir():
         return bool(logs_of_ranks(path))
     with suppress(OSError, TraceError, MemoryError):
