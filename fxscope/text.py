@@ -9,7 +9,6 @@ below. What is too small for its last decimal is "< 0.01 µs", "< 0.1 %"; what i
 """
 
 import re
-import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -129,17 +128,6 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] | None = Non
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
-    ]
-
-
-def wrapped(lines: Sequence[str], columns: int) -> list[str]:
-    """The lines within a width, each with its own indent."""
-    return [
-        part
-        for line in lines
-        for part in textwrap.wrap(
-            line, columns, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4), break_on_hyphens=False
-        )
     ]
 
 

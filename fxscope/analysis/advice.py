@@ -227,8 +227,9 @@ def _communication_advice(recording: Recording) -> Iterator[Advice]:
     exposed = median([item.exposed_communication_us or 0.0 for item in steps]) if steps else 0.0
     wall = median([item.wall_us for item in steps]) if steps else 0.0
     if wall and exposed >= MIN_LONG_IDLE * wall:
-        why = f"{microseconds(exposed)} ({percent(exposed / wall)}) of each step is exposed communication"
-        yield Advice("Overlap communication with other work", why, exposed)
+        part = f"{microseconds(exposed)} ({percent(exposed / wall)}) of each step"
+        why = f"{part} is exposed communication: transfer, or waiting for a late rank"
+        yield Advice("Compare the ranks (fxscope fleet FOLDER), then overlap communication", why, exposed)
 
 
 def _optimizer_advice(made: Report) -> Iterator[Advice]:

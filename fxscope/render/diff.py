@@ -1,6 +1,5 @@
 """A comparison as text and Markdown: the changes, the largest difference of time first."""
 
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -160,13 +159,7 @@ def _cut(items: Sequence[str], most: int) -> list[str]:
 
 
 def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
-    return [
-        line
-        for item in items
-        for line in textwrap.wrap(
-            item, width, subsequent_indent="  ", break_on_hyphens=False, max_lines=None if every else 2
-        )
-    ]
+    return [line for item in items for line in grid.folded(item, width, rest="  ", most=None if every else 2)]
 
 
 def table(rows: Sequence[ChangeRow], width: int) -> list[str]:

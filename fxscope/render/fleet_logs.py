@@ -1,9 +1,8 @@
 """The logs of a job's ranks as text: what differs, where first, and what follows in time."""
 
-import textwrap
-
 from fxscope.fleet.logs import ASPECTS, LogJob, RankGroup, waiting_s
 from fxscope.fleet.model import named, ranges
+from fxscope.render import grid
 from fxscope.render.legible import legible
 from fxscope.render.report import cut
 from fxscope.text import counted, listed, shorten
@@ -25,7 +24,7 @@ def text(job: LogJob, *, width: int = 80, every: bool = False) -> str:
         lines.append(f"Rank {waiting[0]} compiles {waiting[1]:.1f} s longer than the quickest.")
     if "collectives" in differing:
         lines.append("The logs do not hold process groups: ranks of one group must call the same collectives.")
-    lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+    lines = [part for line in lines for part in grid.folded(line, width)]
     for item in job.differences:
         shown = item.groups if every else item.groups[:MAX_GROUPS]
         lines += ["", item.aspect.capitalize()]
@@ -35,7 +34,7 @@ def text(job: LogJob, *, width: int = 80, every: bool = False) -> str:
         more = len(item.groups) - len(shown)
         lines += [f"  … {more} more groups (--all)"] if more else []
     for problem in job.problems[: None if every else 3]:
-        lines += textwrap.wrap(f"{problem.where}: {problem.message}", width, max_lines=2)
+        lines += grid.folded(f"{problem.where}: {problem.message}", width, most=2)
     return "\n".join(lines) + "\n"
 
 

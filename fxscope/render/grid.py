@@ -1,5 +1,6 @@
 """Tables and trees of text: as wide as asked, without the columns in which nothing is known."""
 
+import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any
 from fxscope.text import UNKNOWN, aligned, shorten, shorten_front
 
 LEAST = 12  # columns of a cell that is cut
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[µm]?s|[kMGT]?B|%)(?:\W|$))")
 
 
 def table(
@@ -39,9 +41,18 @@ def table(
 
 
 def folded(text: str, width: int, first: str = "", rest: str = "", most: int | None = None) -> list[str]:
-    """A text on as many lines as it needs, or cut after `most`; the first line has one indent and the others another."""
+    """A text on as many lines as it needs, or cut after `most`; the first line has one indent and the others another.
+
+    A number and its unit stay on one line.
+    """
     fold = partial(textwrap.wrap, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
-    return fold(text, width, max_lines=most, placeholder=" …") or [""]
+    lines = fold(_BEFORE_UNIT.sub("\xa0", text), width, max_lines=most, placeholder=" …")
+    return [line.replace("\xa0", " ") for line in lines] or [""]
+
+
+def wrapped(lines: Iterable[str], width: int) -> list[str]:
+    """Fold lines, each with its own indent."""
+    return [part for line in lines for part in folded(line, width, rest=" " * (len(line) - len(line.lstrip()) + 4))]
 
 
 def heading(title: str, width: int) -> str:

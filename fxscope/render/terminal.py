@@ -14,7 +14,7 @@ from fxscope.model import Graph, Node, Recording
 from fxscope.op_names import is_dispatched, is_generated
 from fxscope.render import grid, labels, report, tables, theme
 from fxscope.render.legible import legible
-from fxscope.text import counted, kernel_name, microseconds, shorten, wrapped
+from fxscope.text import counted, kernel_name, microseconds, shorten
 
 MAX_CALLS = 60
 MAX_CHAIN = 150  # lines of a dispatch chain
@@ -79,7 +79,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
 
 
 def section(title: str, lines: list[str], width: int) -> list[str]:
-    return [grid.heading(title, width), *(f" {line}" for line in wrapped(lines, width - 1))] if lines else []
+    return [grid.heading(title, width), *(f" {line}" for line in grid.wrapped(lines, width - 1))] if lines else []
 
 
 def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_CHAIN) -> Iterator[str]:

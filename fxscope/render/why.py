@@ -28,7 +28,6 @@ from fxscope.text import (
     percent,
     rate,
     shorten,
-    wrapped,
 )
 
 MAX_LINES = 15
@@ -49,7 +48,7 @@ def words(recording: Recording, answer: WhyAnswer, *, width: int, everything: bo
 
 def missed(recording: Recording, width: int, *, everything: bool) -> list[str]:
     """All missed fusions, or the first, and what a bare trace's compiled regions say."""
-    seen = wrapped(traced_regions.more(recording), width)
+    seen = grid.wrapped(traced_regions.more(recording), width)
     rows: list[str] = []
     for limit in range(MAX_MISSED, 0, -1):
         rows = report.missed(report_of(recording), width, everything=everything, limit=limit)
@@ -72,7 +71,7 @@ def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
         lines += blocks[shown]
         shown += 1
     if not answer.decisions:
-        lines += wrapped(traced_regions.more(recording), width)
+        lines += grid.wrapped(traced_regions.more(recording), width)
     left = counted(len(blocks) - shown, "more pair") if shown < len(blocks) else ""
     if len(lines) > room:
         lines, left = lines[:room], "the rest"
@@ -92,7 +91,7 @@ def about_place(
 ) -> list[str]:
     """Return what became of the nodes of a name, and what their kernels take; of two names a note where there is one."""
     if item.note or len(answer.names) != 1:
-        return wrapped(item.note.splitlines(), width)
+        return grid.wrapped(item.note.splitlines(), width)
     index, name = index_of(recording), answer.names[0]
     times = f" ×{item.count}" if item.count > 1 else ""
     where = f" ({item.module})" if item.module else ""

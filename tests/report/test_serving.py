@@ -130,7 +130,7 @@ def test_exposed_communication_is_the_first_advice_where_it_takes_the_step(tmp_p
         ]
         events.append(("kernel", name, at + 3, 95.0, number))
     found = report(written(tmp_path / "t.json", events))
-    assert found.advice[0].text == "Overlap communication with other work" and found.advice[0].gain_us == 95
+    assert found.advice[0].text.endswith("then overlap communication") and found.advice[0].gain_us == 95
 
 
 def test_a_graph_in_a_compiled_region_is_not_the_op_of_its_kernels(tmp_path: Path) -> None:
