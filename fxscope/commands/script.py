@@ -95,7 +95,7 @@ class _Run:
             around.enter_context(stdout_for_the_result(self.arguments))
             exits = around.enter_context(Hooks())
             exits.wrap("os:_exit", before=lambda *_: self._leave_at_once())  # nothing else would be run then
-            os._exit.__module__ = "os"  # it can be pickled
+            exits.replace(f"{os._exit.__module__}:_exit", os._exit)  # by which it is pickled
             with tidy_on_termination():
                 self.recorder.__enter__()
             for name in os.environ.keys() - self.arguments.variables:  # torch's and ours: it has read them
