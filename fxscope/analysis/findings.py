@@ -104,9 +104,6 @@ class Comparison(Item, frozen=True, kw_only=True):
     decisions: tuple[DecisionChange, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be compared, and why
 
-    def to_json(self) -> str:
-        return encoded(self).decode()
-
 
 class Outcome(Item, frozen=True, kw_only=True):
     claim: str  # the user's words, else the expectation itself
@@ -127,9 +124,6 @@ class CheckReport(Item, frozen=True, kw_only=True):
     @property
     def passed(self) -> bool:
         return all(outcome.status == "met" for outcome in self.outcomes)
-
-    def to_json(self) -> str:
-        return encoded(self).decode()
 
 
 class SweepPoint(msgspec.Struct, kw_only=True):

@@ -23,7 +23,7 @@ from fxscope.analysis.stats import is_on_cpu, is_whole_run
 from fxscope.columns import column, distinct, rows_of, uncollected
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
-from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, encoded, replace
+from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, replace
 from fxscope.op_names import is_generated, ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
@@ -156,9 +156,6 @@ class Report(Printed, frozen=True, kw_only=True):
     graph_memory: tuple[GraphMemory, ...] = ()
     numerics: NumericsReport | None = None
     groups: tuple[KernelGroup, ...] = ()
-
-    def to_json(self) -> str:
-        return encoded(self).decode()
 
 
 def report(recording: Recording) -> Report:

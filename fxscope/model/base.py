@@ -37,6 +37,10 @@ Relation = Literal["lowered_to", "ran_in", "backward_of", "same_source"]
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every type of the record."""
 
+    def to_json(self) -> str:
+        """Return the JSON of it (`docs/schema.md`)."""
+        return encoded(self).decode()
+
 
 def plain(value: Any) -> Any:
     """A sequence of items (`fxscope.columns`) as the tuple it stands for: what msgspec cannot encode by itself."""

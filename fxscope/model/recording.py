@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from fxscope.model.base import CONTROLS, SCHEMA, Item, Source, encoded
+from fxscope.model.base import CONTROLS, SCHEMA, Item, Source
 from fxscope.model.calls import KernelCall, Launch
 from fxscope.model.decisions import Decision, Schedule
 from fxscope.model.graphs import Graph, Link, NearMiss, Rewrite
@@ -190,10 +190,6 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
             if graph.id == graph_id:
                 return graph
         raise KeyError(f"no graph {graph_id!r}; there are {', '.join(g.id for g in self.graphs) or 'none'}")
-
-    def to_json(self) -> str:
-        """The recording as JSON (`docs/schema.md`)."""
-        return encoded(self).decode()
 
     # Those below are conveniences for people; they look upwards in the layering, so they import when called.
 
