@@ -350,11 +350,13 @@ class InductorCapture:
 
     def _compiled(self, graph_id: str, cudagraphs: bool | None, result: Any, lowered: bool) -> None:
         failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
-        skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or None
+        left_out = vars(self._depth).pop("left_out", None)
+        skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or left_out
         with self._lock:
+            known = self._compiles.get(graph_id.partition(":")[0])
             self._compile(
                 graph_id.partition(":")[0],
-                cudagraphs=cudagraphs,
+                cudagraphs=getattr(known, "cudagraphs", None) or cudagraphs,  # a forward's reason forbids the backward's
                 cudagraph_skip=skip if cudagraphs else None,
                 config=_changed_config(),
                 cache="bypassed" if lowered else None,
@@ -371,14 +373,24 @@ class InductorCapture:
         recordings.append(id(manager.ids_to_funcs[function_id].model))
         self._ran(manager, cudagraph_rerecords=len(recordings) - len(set(recordings)))
 
+    @hook_after("torch._inductor.scheduler:Scheduler.should_partition", "what CUDA graphs leave out", optional=True)
+    def _left_out(self, reason: str | None, _: Any, node: Any, *__: Any) -> None:
+        """Keep why a graph is cut: the first op that cannot be captured, at its line."""
+        if reason and "left_out" not in vars(self._depth) and getattr(node, "node", None) is not None:
+            traces = filter(None, (origin.stack_trace for origin in node.node.get_origins()))
+            self._depth.left_out = f"{reason} Found from {next(traces, '')}"
+
+    @hook_before("torch._inductor.compile_fx:log_cudagraph_skip_and_bump_counter", optional=True)
     @hook_before(f"{TREES}:log_cudagraph_skip_and_bump_counter", "why CUDA graphs are skipped", optional=True)
     def _not_replayed(self, message: str, *_: Any, **__: Any) -> None:
-        """Keep what torch finds only when it runs a graph: inputs that are written in place, too many recordings."""
+        """Keep what torch finds only when it runs a graph (inputs that are written in place), or before it has one."""
         frame: FrameType | None = sys._getframe()
         while frame is not None and type(frame.f_locals.get("self")).__name__ != "CUDAGraphTreeManager":
             frame = frame.f_back
         if frame is not None:
             self._ran(frame.f_locals["self"], cudagraph_skip=message)
+        elif compile_id := current_compile_id():
+            self._compile(compile_id, cudagraphs=True, cudagraph_skip=message)
 
     def _ran(self, manager: Any, **fields: Any) -> None:
         if str(manager.compile_id) in self._compiles:  # not of what was compiled before

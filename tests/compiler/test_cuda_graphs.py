@@ -20,28 +20,42 @@ pytestmark = pytest.mark.slow
 
 
 NORM = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))  # running statistics are buffers
+STATIC = torch.ones(4, 8)
+torch._dynamo.mark_static_address(STATIC)
+UNTIMED = ("sizes", "sizes_skipped", "cut", "wrapped_in_cpp")  # symbolic sizes, or no Python wrapper
+FREE, WRITTEN = "torch's checks find nothing", "mutated inputs (1 instances)"
 
-# name: (program, backward, whether a replay is forbidden)
+# name: (program, inputs, backward, state, words of the reason)
 PLANNED = {
     **{
-        name: (program, False, words == "forbidden")
-        for name, (program, (_, words)) in functions("cuda_graphs.txt").items()
+        name: (program, torch.ones(4, 8), False, *expected)
+        for name, (program, (_, *expected)) in functions("cuda_graphs.txt").items()
     },
-    "mutated buffer": (Cache(), False, False),
-    "training": (NORM, True, False),
+    "mutated buffer": (Cache(), torch.ones(4, 8), False, "on", FREE),
+    "training": (NORM, torch.ones(4, 8), True, "on", FREE),
+    "static address": (lambda x: x.add_(1) * 2, STATIC, False, "on", FREE),
+    "training, written": (lambda x: x.add_(1) @ NORM[0].weight, torch.ones(8), True, "on", f"0/0 in part: {WRITTEN}"),
 }
 
 
 @pytest.mark.parametrize("name", PLANNED)
 def test_a_plan_predicts_a_replay_unless_torchs_own_checks_forbid_it(name: str) -> None:
-    program, backward, forbidden = PLANNED[name]
+    program, x, backward, state, words = PLANNED[name]
     torch._dynamo.reset()
-    x = torch.ones(4, 8)
-    recording = fxscope.record(program, x, compile="reduce-overhead", target="h200", backward=backward)
+    arguments = getattr(program, "options", {})
+    options = {"triton.cudagraphs": True, **arguments.get("options", {})}
+    recording = fxscope.record(program, x, compile={**arguments, "options": options}, target="h200", backward=backward)
     graphs = report(recording).cuda_graphs
-    assert graphs.state == ("skipped" if forbidden else "on")
-    assert recording.predicted is not None and (recording.predicted.replay_range_us is None) is forbidden
-    assert ("mutated inputs (1 instances)" in graphs.reason) is forbidden
+    assert (graphs.state, words in graphs.reason) == (state, True), graphs.reason
+    if name not in UNTIMED:
+        assert recording.predicted is not None and (recording.predicted.replay_range_us is None) is (words != FREE)
+
+
+def test_a_mark_on_an_input_holds_in_a_plan() -> None:
+    torch._dynamo.reset()
+    torch._dynamo.mark_dynamic(x := torch.ones(8, 4), 0)
+    recording = fxscope.record(lambda x: x.sin(), x, compile=True, target="h200")
+    assert any("empty_strided_cuda((s" in item.text for item in recording.sources)
 
 
 def test_a_plan_without_cuda_graphs_predicts_no_replay_of_a_mutated_input() -> None:

@@ -241,7 +241,8 @@ def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
                 item,
                 runs=plan.runs.get(item.compile_id),
                 cudagraphs=plan.cudagraphs,
-                cudagraph_skip=plan.cudagraph_skips.get(item.compile_id),
+                cudagraph_skip=plan.cudagraph_skips.get(item.compile_id) or item.cudagraph_skip,
+                cudagraph_rerecords=0 if plan.cudagraphs and plan.replays.get(item.compile_id) else None,
             )
             for item in facts.compiles
         ),

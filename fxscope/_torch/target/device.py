@@ -65,6 +65,8 @@ def device(plan: Plan) -> Generator[None]:
         stack.enter_context(mock.patch.object(FakeTensorMode, "avoid_device_init", property(lambda _: True)))
         if hasattr(fake_tensor, "init_gpu_context"):
             stack.enter_context(mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None))
+        allocator = (torch._C, "_cuda_cudaCachingAllocator_is_enabled", lambda: True)  # captures need it
+        stack.enter_context(mock.patch.object(*allocator, create=True))
         device_interface.get_interface_for_device("cpu")  # fills the table that is patched next
         interface = _interface(gpu, properties)
         stack.enter_context(

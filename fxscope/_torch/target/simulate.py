@@ -62,6 +62,9 @@ class Plan:
         self.on_cpu = False
         self.cudagraphs = False  # the program asks for them
         self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
+        self.parts: dict[str, list[Any]] = {}  # compile id → what torch captures as CUDA graphs
+        self.replays: Counter[str] = Counter()  # of these, those that nothing forbids
+        self.managed: list[Any] = []  # storages that lie in the memory of CUDA graphs
         self.runs: Counter[str] = Counter()  # of a compile's graph, as the program is called once
         self.progress: Callable[[str], None] = lambda message: None
         self.static: Sequence[int] = ()
@@ -69,6 +72,36 @@ class Plan:
     @property
     def codes(self) -> list[str]:
         return [*self.forwards, *reversed(self.backwards)]
+
+    def capture(self, static: Sequence[int], placeholders: Sequence[Any], mutated: Sequence[int]) -> None:
+        """Note a part of the graph that is compiled now, which torch would capture as a CUDA graph."""
+        from torch._inductor import cudagraph_utils
+
+        part = cudagraph_utils.WrappedFunction(
+            model=lambda: None,
+            static_input_idxs=tuple(static),
+            id=cudagraph_utils.FunctionID(0),
+            constants=(),
+            placeholders=tuple(placeholders),
+            mutated_input_idxs=tuple(mutated),
+        )
+        self.parts.setdefault(current_compile_id(), []).append(part)
+
+    def ran(self, compile_id: str, inputs: Mapping[str, Any]) -> bool:
+        """Note a run of a compile's graph on inputs; return whether torch's checks forbid no replay of any part."""
+        from torch._inductor import cudagraph_utils
+
+        def is_managed(tensor: torch.Tensor | None) -> bool:
+            return tensor is not None and any(tensor.untyped_storage()._cdata == item._cdata for item in self.managed)
+
+        self.runs[compile_id] += 1
+        parts = self.parts.get(compile_id, ())
+        known = [(part, [inputs.get(item.name) for item in part.placeholders]) for part in parts]
+        reasons = [cudagraph_utils.check_for_mutation(part, values, is_managed) for part, values in known]
+        self.replays[compile_id] = reasons.count(None)
+        if reason := next(filter(None, reasons), None):
+            self.cudagraph_skips.setdefault(compile_id, reason)
+        return self.cudagraphs and bool(reasons) and not any(reasons)
 
     def assume(self, subject: str, assumed: str, because: str) -> None:
         if (subject, assumed, because) not in self.assumptions:
@@ -114,7 +147,7 @@ def _shapes_from_cpu(plan: Plan) -> Generator[None]:
 @contextlib.contextmanager
 def _no_launch(plan: Plan) -> Generator[None]:
     """Stop after the code is written: a module that returns fake outputs takes the place of the compiled one."""
-    from torch._inductor import compile_fx
+    from torch._inductor import compile_fx, cudagraph_utils
     from torch._inductor.graph import GraphLowering
 
     compile_graph: Any = compile_fx.fx_codegen_and_compile
@@ -123,58 +156,49 @@ def _no_launch(plan: Plan) -> Generator[None]:
         plan.static = kwargs.get("static_input_idxs") or ()
         return compile_graph(*args, **kwargs)
 
+    def capture(model: Any, static_input_idxs: Sequence[int] = (), **known: Any) -> Any:
+        plan.capture(static_input_idxs, known["placeholders"], known["mutated_input_idxs"])
+        return model
+
     def compile_to_module(lowering: Any) -> Any:
         plan.progress(f"writing the kernels of graph {lowering.graph_id if lowering.graph_id is not None else ''}")
         code, _ = lowering.codegen()
         (plan.backwards if lowering.is_backward else plan.forwards).append(code.value)
         graph_module, compile_id = lowering.orig_gm, current_compile_id()
-        if (reason := why_not_replayed(lowering, plan.static)) is not None:
-            plan.cudagraph_skips.setdefault(compile_id, reason)
+        placeholders = cudagraph_utils.get_placeholder_info(graph_module.graph)
+        if not plan.cudagraphs:  # else torch asks, for each part that it captures
+            plan.capture(plan.static, placeholders, lowering.mutated_input_idxs)
+            if lowering.disable_cudagraphs_reason:
+                plan.cudagraph_skips.setdefault(compile_id, lowering.disable_cudagraphs_reason)
 
         def call(arguments: list[Any]) -> Any:
-            plan.runs[compile_id] += 1
             values = list(arguments)
             arguments.clear()
+            names = [item.name for item in placeholders]
+            is_replayed = plan.ran(compile_id, dict(zip(names, values, strict=True)))
             mode: Any = torch._guards.detect_fake_mode(values)
             with mode or contextlib.nullcontext():
-                return _Dry(graph_module).run(*values)
+                results = _Dry(graph_module).run(*values)
+            if is_replayed:
+                plan.managed += [item.untyped_storage() for item in results if isinstance(item, torch.Tensor)]
+            return results
+
+        def capture_parts(functions: Sequence[Callable[[Any], Any]]) -> None:
+            for function in functions:
+                function(call)
 
         module = types.ModuleType("fxscope_plan")
         module.__file__ = os.devnull
         module.call = call  # type: ignore[attr-defined]
-        module.runner = None  # type: ignore[attr-defined]
+        module.runner = types.SimpleNamespace(recursively_apply_fns=capture_parts, partitions=[])  # type: ignore[attr-defined]
         return module
 
     with (
         mock.patch.object(compile_fx, "fx_codegen_and_compile", compile_with_static),
+        mock.patch.object(compile_fx, "cudagraphify", capture),
         mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module),
     ):
         yield
-
-
-def why_not_replayed(lowering: Any, static: Sequence[int]) -> str | None:
-    """Return why torch would not replay a graph as a CUDA graph, by its own checks and in its words; else `None`."""
-    from torch._inductor import config, cudagraph_utils, utils
-
-    graph_module = lowering.orig_gm
-    function = cudagraph_utils.WrappedFunction(
-        model=lambda: None,
-        static_input_idxs=tuple(static),
-        id=cudagraph_utils.FunctionID(0),
-        constants=(),
-        placeholders=tuple(cudagraph_utils.get_placeholder_info(graph_module.graph)),
-        mutated_input_idxs=tuple(lowering.mutated_input_idxs),
-    )
-    inputs: list[Any] = [None] * len(function.placeholders)
-    with config.patch({"triton.cudagraphs": True}):
-        reason = cudagraph_utils.check_for_mutation(function, inputs, lambda _: False)
-        reason = reason or cudagraph_utils.check_multiple_devices_or_any_cpu_nodes(dict(lowering.device_node_mapping))
-    if reason is None and not config.graph_partition:  # else what cannot be captured runs between parts
-        node = utils.get_first_incompatible_cudagraph_node(graph_module)
-        if node is not None:
-            reason = f"disabling cudagraphs due to incompatible op {node.target}"
-            reason += f" Found from {node.meta['stack_trace']}" if node.meta.get("stack_trace") else ""
-    return reason
 
 
 class _Dry(torch.fx.Interpreter):
@@ -229,7 +253,7 @@ def compile_for_target(
         "fx_graph_remote_cache": False,
         "compile_threads": 1,
         "trace.provenance_tracking_level": 1,
-        "triton.cudagraphs": False,
+        "triton.cudagraphs": plan.cudagraphs,
     }
     # As Dynamo's own: what only data decides is asked of the plan, or made a symbol, as on the device.
     config: Any = torch._dynamo.config
@@ -243,7 +267,7 @@ def compile_for_target(
     device = "cpu" if plan.on_cpu else "cuda"
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
-        made = _fake(tensor.detach(), mode, device)
+        made = _fake(tensor, mode, device)
         values.learn(made, tensor)
         return made
 
@@ -303,7 +327,7 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     if plan.cudagraphs:
         plan.assume(
             "CUDA graphs",
-            "the kernels are those of the default mode; where torch's checks forbid no replay, one launches them as one graph",
+            "the kernels of a part are launched as one graph where torch's checks forbid no replay",
             "graphs are captured on the device when the model first runs",
         )
     return switches
@@ -320,7 +344,10 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
     if value.layout is not torch.strided:
         raise PlanError(f"a tensor with layout {value.layout} cannot be planned: only dense (strided) tensors can.")
     with mode, torch.no_grad():
-        return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
+        made = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
+    marks = {name: mark for name, mark in vars(value).items() if name.startswith("_dynamo_")}  # dynamic, static address
+    vars(made).update(marks)
+    return made
 
 
 def _reached(called: Any, kind: type[Any]) -> list[Any]:
