@@ -287,7 +287,7 @@ class InductorCapture:
             self.hooks.guard("forward and backward graphs", self._add_graph, *place, module.graph)
         self.hooks.guard("cache keys", self._cache_key, compile_id, direction, module, *args[:1], kwargs)
         before = self._num_lowered
-        self._depth.direction = direction
+        self._depth.direction, self._depth.left_out = direction, None
         asked = None if (graphs := kwargs.get("cudagraphs")) is None else bool(graphs)  # torch may clear it on the way
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
         with self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext():
@@ -350,13 +350,12 @@ class InductorCapture:
 
     def _compiled(self, graph_id: str, cudagraphs: bool | None, result: Any, lowered: bool) -> None:
         failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
-        left_out = vars(self._depth).pop("left_out", None)
-        skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or left_out
+        skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or self._depth.left_out
         with self._lock:
-            known = self._compiles.get(graph_id.partition(":")[0])
+            known = self._compiles.get(compile_id := graph_id.partition(":")[0])
             self._compile(
-                graph_id.partition(":")[0],
-                cudagraphs=getattr(known, "cudagraphs", None) or cudagraphs,  # a forward's reason forbids the backward's
+                compile_id,
+                cudagraphs=getattr(known, "cudagraphs", None) or cudagraphs,  # a forward's skip is the backward's
                 cudagraph_skip=skip if cudagraphs else None,
                 config=_changed_config(),
                 cache="bypassed" if lowered else None,
@@ -376,7 +375,7 @@ class InductorCapture:
     @hook_after("torch._inductor.scheduler:Scheduler.should_partition", "what CUDA graphs leave out", optional=True)
     def _left_out(self, reason: str | None, _: Any, node: Any, *__: Any) -> None:
         """Keep why a graph is cut: the first op that cannot be captured, at its line."""
-        if reason and "left_out" not in vars(self._depth) and getattr(node, "node", None) is not None:
+        if reason and not getattr(self._depth, "left_out", None) and getattr(node, "node", None) is not None:
             traces = filter(None, (origin.stack_trace for origin in node.node.get_origins()))
             self._depth.left_out = f"{reason} Found from {next(traces, '')}"
 

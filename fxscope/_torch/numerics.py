@@ -262,8 +262,8 @@ class _Kernel:
             scale, worst, eager_error = None, float(error.sum()), float(theirs.sum())
             tolerance = TIMES_EAGER * eager_error + spare
             outside = worst > tolerance
-        row = replace(row, eager_error=eager_error, tolerance=tolerance, scale=scale)
-        row = replace(row, error=worst if math.isfinite(worst) else None)
+        most = worst if math.isfinite(worst) else None
+        row = replace(row, error=most, eager_error=eager_error, tolerance=tolerance, scale=scale)
         if not outside:
             return replace(row, state="within")
         return replace(row, state="outside", cause=self._cause(value, worst))
@@ -331,22 +331,20 @@ class _Kernel:
         return "reassociation" if error <= self._bound(torch.finfo(value.dtype).eps) else None
 
     def _bound(self, eps: float) -> float:
-        """Return the largest error that a reduction can have, whatever the order of its additions.
+        """Return the largest error that a reduction is likely to have, whatever the order of its additions.
 
-        n·ε·Σ|x| of a sum; n·ε·max|x|·σ of a variance (Chan, Golub and LeVeque). 0 where the result is none.
+        Roundings have either sign: 4·√n·ε·Σ|x| of a sum (Higham and Mary 2019), 4·√n·ε·max|x|·σ of a variance.
+        0 where the result is none.
         """
         node = self.target.args[0] if self.target.target is getitem else self.target
         if not isinstance(node, torch.fx.Node) or _name(node) not in ("sum", "mean", "cumsum", "var", "var_mean"):
             return 0.0
-        wide = {item: self._wide(item) for item in node.all_input_nodes}
-        (terms,) = wide.values()
-        if not _is_floating(terms):
+        (item,) = node.all_input_nodes
+        if not _is_floating(terms := self._wide(item)):
             return 0.0
-        plain, sizes = (
-            pytree.tree_leaves(self._value(node, values, _JUDGE))[0]
-            for values in (wide, {item: value.abs() for item, value in wide.items()})
-        )
-        count = terms.numel() / max(1, plain.numel())
+        results = (self._value(node, {item: each}, _JUDGE) for each in (terms, terms.abs()))
+        plain, sizes = (pytree.tree_leaves(result)[0] for result in results)
+        count = 4 * math.sqrt(terms.numel() / max(1, plain.numel()))
         if _name(node).startswith("var"):
             return count * eps * _most(terms.abs()) * math.sqrt(_most(plain))
         return count * eps * _most(sizes)
@@ -363,11 +361,9 @@ def _check(node: torch.fx.Node, order: dict[torch.fx.Node, int]) -> None:
     if seeded or "random" in name or "seed" in name or name in _UNSET:
         raise _Unknown("unset" if name in _UNSET else "random")
     is_known = isinstance(target, torch._ops.OpOverload) or getattr(target, "__module__", "") in ("_operator", "math")
-    if not is_known or any(
-        _is_mutable(user) and order[user] < order[node] for item in node.all_input_nodes for user in item.users
-    ):
-        raise _Unknown("not_functional")
-    if _is_mutable(node) and not name.endswith("_"):
+    writers = [user for item in node.all_input_nodes for user in item.users if _is_mutable(user)]
+    is_written = any(order[user] < order[node] for user in writers)
+    if not is_known or is_written or (_is_mutable(node) and not name.endswith("_")):
         raise _Unknown("not_functional")
 
 

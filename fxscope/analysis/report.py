@@ -535,22 +535,18 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
     """Return whether kernels are replayed, from the launches; else what the compile was told."""
     ran = [item for item in recording.compiles if item.runs != 0] or recording.compiles
     asked = {item.cudagraphs for item in ran} - {None}
-    compiles = [item for item in ran if item.cudagraph_skip and asked != {False}]
-    told = [cudagraph_text(item.cudagraph_skip or "") for item in compiles]
-    replayed, captured = replays(recording), {item.compile_id for item in ran if item.cudagraph_rerecords is not None}
-    if replayed or (recording.environment.target and captured):
-        again = ((item.compile_id, item.cudagraph_rerecords) for item in recording.compiles)
-        parts = [f"{name} re-recorded {counted(times, 'time')}" for name, times in again if times]
-        names = (item.compile_id for item in compiles)
-        parts += [
-            f"{name} {'in part' if name in captured else 'skipped'}: {why}" for name, why in zip(names, told, strict=True)
-        ]
+    skipped = [item for item in ran if item.cudagraph_skip and asked != {False}]
+    told = {item.compile_id: cudagraph_text(item.cudagraph_skip or "") for item in skipped}
+    again = {item.compile_id: item.cudagraph_rerecords for item in ran if item.cudagraph_rerecords is not None}
+    if (replayed := replays(recording)) or (recording.environment.target and again):
+        parts = [f"{name} re-recorded {counted(times, 'time')}" for name, times in again.items() if times]
+        parts += [f"{name} {'in part' if name in again else 'skipped'}: {why}" for name, why in told.items()]
         if replayed:
             return CudaGraphs(state="on", reason="; ".join(parts), share=replayed / len(recording.launches))
-        parts = parts or ["torch's checks find nothing that forbids a replay"]
-        return CudaGraphs(state="on", reason=f"predicted: {'; '.join(parts)}")
+        reason = "; ".join(parts) or "torch's checks find nothing that forbids a replay"
+        return CudaGraphs(state="on", reason=f"predicted: {reason}")
     if told:
-        return CudaGraphs(state="skipped", reason=told[0])
+        return CudaGraphs(state="skipped", reason=next(iter(told.values())))
     if True in asked:
         return CudaGraphs(state="skipped", reason="asked for, and nothing was replayed")
     if True in column(recording.ops, "captured"):

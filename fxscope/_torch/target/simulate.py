@@ -51,7 +51,6 @@ class Plan:
         assumptions: (subject, what was assumed, because).
         on_cpu: traced on CPU tensors that stand for the device's: a training, or a program that asks autograd itself.
         progress: called with a line now and then.
-        static: the positions of the inputs that stay where they are, of the graph that is being compiled.
     """
 
     def __init__(self, gpu: Gpu) -> None:
@@ -67,37 +66,19 @@ class Plan:
         self.managed: list[Any] = []  # storages that lie in the memory of CUDA graphs
         self.runs: Counter[str] = Counter()  # of a compile's graph, as the program is called once
         self.progress: Callable[[str], None] = lambda message: None
-        self.static: Sequence[int] = ()
 
     @property
     def codes(self) -> list[str]:
         return [*self.forwards, *reversed(self.backwards)]
 
-    def capture(self, static: Sequence[int], placeholders: Sequence[Any], mutated: Sequence[int]) -> None:
-        """Note a part of the graph that is compiled now, which torch would capture as a CUDA graph."""
-        from torch._inductor import cudagraph_utils
-
-        part = cudagraph_utils.WrappedFunction(
-            model=lambda: None,
-            static_input_idxs=tuple(static),
-            id=cudagraph_utils.FunctionID(0),
-            constants=(),
-            placeholders=tuple(placeholders),
-            mutated_input_idxs=tuple(mutated),
-        )
-        self.parts.setdefault(current_compile_id(), []).append(part)
-
     def ran(self, compile_id: str, inputs: Mapping[str, Any]) -> bool:
         """Note a run of a compile's graph on inputs; return whether torch's checks forbid no replay of any part."""
-        from torch._inductor import cudagraph_utils
-
-        def is_managed(tensor: torch.Tensor | None) -> bool:
-            return tensor is not None and any(tensor.untyped_storage()._cdata == item._cdata for item in self.managed)
-
         self.runs[compile_id] += 1
-        parts = self.parts.get(compile_id, ())
-        known = [(part, [inputs.get(item.name) for item in part.placeholders]) for part in parts]
-        reasons = [cudagraph_utils.check_for_mutation(part, values, is_managed) for part, values in known]
+        reasons, managed = list[str | None](), {item._cdata for item in self.managed}
+        for part in self.parts.get(compile_id, ()):
+            values = [inputs.get(item.name) for item in part.placeholders]
+            check: Any = torch._inductor.cudagraph_utils.check_for_mutation
+            reasons.append(check(part, values, lambda x: x is not None and x.untyped_storage()._cdata in managed))
         self.replays[compile_id] = reasons.count(None)
         if reason := next(filter(None, reasons), None):
             self.cudagraph_skips.setdefault(compile_id, reason)
@@ -147,17 +128,24 @@ def _shapes_from_cpu(plan: Plan) -> Generator[None]:
 @contextlib.contextmanager
 def _no_launch(plan: Plan) -> Generator[None]:
     """Stop after the code is written: a module that returns fake outputs takes the place of the compiled one."""
-    from torch._inductor import compile_fx, cudagraph_utils
+    from torch._inductor import compile_fx
     from torch._inductor.graph import GraphLowering
 
-    compile_graph: Any = compile_fx.fx_codegen_and_compile
+    original: Any = compile_fx.fx_codegen_and_compile
 
-    def compile_with_static(*args: Any, **kwargs: Any) -> Any:
-        plan.static = kwargs.get("static_input_idxs") or ()
-        return compile_graph(*args, **kwargs)
+    def compile_graph(module: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(module, *args, **kwargs)
+        if not plan.cudagraphs:  # else torch captures, part by part
+            placeholders = torch._inductor.cudagraph_utils.get_placeholder_info(module.graph)
+            static, mutated = kwargs.get("static_input_idxs") or (), result.mutated_input_idxs
+            capture(None, static, placeholders=placeholders, mutated_input_idxs=mutated)
+            if result.disabled_cudagraphs_reason:
+                plan.cudagraph_skips.setdefault(current_compile_id(), result.disabled_cudagraphs_reason)
+        return result
 
     def capture(model: Any, static_input_idxs: Sequence[int] = (), **known: Any) -> Any:
-        plan.capture(static_input_idxs, known["placeholders"], known["mutated_input_idxs"])
+        part = types.SimpleNamespace(static_input_idxs=static_input_idxs, **known)
+        plan.parts.setdefault(current_compile_id(), []).append(part)
         return model
 
     def compile_to_module(lowering: Any) -> Any:
@@ -165,16 +153,11 @@ def _no_launch(plan: Plan) -> Generator[None]:
         code, _ = lowering.codegen()
         (plan.backwards if lowering.is_backward else plan.forwards).append(code.value)
         graph_module, compile_id = lowering.orig_gm, current_compile_id()
-        placeholders = cudagraph_utils.get_placeholder_info(graph_module.graph)
-        if not plan.cudagraphs:  # else torch asks, for each part that it captures
-            plan.capture(plan.static, placeholders, lowering.mutated_input_idxs)
-            if lowering.disable_cudagraphs_reason:
-                plan.cudagraph_skips.setdefault(compile_id, lowering.disable_cudagraphs_reason)
+        names = [node.name for node in graph_module.graph.find_nodes(op="placeholder")]
 
         def call(arguments: list[Any]) -> Any:
             values = list(arguments)
             arguments.clear()
-            names = [item.name for item in placeholders]
             is_replayed = plan.ran(compile_id, dict(zip(names, values, strict=True)))
             mode: Any = torch._guards.detect_fake_mode(values)
             with mode or contextlib.nullcontext():
@@ -183,18 +166,15 @@ def _no_launch(plan: Plan) -> Generator[None]:
                 plan.managed += [item.untyped_storage() for item in results if isinstance(item, torch.Tensor)]
             return results
 
-        def capture_parts(functions: Sequence[Callable[[Any], Any]]) -> None:
-            for function in functions:
-                function(call)
-
         module = types.ModuleType("fxscope_plan")
         module.__file__ = os.devnull
         module.call = call  # type: ignore[attr-defined]
-        module.runner = types.SimpleNamespace(recursively_apply_fns=capture_parts, partitions=[])  # type: ignore[attr-defined]
+        runner = types.SimpleNamespace(partitions=[], recursively_apply_fns=lambda fns: [fn(call) for fn in fns])
+        module.runner = runner  # type: ignore[attr-defined]
         return module
 
     with (
-        mock.patch.object(compile_fx, "fx_codegen_and_compile", compile_with_static),
+        mock.patch.object(compile_fx, "fx_codegen_and_compile", compile_graph),
         mock.patch.object(compile_fx, "cudagraphify", capture),
         mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module),
     ):
@@ -253,7 +233,6 @@ def compile_for_target(
         "fx_graph_remote_cache": False,
         "compile_threads": 1,
         "trace.provenance_tracking_level": 1,
-        "triton.cudagraphs": plan.cudagraphs,
     }
     # As Dynamo's own: what only data decides is asked of the plan, or made a symbol, as on the device.
     config: Any = torch._dynamo.config
@@ -311,19 +290,20 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
         except (KeyError, RuntimeError) as error:
             raise PlanError(f"torch.compile has no mode {mode!r}.") from error
     switches = {name.replace("-", "_"): value for name, value in switches.items()}
+    given = {**inductor_config.get_config_copy(), **switches}
     for name in BENCHMARKED:
-        if switches.get(name, _switch(inductor_config, name)):
+        if given.get(name):
             raise PlanError(
                 f"{name} is decided by benchmarks on the device, and {plan.gpu.device_name} is not here: "
                 "plan without it, or record on a machine that has one."
             )
-    if switches.get("coordinate_descent_tuning", _switch(inductor_config, "coordinate_descent_tuning")):
+    if given.get("coordinate_descent_tuning"):
         plan.assume(
             "tuning",
             "the launch configurations of the kernels are not planned",
             "on the device coordinate descent chooses them",
         )
-    plan.cudagraphs = bool(switches.pop("triton.cudagraphs", _switch(inductor_config, "triton.cudagraphs")))
+    plan.cudagraphs = bool(given["triton.cudagraphs"])
     if plan.cudagraphs:
         plan.assume(
             "CUDA graphs",
@@ -333,20 +313,13 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     return switches
 
 
-def _switch(config: Any, name: str) -> Any:
-    """Return the value of a switch such as "triton.multi_kernel", None where this torch has none of that name."""
-    for part in name.split("."):
-        config = getattr(config, part, None)
-    return config
-
-
 def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tensor:
     if value.layout is not torch.strided:
         raise PlanError(f"a tensor with layout {value.layout} cannot be planned: only dense (strided) tensors can.")
     with mode, torch.no_grad():
         made = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
-    marks = {name: mark for name, mark in vars(value).items() if name.startswith("_dynamo_")}  # dynamic, static address
-    vars(made).update(marks)
+    # What `mark_dynamic` and `mark_static_address` said of it
+    vars(made).update({name: mark for name, mark in vars(value).items() if name.startswith("_dynamo_")})
     return made
 
 
