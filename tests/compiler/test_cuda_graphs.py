@@ -34,16 +34,11 @@ PLANNED |= {"mutated buffer": (Cache(), "on", FREE), "training": (NORM, "on", FR
 @pytest.mark.parametrize("name", PLANNED)
 def test_a_plan_predicts_a_replay_unless_torchs_own_checks_forbid_it(name: str) -> None:
     program, state, words = PLANNED[name]
-    arguments = getattr(program, "arguments", {})
     options = {"triton.cudagraphs": True, **getattr(program, "options", {})}
+    arguments = {**getattr(program, "arguments", {}), "options": options}
+    x, backward = INPUTS.get(name, torch.ones(4, 8)), "training" in name
     torch._dynamo.reset()
-    recording = fxscope.record(
-        program,
-        INPUTS.get(name, torch.ones(4, 8)),
-        compile={**arguments, "options": options},
-        target="h200",
-        backward="training" in name,
-    )
+    recording = fxscope.record(program, x, compile=arguments, target="h200", backward=backward)
     graphs = report(recording).cuda_graphs
     assert (graphs.state, words in graphs.reason) == (state, True), graphs.reason
     if name not in UNTIMED:
