@@ -148,7 +148,7 @@ def shorten(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     head = (width - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+    return re.sub("…(?:·?…)+", "…", f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}")
 
 
 def shorten_front(text: str, width: int) -> str:

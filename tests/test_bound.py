@@ -309,8 +309,9 @@ def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:
     recording = Recording(launches=(build.launch(0, step=0),))
     made = report(recording)
     groups = tuple(
-        KernelGroup(id=op, label=op.split(":")[0], kernels=(op[6:],), ops=(op,), time_us=us, count=count)
+        KernelGroup(id=op, label=name, kernels=(more,), shape=more, ops=(op,), time_us=us, count=count)
         for op, count, us in rows
+        for name, _, more in [op.partition(":")]
     )
     kernels = tuple(KernelRow(id=op, label=op, time_us=us, count=count, share=us / 1e3) for op, count, us in rows)
     step = replace(made.step, bound="gpu", wall_us=1_000.0, device_us=1_000.0)
@@ -327,6 +328,7 @@ def eager_rows(*rows: tuple[str, int, float]) -> tuple[Recording, Report]:
         ([("bmm", 8, 50.0), ("softmax", 4, 40.0), ("mm", 8, 910.0)], ["Nothing stands out"]),
         ([("copy_:elementwise_kernel", 8, 100.0), ("mm", 8, 900.0)], ["Keep one layout and dtype"]),
         ([("copy_:Memcpy HtoD (Pinned -> Device)", 8, 100.0), ("mm", 8, 900.0)], ["Nothing stands out"]),
+        ([("sum:float64 (8,)", 8, 100.0), ("mm:float32 (8, 8)", 8, 900.0)], ["Use float32"]),
     ],
 )
 def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, int, float]], texts: list[str]) -> None:

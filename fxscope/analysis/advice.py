@@ -56,7 +56,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
         found += list(_idle_advice(recording, made)) or list(_eager_advice(made) if is_eager else ())
     found += [*_sync_advice(recording, made), *_optimizer_advice(made), *_loading_advice(recording, made)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
-    found += [*_communication_advice(recording), *_attention_advice(made), *_copy_advice(made)]
+    found += [*_communication_advice(recording), *_attention_advice(made), *_dtype_advice(made)]
     found += _fusion_advice(made)
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
@@ -212,13 +212,14 @@ def _attention_advice(made: Report) -> Iterator[Advice]:
             yield Advice("F.scaled_dot_product_attention", why, softmax.time_us or 0.0)
 
 
-def _copy_advice(made: Report) -> Iterator[Advice]:
-    """One layout and dtype, where copies that change these take much of the time; a Memcpy changes neither."""
-    rows = [row for row in made.groups if row.label == "copy_" and not "".join(row.kernels).startswith("Memcpy")]
-    time_us = sum(row.time_us or 0.0 for row in rows)
-    if made.step.device_us and time_us >= MIN_COPIES * made.step.device_us:
-        why = f"copy_ takes {percent(time_us / made.step.device_us)} of the kernels' time"
-        yield Advice("Keep one layout and dtype", why, time_us)
+def _dtype_advice(made: Report) -> Iterator[Advice]:
+    """One layout and dtype, where copies take much of the time; float32, where float64 does. A Memcpy changes neither."""
+    copies = [row for row in made.groups if row.label == "copy_" and not "".join(row.kernels).startswith("Memcpy")]
+    double = [row for row in made.groups if (row.shape or "").startswith("float64")]
+    for text, what, rows in (("Keep one layout and dtype", "copy_", copies), ("Use float32", "float64", double)):
+        time_us = sum(row.time_us or 0.0 for row in rows)
+        if made.step.device_us and time_us >= MIN_COPIES * made.step.device_us:
+            yield Advice(text, f"{what} takes {percent(time_us / made.step.device_us)} of the kernels' time", time_us)
 
 
 def _communication_advice(recording: Recording) -> Iterator[Advice]:
@@ -269,11 +270,8 @@ def _precision_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     if made.step.bound == "cpu" or not exact or len(rates) < 2 or None in rates:
         return
     slow, fast = (rate.value for rate in rates if rate is not None)
-    found = [
-        group.time_us or 0.0
-        for group in made.groups
-        if (group.shape or "").startswith("float32") and any(is_gemm(op) for op in group.ops)
-    ]
+    gemms = [group for group in made.groups if any(map(is_gemm, group.ops))]
+    found = [group.time_us or 0.0 for group in gemms if (group.shape or "").startswith("float32")]
     if found:
         why = f"float32 GEMMs take {microseconds(sum(found))}; products then keep 10 bits of the mantissa"
         text = 'torch.set_float32_matmul_precision("high") (TF32)'

@@ -254,8 +254,11 @@ def modules_of(nodes: Sequence[Node]) -> tuple[str, ...]:
 def call_shape(call: KernelCall, inside: Sequence[Node], nodes: Mapping[str, Node]) -> str:
     """The dtypes and shapes that a call writes and reads, in words."""
     if call.writes and any(access.shape for access in call.writes):
-        accesses = (*call.writes, *(call.reads or ()))
-        return " ".join(f"{item.dtype} {sizes(item.shape)}" for item in accesses if item.shape is not None)
+        sides = ([item for item in side if item.shape is not None] for side in (call.writes, call.reads or ()))
+        # Not in Inductor's order, that of the buffers' names, which differ from layer to layer.
+        return " ".join(
+            words for side in sides for words in sorted(f"{item.dtype} {sizes(item.shape)}" for item in side)
+        )
     outputs = (meta for node in inside for meta in node.outputs)
     inputs = (meta for node in inside for name in node.inputs if name in nodes for meta in nodes[name].outputs)
     return tensors_words([outputs, inputs])

@@ -154,11 +154,11 @@ def _bracketed(
     out: list[MissedRow] = []
     brackets: list[Bracket] = []
     # The rows of a bracket can save more together than a row before them alone.
-    order = [
-        (-(time or rows[same[0]][0].time_us or 0.0), place)
-        for place, (same, time) in enumerate(zip(members, together, strict=True))
-    ]
-    for _, place in sorted(order):
+    order: list[tuple[float, float, int]] = []
+    for place, (same, time) in enumerate(zip(members, together, strict=True)):
+        row = next((rows[item][0] for item in same if rows[item][0].is_possible), rows[same[0]][0])
+        order.append((-(time or row.time_us or 0.0), -(row.bytes or 0.0), place))
+    for *_, place in sorted(order):
         same = members[place]
         number = len(brackets) + 1 if len(same) > 1 else None
         out += [replace(rows[item][0], bracket=number) for item in same]

@@ -31,13 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     if format == "json":
         from fxscope.model import encoded
 
-        lines = [
-            {"source": source.id, **line._asdict()}
-            for source in texts
-            for line in code.annotate(recording, source)
-            if (line.call == call if call is not None else line.call is not None or arguments.all)
-        ]
-        common.write_text(encoded({"lines": lines}).decode() + "\n", arguments.output, arguments)
+        every = (line for source in texts for line in code.annotate(recording, source))
+        shown = [line for line in every if (line.call == call if call else line.call is not None or arguments.all)]
+        # The one call that was asked for is named once: an answer of some kB has more lines then.
+        named = {"call": call, "handle": shown[0].handle} if call and shown else {}
+        lines = [{key: value for key, value in line._asdict().items() if key not in named} for line in shown]
+        common.write_text(encoded({**named, "lines": lines}).decode() + "\n", arguments.output, arguments)
         return 0
     parts: list[str] = []
     for source in texts:

@@ -80,7 +80,7 @@ def tree_of(groups: Sequence[KernelGroup]) -> ModuleBlock:
     """The groups by phase and the modules that all of a group's share, numbers as "#": forward, layers.#, fc1."""
     root = ModuleBlock()
     for group in groups:
-        here = root.child(group.phase) if group.phase else root
+        here, places = root.child(group.phase) if group.phase else root, group.count
         for column in zip(*(module.split(".") for module in group.modules), strict=False):
             title, *others = {numberless(part) for part in column}
             if others:
@@ -88,7 +88,8 @@ def tree_of(groups: Sequence[KernelGroup]) -> ModuleBlock:
             here = here.child(title)
             numbers = {int(found[0]) for part in column if (found := re.search(r"\d+$", part)) and "#" in title}
             here.numbers |= numbers
-            here.times = max(here.times, len(numbers))
+            times = min(len(numbers), places)  # one kernel can run ops of several
+            here.times, places = max(here.times, times), places // max(times, 1)
         here.groups.append(group)
     return root.joined()
 

@@ -183,10 +183,7 @@ def bar(place: Extent, y: float, height: float, look: str, more: str = "") -> st
 def gap_of(place: Extent, y: float, height: float, words: str, tip: str) -> list[str]:
     """Idle time, hatched; its words on paper."""
     out = [f'<g data-row="idle"><title>{escape(tip)}</title>{bar(place, y, height, "fx-line", HATCHED)}</g>']
-    if words:
-        out.append(bar(Extent(place.x + 4, length(words) + 10), y + 5, height - 10, "fx-paper"))
-        out.append(text(place.x + 9, y + height / 2 + SIZE * 0.36, words))
-    return out
+    return [*out, text(place.x + 12, y + height / 2 + SIZE * 0.36, words, look="idle")] if words else out
 
 
 def figures(made: Report) -> list[tuple[str, str]]:
@@ -197,7 +194,8 @@ def figures(made: Report) -> list[tuple[str, str]]:
     if row.wall_us is not None:
         out.append((about + microseconds(row.wall_us), f"step ({row.basis})"))
     if row.device_us is not None:
-        out.append((about + microseconds(row.device_us), "CPU kernels" if row.on_cpu else f"{row.clock}{each}"))
+        what = "CPU kernels while recording" if row.on_cpu else f"{row.clock}{each}"
+        out.append((about + microseconds(row.device_us), what))
     if row.launches:
         out.append((f"{row.launches:,.0f}", f"launches{each}"))
     return out
@@ -257,6 +255,8 @@ class Drawing:
         fusions are marked and listed.
         """
         self.marks = strip.numbered()[:marks]
+        self.pairs = [strip.nearest(same[0]) for _, same in self.marks]
+        self.brackets = lanes([(a, b) for a, b, _ in self.pairs])
         self.strip = strip
         self.y = y
         self.step_scale = step_scale
@@ -265,7 +265,7 @@ class Drawing:
         self.out: list[str] = []
 
     def grow(self, room: float) -> None:
-        fixed = len(self.marks) * (LINE + REASON) + (56 + LANE if self.marks else 0)
+        fixed = len(self.marks) * (LINE + REASON) + max((56 + LANE * lane for *_, lane in self.brackets), default=0)
         levels = sum(1 for level in self.strip.modules if level)
         rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"]
         rows_px -= 0 if self.lines else ROW["lines"]
@@ -409,14 +409,12 @@ class Drawing:
             self.out.append(f'<path class="fx-cut" d="{lines}" stroke-dasharray="5 3"><title>{tip}</title></path>')
         self.y += 6
         self.name("not fused", 34)
-        pairs = [strip.nearest(same[0]) for _, same in self.marks]
-        brackets = lanes([(a, b) for a, b, _ in pairs])
-        feet = [y + 20 + LANE * lane for *_, lane in brackets]
+        feet = [y + 20 + LANE * lane for *_, lane in self.brackets]
         circles: list[tuple[float, float]] = []
-        for (number, _), (*_, decision), (left, right, _), foot in zip(self.marks, pairs, brackets, feet, strict=True):
-            others = [
-                x for ends, end in zip(brackets, feet, strict=True) if end != foot and end > foot - 14 for x in ends[:2]
-            ]
+        drawn = zip(self.marks, self.pairs, self.brackets, feet, strict=True)
+        for (number, _), (*_, decision), (left, right, _), foot in drawn:
+            deeper = [ends[:2] for ends, end in zip(self.brackets, feet, strict=True) if foot != end > foot - 14]
+            others = [x for ends in deeper for x in ends]
             others += [x + side for x, at in circles if abs(at - foot) < 26 for side in (-10, 10)]
             spots = sorted(range(int(left) - 44, int(right) + 45, 2), key=lambda x: abs(x - (left + right) / 2))
             free = (x for x in spots if LEFT <= x <= RIGHT - 12 and all(abs(x - other) > 18 for other in others))
@@ -441,7 +439,8 @@ class Drawing:
             times = f" ×{row.count}" if row.count > 1 else ""
             either = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
             more = f" (or {counted(either, 'other')}: a kernel joins one)" if either else ""
-            pair = shorten(f"{row.producer} → {row.consumer}", 60)
+            most = max(28, 57 - min(len(row.producer), len(row.consumer)))  # of each side: the arrow stays
+            pair = f"{shorten(row.producer, most)} → {shorten(row.consumer, most)}"
             words = f"{number} {pair}{times}: {saving(made, row)} per step{more}"
             self.out.append(text(EDGE, self.y, words, weight=700, look="cost"))
             self.y += LINE
@@ -479,14 +478,9 @@ def ref_of(group: KernelGroup) -> str:
 
 def legend(strips: Sequence[Strip], height: float) -> list[str]:
     kinds = {strip.kind_of(group) for strip in strips for group in strip.report.groups}
-    names: dict[Kind, str] = {
-        "fused": "generated kernel",
-        "kernel": "library or hand-written",
-        "input": "memset or copy",
-    }
     timed = all(strip.timed for strip in strips)
     scale = (f"widths: {strips[0].clock}", "equal layers once (×N)") if timed else ("not to scale: one width per call",)
-    used: dict[Kind, str] = {kind: words for kind, words in names.items() if kind in kinds}
+    used: dict[Kind, str] = {kind: words for kind, words in theme.STRIP.items() if kind in kinds}
     return key(used | ({"view": "• view, 0 µs"} if any(strip.views for strip in strips) else {}), scale, height)
 
 

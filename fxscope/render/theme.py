@@ -24,6 +24,7 @@ class Style(NamedTuple):
 _DATA: dict[str, Any] = read_table("theme.json")
 KINDS: dict[Kind, Style] = {kind: Style(**look) for kind, look in _DATA["kinds"].items()}
 CALLS: dict[CallType, str] = _DATA["calls"]
+STRIP: dict[Kind, str] = _DATA["strip"]  # what a colour of the strip says
 VERDICTS: dict[Verdict | None, str] = {"fused": "✓", "rejected": "✗", "never_considered": "–", None: "?"}
 
 # "cost" is of unfused neighbours: the one colour that says "this costs you".

@@ -30,11 +30,8 @@ VALUES = st.recursive(
 
 
 def test_what_fits_is_whole_but_for_what_says_nothing() -> None:
-    assert json.loads(fit({"a": [1, 2], "b": None, "c": 0.123456, "d": 0}, 4096, more="m")) == {
-        "a": [1, 2],
-        "c": 0.1235,
-        "d": 0,
-    }
+    answer = fit({"a": [1, 2], "b": None, "c": 0.123456, "d": 0}, 4096, more="m")
+    assert json.loads(answer) == {"a": [1, 2], "c": 0.1235, "d": 0}
 
 
 def test_the_first_rows_stay_and_the_others_are_counted() -> None:

@@ -18,7 +18,7 @@ from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.errors import RenderError
-from fxscope.model import Launch, Op, Recording, Source, replace
+from fxscope.model import BufferAccess, Graph, Launch, Op, Recording, Source, replace
 from fxscope.render import axis, markdown, notebook, strip
 from fxscope.text import microseconds
 from tests import build
@@ -170,6 +170,32 @@ def test_pairs_that_nothing_fuses_are_not_marked() -> None:
     tips = {"".join(item.itertext()) for item in ElementTree.fromstring(strip.render(read)).iter(f"{SVG}title")}
     marked = {tip.removeprefix("not fused: ") for tip in tips if tip.startswith("not fused")}
     assert marked == {f"{row.producer} → {row.consumer}" for row in missed if row.is_possible}
+
+
+def nested() -> Recording:
+    """Two equal layers of eight kernels, their reads in another order; each pair of a layer encloses the next."""
+    nodes, calls, decisions = [], [], []
+    for layer, order in enumerate((1, -1)):
+        for place, op in enumerate(("mm", "gelu", "exp", "sin", "tanh", "cos", "log", "addmm")):
+            both = [Source(file="m.py", line=place, module=f"m.{layer}.{op}.{i}") for i in range(2)]
+            made = [build.node(f"{op}{layer}{i}", f"aten.{op}", source=source) for i, source in enumerate(both)]
+            used = [BufferAccess(buffer=f"b{n}", shape=(8, n), dtype="float32") for n in (1, 2, 3)]
+            access = {"reads": tuple(used[1:][::order]), "writes": tuple(used[:1]), "timing": build.timing(10.0)}
+            calls.append(build.call(len(calls), f"triton_{op}", *(node.name for node in made), **access))
+            nodes += made
+        cost = [{"saved_bytes": 1000 * (i + 1), "hint_code": "compile"} for i in range(4)]
+        decisions += [build.pair(calls[i - 8], calls[-1 - i], **more) for i, more in enumerate(cost)]
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=tuple(nodes))
+    return Recording(title="nested", graphs=(graph,), calls=tuple(calls), decisions=tuple(decisions))
+
+
+def test_nested_brackets_leave_room_for_their_list_the_most_expensive_first() -> None:
+    drawn = strip.render(nested())
+    assert len(widths(drawn, "kernel")) == 8 and {"m.[0..1] ×2", "gelu.[0..1]"} <= set(texts(drawn)), texts(drawn)
+    listed = [item for item in ElementTree.fromstring(drawn).iter(f"{SVG}text") if item.get("class") == "cost"]
+    sizes = ["".join(item.itertext()).partition(": ")[2].partition(" kB")[0] for item in listed]
+    assert sizes == ["8.00", "6.00", "4.00", "2.00"]
+    assert max(float(item.get("y", "")) for item in listed) < strip.HEIGHT - 16 - strip.SIZE  # above the legend
 
 
 def test_views_are_dots_above_the_ops_and_only_equal_modules_are_counted() -> None:

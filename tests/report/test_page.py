@@ -70,7 +70,6 @@ def folder(tmp_path_factory):
 def pages(folder):
     eager, compiled, liger = (recording(name) for name in ("mlp_eager", "mlp_compiled", "mlp_liger"))
     made = {
-        "geglu": html.render(compiled),
         "three": html.render(
             eager, others=(compiled, liger), comparison=(compare(eager, compiled), compare(eager, liger))
         ),
@@ -79,9 +78,7 @@ def pages(folder):
         "long": html.render(MAKE.long_timeline()),
         "hostile": html.render(MAKE.hostile()),
         "training": html.render(MAKE.training()),
-        "trained": html.render(common.read(str(H200 / "mlp_train_compiled"))),
-        "block": html.render(common.read(str(H200 / "block.fxscope"))),
-        "planned": html.render(planned()),
+        **{name: html.render(*PANES[name]()) for name in ("geglu", "trained", "block", "planned")},
         "empty": html.render(store.loads('{"schema": "fxscope/2"}')),
     }
     for name, text in made.items():
@@ -244,7 +241,7 @@ def test_the_page_opens_on_the_strip_and_at_most_three_numbers_all_of_the_report
     drawn = page.page.locator(".strip-host text").all_text_contents()
     assert "gelu·mul" in drawn and any(microseconds(made.step.busy_us) in words for words in drawn)
     assert figures == [microseconds(made.step.wall_us), microseconds(made.step.device_us), f"{made.step.launches:,.0f}"]
-    page.page.click(".strip-host [data-row=kernel] >> nth=2")
+    page.page.click(".strip-host [data-row=kernel] >> nth=1")
     assert page.page.get_attribute("#app", "data-view") == "graph"
     assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in page.text(".panel-title")
 
@@ -303,14 +300,13 @@ def test_no_text_is_cut_and_no_page_is_wider_than_the_window(open_page, width):
             page.wait(".kind-word", "Decision")
         assert page.page.evaluate(NARROW) == [], view
         assert page.page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert page.page.locator("#search").is_visible()
 
 
 def test_every_pane_writes_the_numbers_of_the_report(open_page):
     read = recording("mlp_compiled")
     made, page = report(read), open_page("geglu")
-    rows = [
-        row.all_inner_texts() for row in (r.locator("td") for r in page.page.locator(".top-kernels tbody tr").all())
-    ]
+    rows = [row.locator("td").all_inner_texts() for row in page.page.locator(".top-kernels tbody tr").all()]
     assert [row[:4] for row in rows] == [
         [f"{row.launches:,.0f}", microseconds(row.time_us), percent(row.share), roof_share(row.roof)]
         for row in made.kernels
@@ -405,9 +401,8 @@ def test_every_cell_of_every_table_is_the_records(open_page):
     page = open_page("geglu", "#view=tables")
     for table in tables.tables(recording("mlp_compiled")):
         page.page.click(f"[data-table={table['key']}]")
-        rows = [
-            row.locator(".td").all_text_contents() for row in page.page.locator("#view-tables .lines-rows .tr").all()
-        ]
+        shown = page.page.locator("#view-tables .lines-rows .tr").all()
+        rows = [row.locator(".td").all_text_contents() for row in shown]
         units = [UNITS[unit] for _, _, unit in table["columns"]]
         for number, row in enumerate(rows):
             cells = [values[number] for values in table["values"]]
@@ -640,15 +635,12 @@ AXE = Path(__file__).parents[1] / "js" / "node_modules" / "axe-core" / "axe.min.
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["geglu", "three"])
-def test_axe_finds_nothing(browser, folder, pages, name, scheme):
+def test_axe_finds_nothing(open_page, name, scheme):
     if not AXE.exists():
         if os.environ.get("CI") == "true":
             raise FileNotFoundError(AXE)
         pytest.skip("needs axe-core: npm install --prefix tests/js")
-    context = browser.new_context(bypass_csp=True, color_scheme=scheme, viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    page.goto((folder / f"{name}.html").as_uri())
-    page.wait_for_selector("html[data-ready=yes]")
+    page = open_page(name, bypass_csp=True, color_scheme=scheme).page
     page.evaluate(AXE.read_text(encoding="utf-8"))
     for view in ("overview", "graph", "timeline", "code", "tables", "compare"):
         if page.locator(f"#tab-{view}").is_visible():
@@ -656,7 +648,6 @@ def test_axe_finds_nothing(browser, folder, pages, name, scheme):
             page.wait_for_timeout(400)  # until boxes and messages stand still
             found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
             assert [(v["id"], [node["html"] for node in v["nodes"]]) for v in found] == [], view
-    context.close()
 
 
 def test_folding_keeps_order_and_downward_flow(open_page):
@@ -688,10 +679,6 @@ def test_strips_fit_every_width_and_a_phone_scrolls_them(open_page):
         assert scale * strip.SIZE >= 12  # px: 9 points
         assert hidden <= 0 or width < 800
         assert page.page.evaluate("document.documentElement.scrollWidth") <= width
-    for view in ("overview", "graph", "timeline", "tables", "compare"):
-        page.page.locator(f"#tab-{view}").scroll_into_view_if_needed()
-        page.page.click(f"#tab-{view}")
-        assert page.page.locator("#search").is_visible()
 
 
 def test_a_long_kernel_name_keeps_its_end_in_a_table(open_page):
@@ -754,9 +741,7 @@ def test_tables_sort_filter_and_copy(open_page):
     page.page.fill("#view-tables input[type=search]", "triton")
     assert page.page.locator(".lines-rows .tr").count() == 1
     # A file has no clipboard to read back from, so what is copied is caught on its way.
-    catch = (
-        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.caught = text; }}})"
-    )
+    catch = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: (text) => { window.caught = text; }}})"
     page.page.evaluate(catch)
     page.page.get_by_role("button", name="Copy Markdown").click()
     page.wait("#say", "Markdown copied")

@@ -337,6 +337,9 @@ def test_backward_has_both_directions() -> None:
     assert directions == {"forward", "backward"}
     assert any(assumption.subject == "training" for assumption in recording.assumptions)
     assert any(graph.stage == "joint" for graph in recording.graphs)
+    nodes = next(graph for graph in recording.graphs if graph.id.endswith("backward:post_grad")).nodes
+    assert {node.source.module for node in nodes if "mm" in node.target and node.source} == {"proj"}
+    assert len({node.sequence_number for node in nodes if node.op == "call_function"}) > 1  # those of the forward
 
 
 @pytest.mark.slow

@@ -175,7 +175,10 @@ def decompose(graph_module: Any) -> None:
             drawn = torch.Tag.nondeterministic_seeded in getattr(n.target, "tags", ())
             return result.to(before.dtype) if drawn and isinstance(before, torch.Tensor) else result
 
-    with torch.no_grad(), traceback.preserve_node_meta(), mode or contextlib.nullcontext():
+    numbered = getattr(traceback, "_preserve_node_seq_nr", contextlib.nullcontext)  # by autograd, in both directions
+    fields = [*getattr(torch.fx.proxy, "_COPY_META_FIELDS", ()), "fwd_nn_module_stack"]
+    copied = mock.patch.object(torch.fx.proxy, "_COPY_META_FIELDS", fields, create=True)
+    with torch.no_grad(), traceback.preserve_node_meta(), numbered(), copied, mode or contextlib.nullcontext():
         again = make_fx(Again(graph_module).run, decomposition_table=select_decomp_table(), tracing_mode="real")
         traced: Any = again(*values)
     for old, new in zip(placeholders, traced.graph.find_nodes(op="placeholder"), strict=True):

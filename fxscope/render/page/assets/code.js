@@ -10,6 +10,12 @@ const KEYWORDS = new Set(
 const TOKEN =
   /(#.*$|\/\/.*$)|("""|'''|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|(@[\w.]+)|(\b\d[\w.]*)|([A-Za-z_]\w*)(?=(\s*\()?)/g;
 
+/** The lines of a file with their numbers; lines that were not kept are empty, and left out. */
+function keptLines(text) {
+  const all = text.split('\n');
+  return all.map((line, i) => [i + 1, line]).filter((_, i) => [i - 1, i, i + 1].some((k) => all[k]?.trim()));
+}
+
 /** A line of Python (or C++) in coloured spans; every part is a text node. */
 function highlight(line) {
   if (line.length > 2000) return [line];
@@ -72,7 +78,7 @@ class CodePane {
     if (this.kind === 'source')
       return r.files.map((f) => ({
         name: f.file,
-        lines: f.text !== null ? f.text.split('\n').map((text, i) => [i + 1, text]) : f.lines,
+        lines: f.text !== null ? keptLines(f.text) : f.lines,
         partial:
           f.text !== null
             ? null

@@ -168,7 +168,13 @@ function build() {
   );
   const keys = el(
     'button',
-    { type: 'button', class: 'icon', title: 'Keys (?)', 'aria-label': 'Keys', onclick: () => help() },
+    {
+      type: 'button',
+      class: 'icon',
+      title: 'Keys and signs (?)',
+      'aria-label': 'Keys and signs',
+      onclick: () => help(),
+    },
     '?',
   );
   app.replaceChildren(
@@ -415,15 +421,25 @@ function help() {
     ['c', 'copy a link to what is chosen'],
     ['Back', 'what was seen before'],
   ];
-  const dialog = el(
-    'dialog',
-    { 'aria-label': 'Keys' },
-    el('h2', {}, 'Keys'),
+  const signs = [
+    ...Object.values(PAGE.theme.kinds).map(({ glyph, label, meaning }) => [glyph, `${label}: ${meaning}`]),
+    ['~', 'an estimate or a prediction'],
+    ['roof', 'the least time that the peak bandwidth and rate of the GPU allow, as a share of the time taken'],
+  ];
+  const links = Object.entries(EVIDENCE_WORDS).map(([how, what]) => [how.replace('_', ' '), what]);
+  const list = (title, items) => [
+    el('h2', {}, title),
     el(
       'dl',
       { class: 'facts' },
-      rows.map(([key, what]) => el('div', { class: 'fact' }, el('dt', {}, el('kbd', {}, key)), el('dd', {}, what))),
+      items.map(([key, what]) => el('div', { class: 'fact' }, el('dt', {}, el('kbd', {}, key)), el('dd', {}, what))),
     ),
+  ];
+  const dialog = el(
+    'dialog',
+    { 'aria-label': 'Keys and signs', class: 'help' },
+    el('div', {}, list('Keys', rows)),
+    el('div', {}, list('Signs', signs), list('How a link is known, strongest first', links)),
     el('button', { type: 'button', class: 'plain', onclick: () => dialog.close() }, 'Close'),
   );
   document.body.append(dialog);

@@ -172,7 +172,7 @@ class Overview {
     const row = (item) =>
       el(
         'tr',
-        {},
+        item.ref ? { class: 'opens', onclick: () => openRef(item.ref) } : {},
         el(
           'th',
           { scope: 'row' },
@@ -181,7 +181,6 @@ class Overview {
             {
               type: item.ref ? 'button' : null,
               title: item.kernel,
-              onclick: item.ref ? () => openRef(item.ref) : null,
             },
             el('span', {}, el('b', {}, shorten(ops(item), 44)), item.count > 1 ? ` ×${item.count}` : null),
             item.module ? el('span', { class: 'mono' }, shorten(item.module, 44)) : null,

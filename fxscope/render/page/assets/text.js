@@ -78,5 +78,5 @@ function plural(count, noun) {
 function shorten(text, width) {
   if (text.length <= width) return text;
   const head = Math.floor(((width - 1) * 2) / 3);
-  return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
+  return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`.replace(/…(?:·?…)+/, '…');
 }
