@@ -1,7 +1,7 @@
 """FLOPs of ops and bytes of tensors, from shapes. What multiplies matrices has FLOPs here, nothing else.
 
-They are what `torch.utils.flop_counter` counts, two per multiply-add, or `None`. It is also `None` where torch counts
-what does not happen: the weight's gradient of a grouped convolution as if its groups met.
+They are what `torch.utils.flop_counter` counts, two per multiply-add, or `None`. One op differs: torch counts the
+weight's gradient of a grouped convolution as if its groups met; here each gradient has the FLOPs of the forward.
 """
 
 import re
@@ -236,11 +236,10 @@ def pixels(
 
 def _convolution_backward(items: Operands) -> int | None:
     grad, shape, weight = _shapes(items, 0, 1, 2)
-    transposed, _, groups, mask = map(str, items[7:11])
-    wanted = re.findall(r"True|False", mask)
-    if not grad or not shape or not weight or len(wanted) != 3 or (wanted[1] == "True" and groups != "1"):
+    wanted = re.findall(r"True|False", str(items[10]))
+    if not grad or not shape or not weight or len(wanted) != 3:
         return None
-    each = numbers(2, shape[0], *(shape if transposed == "True" else grad)[2:], *weight)
+    each = numbers(2, shape[0], *(shape if items[7] == "True" else grad)[2:], *weight)
     return each * wanted[:2].count("True") if each is not None else None
 
 

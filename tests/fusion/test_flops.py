@@ -1,9 +1,10 @@
-"""FLOPs are those of `torch.utils.flop_counter`, or null: of ops on fake tensors, and of programs that ran."""
+"""FLOPs are those of `torch.utils.flop_counter`: of ops on fake tensors, and of programs that ran."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from math import prod
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 import fxscope
 from fxscope._torch.nodes import tensors
@@ -98,9 +99,16 @@ OPS = {
     "narrow values": heads("efficient", (2, 4, 32, 16), (2, 4, 32, 16), (2, 4, 32, 8)),
     "grouped queries": heads("flash", (2, 4, 32, 16), (2, 2, 32, 16), (2, 2, 32, 16)),
 }
-NULL = {  # torch counts the weight's gradient as if every group met every other
-    f"convolution {name}, backward" for name in CONVOLUTIONS if "grouped" in name or name == "depthwise"
-}
+@pytest.fixture(autouse=True)
+def _groups_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch counts the weight's gradient as if every group met every other; both gradients need what the input's needs."""
+    theirs = flop_registry[aten.convolution_backward]
+
+    def count(*args, **kwargs):
+        alone = (*args[:10], [True, False, False]) if args[9] > 1 else args
+        return theirs(*alone, **kwargs) * (sum(args[10][:2]) if args[9] > 1 else 1)
+
+    monkeypatch.setitem(flop_registry, aten.convolution_backward, count)
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -127,8 +135,8 @@ def test_an_op_has_the_flops_that_torch_counts(name: str) -> None:
         shapes=tuple(tuple(item.shape) if isinstance(item, torch.Tensor) else () for item in arguments),
         concrete_inputs=tuple("" if isinstance(item, torch.Tensor | None) else str(item) for item in arguments),
     )
-    expected = None if name in NULL else counter.get_total_flops()
-    assert expected is None or expected > 0
+    expected = counter.get_total_flops()
+    assert expected > 0
     assert flops.of_node(node, {}) == expected
     assert flops.of_node(in_graph, {item.name: item for item in inputs}) == expected
     assert flops.of_op(in_trace) == expected
@@ -222,10 +230,8 @@ def test_eager_ops_have_the_flops_that_torch_counts(everything) -> None:
             found[op_name(node.target)].append(flops.of_node(node, by_name))
             assert node.flops in (None, found[op_name(node.target)][-1])
     for name, expected in counter.each.items():
-        assert len(found[name]) == len(expected), name
-        assert all(said in (None, count) for said, count in zip(found[name], expected, strict=True)), name
-    unknown = [name for name, counts in found.items() for count in counts if count is None]
-    assert unknown == ["convolution_backward"]  # of the depthwise one
+        assert found[name] == expected, name
+    assert None not in itertools.chain(*found.values())
     pair = 2 * 3 * 8 * 8 * 32
     assert found["_scaled_dot_product_flash_attention_for_cpu"] == [2 * pair]
     assert {"mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward"} <= counter.each.keys()
