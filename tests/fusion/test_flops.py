@@ -99,6 +99,8 @@ OPS = {
     "narrow values": heads("efficient", (2, 4, 32, 16), (2, 4, 32, 16), (2, 4, 32, 8)),
     "grouped queries": heads("flash", (2, 4, 32, 16), (2, 2, 32, 16), (2, 2, 32, 16)),
 }
+
+
 @pytest.fixture(autouse=True)
 def _groups_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch counts the weight's gradient as if every group met every other; both gradients need what the input's needs."""
