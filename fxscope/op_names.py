@@ -180,6 +180,11 @@ def copies_around_graph(op: str, chain: Iterable[str]) -> bool:
     return op_name(op) in ("copy_", "_foreach_copy_") and any(name.startswith(COMPILED_REGIONS) for name in chain)
 
 
+def runs_compiled(name: str, caller: str) -> bool:
+    """Return whether it is Inductor's code, or a copy for it; `caller`: the op around both, if there is one, else ""."""
+    return name.startswith(INDUCTOR_RUNS) or (caller.startswith(COMPILED_CODE) and copies_around_graph(name, (caller,)))
+
+
 def is_attention(text: str) -> bool:
     return bool(_ATTENTION.search(op_name(text)))
 

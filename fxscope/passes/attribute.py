@@ -241,9 +241,8 @@ def with_remainder(recording: Recording) -> Recording:
     if left:
         share = sum(left) / (sum(column(recording.launches, "duration_ns")) or 1)
         time = f"{microseconds(sum(left) / 1e3)}, {percent(share)} of all"
-        are = "is" if len(left) == 1 else "are"
-        what = f"{counted(len(left), 'kernel')} ({time}) {are} of ops in no recorded graph"
-        problems.append(Problem(where=REMAINDER, message=what))
+        what = counted(len(left), f"kernel ({time}) is", f"kernels ({time}) are")
+        problems.append(Problem(where=REMAINDER, message=f"{what} of ops in no recorded graph"))
     return replace(recording, problems=tuple(problems))
 
 

@@ -18,15 +18,7 @@ from typing import Any
 from fxscope.columns import Column, Given, KeptItems, Made, column, distinct, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import (
-    COMPILED_CODE,
-    COMPILED_REGIONS,
-    INDUCTOR_RUNS,
-    copies_around_graph,
-    expected_nature,
-    is_dispatched,
-    op_name,
-)
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, expected_nature, is_dispatched, op_name, runs_compiled
 
 GRAPH_ID = "eager"
 # What Dynamo and the profiler write besides ops.
@@ -166,8 +158,7 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
     inside: set[int] = set()  # an op that is known, or below one
     inductors = _above(tree, (row for row in tree if ops[row].name.startswith(INDUCTOR_RUNS)))
     for row, parent in tree.items():  # parents first
-        name, caller = ops[row].name, ops[parent].name if parent in inductors else ""
-        if parent in compiled or _is_compiled(name, caller):
+        if parent in compiled or runs_compiled(ops[row].name, ops[parent].name if parent in inductors else ""):
             compiled.add(row)
         elif ops[row].external_id in facts or parent in inside:
             inside.add(row)
@@ -197,15 +188,6 @@ def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
     return found
 
 
-def _is_compiled(name: str, caller: str) -> bool:
-    """Return whether it is Inductor's code that runs, or a copy of what goes into it.
-
-    Args:
-        caller: the op or region that calls it, if Inductor's code runs in that; else "".
-    """
-    return name.startswith(INDUCTOR_RUNS) or (caller.startswith(COMPILED_CODE) and copies_around_graph(name, (caller,)))
-
-
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     known = distinct(ops, "name")
     begins = COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS
@@ -218,7 +200,11 @@ def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     inside: set[int] = set()
     outside: list[int] = []
     for position, (op_id, parent, name) in enumerate(rows_of(ops, "id", "parent", "name")):  # parents first
-        if parent in inside or (name in regions and op_id not in around) or _is_compiled(name, callers.get(parent, "")):
+        if (
+            parent in inside
+            or (name in regions and op_id not in around)
+            or runs_compiled(name, callers.get(parent, ""))
+        ):
             inside.add(op_id)
         elif name not in no_ops:
             outside.append(position)
