@@ -7,6 +7,7 @@ weight's gradient of a grouped convolution as if its groups met; here each gradi
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from math import prod
 from typing import Any
 
@@ -66,15 +67,11 @@ def may_be_causal(text: str, arguments: Sequence[object] | None) -> bool:
     found = _ATTENTION.search(text)
     if found is None:
         return False
-    if not arguments:
+    if not arguments or (places := IS_CAUSAL.get(found["variant"])) is None:
         return True
-    places = IS_CAUSAL.get(found["variant"])
-    if places is None:
-        return True
-    by_place = arguments[places[bool(found["backward"])] :][:1]
-    return any(re.fullmatch(r"(is_causal ?= ?)?True", str(item)) for item in by_place) or any(
-        re.fullmatch(r"is_causal ?= ?True", str(item)) for item in arguments
-    )
+    place = places[bool(found["backward"])]
+    by_name = any(re.fullmatch(r"is_causal ?= ?True", str(item)) for item in arguments)
+    return by_name or "True" in map(str, arguments[place : place + 1])
 
 
 def arithmetic(dtype: str | None, ops: Iterable[str], kernels: Iterable[str], *, tf32: bool = False) -> str | None:
@@ -286,12 +283,7 @@ def tensor_bytes(tensors: Iterable[TensorMeta]) -> int | None:
     total = 0
     for tensor in tensors:
         item = ITEM_BYTES.get(tensor.dtype or "")
-        sizes = [
-            size
-            for position, size in enumerate(tensor.shape)
-            if tensor.stride is None or position >= len(tensor.stride) or tensor.stride[position] != 0
-        ]
-        count = numbers(*sizes)
+        count = numbers(*(size for size, stride in zip_longest(tensor.shape, tensor.stride or ()) if stride != 0))
         if item is None or count is None:
             return None
         total += item * count
