@@ -62,13 +62,13 @@ Column = Numbers | Chosen | Given | Made  # one field of every item; `take` has 
 class Items(Sequence[T], Generic[T]):
     """A sequence like a tuple of items: equal to one, hashed as one, a slice of it is one. A pickle or copy is a tuple."""
 
-    __slots__ = ("_columns", "_length", "_type")
+    __slots__ = ("_length", "_type", "columns")
 
     def __init__(self, type_: type[T], length: int, columns: dict[str, Column]) -> None:
         """Take the columns by the names of the type's fields; a field without one has its default."""
         self._type = type_
         self._length = length
-        self._columns = columns
+        self.columns = columns
 
     def __len__(self) -> int:
         return self._length
@@ -80,7 +80,7 @@ class Items(Sequence[T], Generic[T]):
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
         if isinstance(index, slice):
             return tuple(self.at(list(range(*index.indices(self._length)))))
-        return self._made([range(self._length)[index]])[0]  # as a tuple: counts from the end, IndexError outside
+        return self.at([range(self._length)[index]])[0]  # as a tuple: counts from the end, IndexError outside
 
     def __iter__(self) -> Iterator[T]:
         for start in range(0, self._length, BLOCK):
@@ -91,8 +91,8 @@ class Items(Sequence[T], Generic[T]):
         return [item for start in starts for item in self._made(positions[start : start + BLOCK])]
 
     def _made(self, which: slice | list[int]) -> list[T]:
-        make, names = self._type, tuple(self._columns)
-        columns = [column.take(which) for column in self._columns.values()]
+        make, names = self._type, tuple(self.columns)
+        columns = [column.take(which) for column in self.columns.values()]
         return [make(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
     def __eq__(self, other: object) -> bool:
@@ -111,45 +111,28 @@ class Items(Sequence[T], Generic[T]):
 
     def column(self, field: str, which: slice | list[int]) -> list[Any]:
         """The field's value of some items."""
-        if field in self._columns:
-            return self._columns[field].take(which)
+        if field in self.columns:
+            return self.columns[field].take(which)
         known = next(item for item in msgspec.structs.fields(self._type) if item.name == field)
         default: Any = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
         return [default] * len(which if isinstance(which, list) else range(self._length)[which])
 
-    def distinct(self, field: str) -> set[Any]:
-        """The values that a field has in some item."""
-        found = self._columns.get(field)
-        if not isinstance(found, Chosen):
-            return set(self.column(field, slice(None)))
-        codes = set(found.codes.tolist())
-        return {found.table[code] if code >= 0 else None for code in codes}
-
     def replaced(self, columns: dict[str, Column]) -> Items[T]:
-        return type(self)(self._type, self._length, self._columns | columns)
+        return type(self)(self._type, self._length, self.columns | columns)
 
 
 class KeptItems(Items[T]):
     """Items that are kept once they are made, for what is looked at many times: the nodes of a trace's graph."""
 
-    __slots__ = ("_every", "_made_items")
+    __slots__ = ("_made_items",)
 
     def __init__(self, type_: type[T], length: int, columns: dict[str, Column]) -> None:
         super().__init__(type_, length, columns)
         self._made_items: dict[int, T] = {}
-        self._every: list[T] | None = None
-
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return super().__getitem__(index)
-        position = range(self._length)[index]
-        return self._made_items.get(position) or self.at([position])[0]
 
     def __iter__(self) -> Iterator[T]:
-        if self._every is None:
-            with uncollected():
-                self._every = self.at(list(range(self._length)))
-        return iter(self._every)
+        with uncollected():
+            return iter(self.at(list(range(self._length))))
 
     def at(self, positions: list[int]) -> list[T]:
         made = self._made_items
@@ -213,7 +196,66 @@ def rows_of(items: Sequence[Any], *fields: str, which: slice | list[int] = slice
 
 def distinct(items: Sequence[Any], field: str) -> set[Any]:
     """The values that a field has in some item, `Items` or tuple."""
-    return items.distinct(field) if isinstance(items, Items) else {getattr(item, field) for item in items}
+    codes, table = coded(items, field)
+    return {table[code] if code >= 0 else None for code in set(codes.tolist())}
+
+
+def array(items: Sequence[Any], field: str) -> Any:
+    """A field of whole numbers as a numpy array, with -1 for `None`."""
+    import numpy as np  # slow to import
+
+    found = items.columns.get(field) if isinstance(items, Items) else None
+    if isinstance(found, Numbers) and found.none in (None, -1):
+        return found.array.astype(np.int64)
+    return np.array([-1 if value is None else value for value in column(items, field)], np.int64)
+
+
+def coded(items: Sequence[Any], field: str, which: list[int] | None = None) -> tuple[Any, Any]:
+    """A field, or that of some items, as a numpy array of codes, and the values by their code; -1 may stand for `None`."""
+    import numpy as np  # slow to import
+
+    found = items.columns.get(field) if isinstance(items, Items) else None
+    if isinstance(found, Chosen) and which is None:
+        return found.codes, found.table
+    known: dict[Any, int] = {}
+    values = column(items, field, slice(None) if which is None else which)
+    return np.array([known.setdefault(value, len(known)) for value in values], np.int64), list(known)
+
+
+def marked(items: Sequence[Any], field: str, test: Callable[[Any], Any]) -> Any:
+    """For each item, as a numpy array, whether the field's value passes a test, which is asked once a value."""
+    import numpy as np  # slow to import
+
+    codes, table = coded(items, field)
+    used = np.unique(codes).tolist()
+    answers = np.zeros(max(used, default=-1) + 2, np.bool_)  # the last one is for -1
+    for code in used:
+        answers[code] = bool(test(table[code] if code >= 0 else None))
+    return answers[codes]
+
+
+def positions(items: Sequence[Any], field: str, wanted: Any) -> Any:
+    """For each number of an array the position of the item with it, -1 for none; a field's values differ."""
+    import numpy as np  # slow to import
+
+    numbers = array(items, field)
+    if not len(numbers):
+        return np.full(len(wanted), -1)
+    order = np.argsort(numbers, kind="stable")
+    found = order[np.searchsorted(numbers[order], wanted).clip(max=len(numbers) - 1)]
+    return np.where(numbers[found] == wanted, found, -1)
+
+
+def different(*columns: Any) -> tuple[Any, Any]:
+    """The number of each row of some arrays among the different rows, and the position where each of these is first."""
+    import numpy as np  # slow to import
+
+    order = np.lexsort(columns[::-1])
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = np.any([values[order[1:]] != values[order[:-1]] for values in columns], axis=0)
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.cumsum(is_new) - 1
+    return codes, order[is_new]
 
 
 def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:

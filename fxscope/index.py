@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import count
 from statistics import median, median_low
 from typing import Any, TypeVar
 
-from fxscope.columns import by_name, column, distinct, rows_of
-from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording
+from fxscope.columns import array, by_name, column, different, distinct, marked, rows_of
+from fxscope.model import Graph, KernelCall, Launch, Node, Recording
 from fxscope.op_names import is_dispatched
 
 T = TypeVar("T")
@@ -95,17 +94,8 @@ class Index:
     @cached_property
     def dispatched(self) -> dict[int, int]:
         """Step → how many ops were dispatched in it."""
-        names = set(filter(is_dispatched, distinct(self._ops, "name")))
-        rows = rows_of(self._ops, "step", "category", "name")
-        return Counter(step for step, kind, name in rows if name in names and kind == "cpu_op")
-
-    @cached_property
-    def op_rows(self) -> dict[int, int]:
-        return {op_id: row for row, op_id in enumerate(column(self._ops, "id"))}
-
-    def op_of(self, launch: Launch) -> Op | None:
-        row = None if launch.op_id is None else self.op_rows.get(launch.op_id)
-        return None if row is None else self._ops[row]
+        is_op = marked(self._ops, "name", is_dispatched) & marked(self._ops, "category", "cpu_op".__eq__)
+        return Counter(array(self._ops, "step")[is_op].tolist())
 
     @cached_property
     def launches_of_call(self) -> dict[str, list[Launch]]:
@@ -122,15 +112,6 @@ class Index:
         return found
 
     @cached_property
-    def launch_rows_of_step(self) -> dict[int, list[int]]:
-        """Step → where its launches are in the recording, in order of start: for what needs columns of them only."""
-        found: dict[int, list[int]] = {step: [] for step in self.steps}
-        for (*_, step), row in sorted(zip(rows_of(self._launches, "start_ns", "id", "step"), count())):
-            if step in found:
-                found[step].append(row)
-        return found
-
-    @cached_property
     def launch_counts(self) -> dict[int, int]:
         found = {step.index: 0 for step in self._steps}
         return found | dict(Counter(column(self._launches, "step")))
@@ -143,9 +124,8 @@ class Index:
     @cached_property
     def compiling_steps(self) -> frozenset[int]:
         """The observed steps in which something was compiled."""
-        known = {name for name in distinct(self._ops, "name") if name.endswith(COMPILING) and "ompile" in name}
-        events = rows_of(self._ops, "name", "step") if known else ()
-        return frozenset(step for name, step in events if name in known)
+        compiles = marked(self._ops, "name", lambda name: name.endswith(COMPILING) and "ompile" in name)
+        return frozenset(array(self._ops, "step")[compiles].tolist())
 
     @property
     def num_steps(self) -> int:
@@ -180,11 +160,10 @@ class Index:
 
     @cached_property
     def step_us(self) -> tuple[float, ...]:
-        total = dict.fromkeys(self.steps, 0)
+        total = Counter[int]()
         for step, time in rows_of(self._launches, "step", "duration_ns"):
-            if step in total:
-                total[step] += time
-        return tuple(time / 1e3 for time in total.values())
+            total[step] += time
+        return tuple(total[step] / 1e3 for step in self.steps)
 
     @cached_property
     def device_us(self) -> float | None:
@@ -205,16 +184,17 @@ class Index:
     @cached_property
     def launch_calls(self) -> float:
         """Calls of the CPU that launched what a step ran, the median: what has one correlation id was one call."""
-        pairs = enumerate(rows_of(self._launches, "step", "correlation"))
-        calls = {(step, -row if known is None else known) for row, (step, known) in pairs}
-        found = Counter(step for step, _ in calls)
+        steps, calls = array(self._launches, "step"), array(self._launches, "correlation")
+        found = Counter(steps[calls < 0].tolist())
+        steps, calls = steps[calls >= 0], calls[calls >= 0]
+        found.update(steps[different(steps, calls)[1]].tolist())
         return median(found[step] for step in self.steps)
 
     def counts(self, *categories: str) -> list[int]:
         """Launches of these categories in each step that counts, of any where none is named."""
-        kinds = rows_of(self._launches, "step", "category") if categories else ()
-        found = Counter(step for step, kind in kinds if kind in categories) if categories else self.launch_counts
-        return [found.get(step, 0) for step in self.steps]
+        chosen = marked(self._launches, "category", lambda kind: not categories or kind in categories)
+        found = Counter(array(self._launches, "step")[chosen].tolist())
+        return [found[step] for step in self.steps]
 
     @cached_property
     def wall_us(self) -> tuple[float, ...]:

@@ -45,8 +45,7 @@ CONSTANTS = _SETS["constant"]  # values known when code is generated: they becom
 _HOST = _SETS["host"]  # storage is made or bookkeeping done; nothing is launched
 # They have a kernel entry of their own, and all it does is call other ops (CompositeExplicitAutograd).
 _MORE_COMPOSITES = _SETS["composite"]
-# Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
-_MORE_KEEP_SHAPE = _SETS["keeps_shape"]
+_MORE_KEEP_SHAPE = _SETS["keeps_shape"]  # not elementwise, but the result has the shape of the largest operand
 # Ops that hand all their work to an op they call, as those with one kernel for all devices do where they call any; other
 # ops may call one for a detail (`addmm` copies its bias) and then do their own work. On the CPU `relu` is `clamp_min`, and
 # what is fused on a GPU alone is code that calls other ops here (`fxscope dispatch` says so).
@@ -225,7 +224,8 @@ def table() -> dict[str, frozenset[str]]:
 
 def is_pointwise(text: str) -> bool:
     """Return whether the op computes each element by itself."""
-    return "pointwise" in table().get(out_of_place(text), ())
+    name = out_of_place(text)
+    return name in _SETS["pointwise"] or "pointwise" in table().get(name, ())
 
 
 def keeps_shape(text: str) -> bool:

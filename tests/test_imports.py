@@ -40,7 +40,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
             fxscope.assertions fxscope.render""".split()
         ),
     ),  # what people ask of a recording (`explain`, `why`, `show`, `save`, …) looks upwards, inside the methods
-    "fxscope.columns": ({"msgspec"}, ("fxscope.model",)),
+    "fxscope.columns": ({"msgspec", "numpy"}, ("fxscope.model",)),
     "fxscope.store": ({"msgspec", "numpy"}, ("fxscope.model", "fxscope.columns", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.dtypes": (set(), ()),

@@ -95,6 +95,8 @@ def test_kinds_of_ops() -> None:
     assert op_names.is_attention("aten._scaled_dot_product_flash_attention.default")
     assert op_names.keeps_shape("aten::add_") and op_names.keeps_shape("aten::_softmax")
     assert not op_names.keeps_shape("aten::sum")
+    pointwise = {"gelu_backward", "masked_fill_", "aten::where", "threshold_backward"}
+    assert set(filter(op_names.is_pointwise, {*pointwise, "aten::_softmax", "aten::sum"})) == pointwise
 
 
 def test_every_op_named_by_hand_is_one_that_torch_has() -> None:
@@ -102,7 +104,7 @@ def test_every_op_named_by_hand_is_one_that_torch_has() -> None:
     known = {name.partition("::")[2].split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
     known |= set(dir(torch.Tensor)) | set(dir(torch.nn.functional))
     by_hand = op_names._MORE_VIEWS | op_names.MAY_COPY | op_names._HOST | op_names._MORE_COMPOSITES
-    by_hand |= op_names._MORE_KEEP_SHAPE
+    by_hand |= op_names._MORE_KEEP_SHAPE | op_names._SETS["pointwise"]
     assert not by_hand - known
     assert not {name for name in op_names.GEMMS if not name.startswith("bias_")} - known
 
@@ -114,17 +116,17 @@ def test_the_table_is_what_the_yaml_says() -> None:
         [
             {"func": "t(Tensor(a) self) -> Tensor(a)", "dispatch": {"CompositeExplicitAutograd": "t"}},
             {"func": "linear(Tensor x) -> Tensor"},
-            {
-                "func": "add.Tensor(Tensor self) -> Tensor",
-                "structured_delegate": "add.out",
-                "tags": ["core", "pointwise"],
-            },
+            {"func": "add.T(Tensor x) -> Tensor", "structured_delegate": "add.out", "tags": ["core", "pointwise"]},
             {"func": "add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "dispatch": {"CPU": "add_out"}},
+            {"func": "relu_b.grad_input(Tensor x, *, Tensor(a!) grad_input) -> Tensor(a!)", "dispatch": {"CPU": "r"}},
+            {"func": "relu_b(Tensor x) -> Tensor", "dispatch": {"CPU": "r"}, "tags": "pointwise"},
+            {"func": "pool_b.grad_input(Tensor x, *, Tensor(a!) grad_input) -> Tensor(a!)", "dispatch": {"CPU": "r"}},
             {"func": "std(Tensor self) -> Tensor"},
             {"func": "std.correction(Tensor self) -> Tensor", "dispatch": {"CPU, CUDA": "std"}},
         ]
     )
-    assert found == {"t": {"view"}, "linear": {"composite"}, "add": {"pointwise"}, "std": set()}
+    pointwise = {"add": {"pointwise"}, "relu_b": {"pointwise"}}
+    assert found == {"t": {"view"}, "linear": {"composite"}, "pool_b": set(), "std": set(), **pointwise}
 
 
 def test_a_name_that_says_what_did_not_run() -> None:

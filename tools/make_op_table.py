@@ -19,6 +19,7 @@ HEAD = """# The ops of torch {torch}, from its native_functions.yaml and its reg
 def from_yaml(functions: list[dict[str, Any]]) -> dict[str, set[str]]:
     """Return op → the kinds that its declarations prove."""
     overloads: dict[str, list[set[str]]] = {}
+    tagged = {re.split(r"[.(]", item["func"])[0] for item in functions if "pointwise" in (item.get("tags") or [])}
     for item in functions:
         signature = item["func"]
         name, _, overload = signature.split("(")[0].partition(".")
@@ -29,7 +30,9 @@ def from_yaml(functions: list[dict[str, Any]]) -> dict[str, set[str]]:
         keys = {key.strip() for entry in item.get("dispatch") or () for key in entry.split(",")}
         # Without a table of its own an op is CompositeImplicitAutograd (aten/src/ATen/native/README.md).
         implicit = "CompositeImplicitAutograd" in keys or not (keys or item.get("structured_delegate"))
-        kinds = {kind for kind in ("pointwise",) if kind in tags}
+        # An out variant of another name, such as `threshold_backward.grad_input`, carries no tag.
+        is_out = re.search(r"\*, .*\(a!\) \w+\)$", signature.rsplit(" ->", 1)[0]) is not None
+        kinds = {"pointwise"} if "pointwise" in tags or (is_out and name in tagged) else set[str]()
         if re.search(r"\([a-z](\s*->\s*\*)?\)", result) or "inplace_view" in tags:
             kinds.add("view")
         elif implicit and not keys & {"CPU", "CUDA", "CompositeExplicitAutograd"}:

@@ -4,6 +4,7 @@ A place is one kernel call, or one eager op, of a step. Places are equal when ev
 paths is equal: `layers.0.fc1` and `layers.1.fc1` are `layers.[0..1].fc1`. A kernel's name alone never makes two places equal.
 """
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,9 +13,12 @@ from itertools import zip_longest
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fxscope.analysis.select import collective_label, ops_in, ran_backward
-from fxscope.columns import Items, column, rows_of
-from fxscope.index import index_of, kept, per_step
+from fxscope.columns import Items, array, coded, column, different, marked, positions, rows_of
+from fxscope.index import grouped, index_of, kept, per_step
 from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMeta, replace
 from fxscope.op_names import (
     OPTIMIZER_STEP,
@@ -283,19 +287,17 @@ def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
     return " ".join(f"{dtype} {sizes(shape)}" for dtype, shape in pairs if shape)
 
 
-class _Total:
-    def __init__(self, facts: PlaceFacts, shape: str) -> None:
-        self.facts = facts
-        self.shape = shape
-        self.by_step: dict[int, float] = defaultdict(float)  # ns of launches, µs of planned calls
-        self.launches: dict[int, int] = defaultdict(int)
-        self.places: dict[int, set[Any]] = defaultdict(set)
-        self.modules: dict[str, None] = {}
-        self.kernels: dict[str, None] = {}
-        self.calls: dict[str, None] = {}
-        self.nodes: dict[tuple[str, str], None] = {}
-        self.roofed, self.roof = 0.0, 0.0
-        self.start_ns: int | None = None  # in the typical step
+class _Total(NamedTuple):
+    """What runs of one group: values by step; of a plan there is one step, with times in µs."""
+
+    facts: Sequence[PlaceFacts]
+    by_step: Mapping[int, float]  # ns of launches
+    launches: Mapping[int, int]
+    places: Mapping[int, int]
+    kernels: Iterable[str]  # of each call or launch
+    roof: float = 0.0  # the shares of roofs, each times the time under it
+    roofed: float = 0.0  # time of what has a roof
+    start_ns: float = math.inf  # in the typical step
 
 
 def _groups(recording: Recording) -> tuple[KernelGroup, ...]:
@@ -310,169 +312,154 @@ def _groups(recording: Recording) -> tuple[KernelGroup, ...]:
 
 
 def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
-    index = index_of(recording)
-    facts_of = _facts_of_launches(recording, places)
-    rows = rows_of(recording.launches, "step", "duration_ns", "start_ns", "name", "call", "op_id", "id")
-    counted = [(facts, *row) for facts, row in zip(facts_of, rows, strict=True) if row[0] in index.step_set]
-    keys = _keys(counted, index.num_steps)
-    totals: dict[tuple[object, ...], _Total] = {}
-    by_facts: dict[int, _Total] = {}
-    for facts, step, duration, start, name, call, op_id, number in counted:
-        total = by_facts.get(id(facts))
-        if total is None:
-            total = by_facts[id(facts)] = _total_of(totals, facts, keys[id(facts)])
-        total.by_step[step] += duration
-        total.launches[step] += 1
-        total.places[step].add(call or (number if op_id is None else op_id))
-        if step == index.typical_step:
-            total.start_ns = start if total.start_ns is None else min(start, total.start_ns)
-        total.kernels[name] = None
-        if facts.roof is not None:
-            total.roof += facts.roof * duration
-            total.roofed += duration
-    in_order = sorted(totals.values(), key=lambda total: (total.start_ns is None, total.start_ns or 0))
+    index, launches = index_of(recording), recording.launches
+    every, facts_of = _facts_of_launches(recording, places)
+    steps, times, starts, ops = (array(launches, field) for field in ("step", "duration_ns", "start_ns", "op_id"))
+    rows = np.flatnonzero(np.isin(steps, index.steps))
+    keys = _keys(every, facts_of[rows], steps[rows], index.num_steps)
+    same_keys = grouped(keys, keys.__getitem__)
+    numbers = np.zeros(len(every), np.int64)
+    for number, same in enumerate(same_keys.values()):
+        numbers[same] = number
+    numbers = numbers[facts_of[rows]]
+    members = np.split(rows[np.argsort(numbers, kind="stable")], np.cumsum(np.bincount(numbers))[:-1])
+    kinds = [marked(launches, "call", bool), ops >= 0]
+    kind, place = np.select(kinds, [0, 1], 2), np.select(kinds, [coded(launches, "call")[0], ops], np.arange(len(ops)))
+    names = column(launches, "name")
+    roofs = np.array([facts.roof for facts in every], np.float64)[facts_of]
+    totals: dict[tuple[Any, ...], _Total] = {}
+    for (key, same), mine in zip(same_keys.items(), members, strict=True):
+        in_step, which = np.unique(steps[mine], return_inverse=True)
+        has_roof = mine[~np.isnan(roofs[mine])]
+        totals[key] = _Total(
+            [every[at] for at in same],
+            dict(zip(in_step.tolist(), np.bincount(which, times[mine]).tolist(), strict=True)),
+            dict(zip(in_step.tolist(), np.bincount(which).tolist(), strict=True)),
+            Counter(steps[mine[different(steps[mine], kind[mine], place[mine])[1]]].tolist()),
+            map(names.__getitem__, mine.tolist()),
+            float(roofs[has_roof] @ times[has_roof]),
+            float(times[has_roof].sum()),
+            min(starts[mine[steps[mine] == index.typical_step]].tolist(), default=math.inf),
+        )
+    in_order = dict(sorted(totals.items(), key=lambda item: item[1].start_ns))
     return _finished(in_order, index.num_steps, index.device_us or 0.0)
 
 
-def _keys(counted: Iterable[tuple[Any, ...]], num_steps: int) -> dict[int, tuple[object, ...]]:
-    """Facts, by id → the key of their group: what differs in shape only and runs in some steps only is one place."""
-    keys: dict[int, tuple[object, ...]] = {}
-    steps: dict[tuple[object, ...], set[int]] = defaultdict(set)
-    for facts, step, *_ in counted:
-        key = keys.get(id(facts))
-        if key is None:
-            key = keys[id(facts)] = facts.key
-        steps[key].add(step)
-    varying = Counter(key[:-1] for key, seen in steps.items() if len(seen) < num_steps)
+def _keys(
+    every: Sequence[PlaceFacts], facts_of: NDArray[np.int64], steps: NDArray[Any], num_steps: int
+) -> dict[int, tuple[Any, ...]]:
+    """Number of facts → key of their group: what differs in shape only and runs in some steps only is one place."""
+    first = np.sort(different(facts_of, steps)[1])
+    keys = {at: every[at].key for at in dict.fromkeys(facts_of[first].tolist())}
+    seen: dict[tuple[Any, ...], set[int]] = defaultdict(set)
+    for at, step in zip(facts_of[first].tolist(), steps[first].tolist(), strict=True):
+        seen[keys[at]].add(step)
+    varying = Counter(key[:-1] for key, in_steps in seen.items() if len(in_steps) < num_steps)
     return {
-        facts: (*key[:-1], VARY) if len(steps[key]) < num_steps and varying[key[:-1]] > 1 else key
-        for facts, key in keys.items()
+        at: (*key[:-1], VARY) if len(seen[key]) < num_steps and varying[key[:-1]] > 1 else key
+        for at, key in keys.items()
     }
 
 
-def _finished(in_order: Sequence[_Total], num_steps: int, device_us: float | None) -> list[KernelGroup]:
+def _finished(in_order: Mapping[tuple[Any, ...], _Total], num_steps: int, device_us: float | None) -> list[KernelGroup]:
     """The groups with their shares of the device time, of all groups together where there is none."""
-    times = [per_step(total.by_step.values(), num_steps) if total.by_step else None for total in in_order]
+    times = [per_step(total.by_step.values(), num_steps) if total.by_step else None for total in in_order.values()]
     whole = sum(time or 0.0 for time in times)
     out: list[KernelGroup] = []
-    for order, (total, time) in enumerate(zip(in_order, times, strict=True)):
+    for order, ((key, total), time) in enumerate(zip(in_order.items(), times, strict=True)):
         share = time / (whole or 1) if time is not None else None  # medians do not add up to the step's median
         time_us = share * device_us if share is not None and device_us is not None else time
-        out.append(_group(total, num_steps, share, time_us, order))
+        facts, everything = total.facts[0], sum(total.by_step.values())
+        modules = dict.fromkeys(module for item in total.facts for module in item.modules)
+        module = pattern(modules)
+        out.append(
+            KernelGroup(
+                id="/".join(part for part in (facts.phase, module, facts.label) if part),
+                label=facts.label,
+                ops=facts.ops,
+                phase=facts.phase,
+                module=module,
+                modules=tuple(modules),
+                count=round(median(total.places.values())),
+                order=order,
+                launches=per_step(total.launches.values(), num_steps),
+                time_us=time_us,
+                share=share if time_us else None,
+                roof=total.roof / everything if everything and total.roofed == everything else None,
+                shape=key[-1] or None,
+                kernels=tuple(dict.fromkeys(total.kernels)),
+                calls=tuple(item.call.id for item in total.facts if item.call is not None),
+                nodes=tuple(dict.fromkeys(node for item in total.facts for node in item.nodes)),
+                attributed=facts.attributed,
+                around_graph=facts.around_graph,
+            )
+        )
     return out
 
 
-def _total_of(totals: dict[tuple[object, ...], _Total], facts: PlaceFacts, key: tuple[Any, ...]) -> _Total:
-    total = totals.get(key)
-    if total is None:
-        total = totals[key] = _Total(facts, key[-1])
-    total.modules.update(dict.fromkeys(facts.modules))
-    total.nodes.update(dict.fromkeys(facts.nodes))
-    if facts.call is not None:
-        total.calls[facts.call.id] = None
-    return total
-
-
-def _group(total: _Total, steps: int, share: float | None, time_us: float | None, order: int) -> KernelGroup:
-    facts = total.facts
-    everything = sum(total.by_step.values())
-    module = pattern(total.modules)
-    return KernelGroup(
-        id="/".join(part for part in (facts.phase, module, facts.label) if part),
-        label=facts.label,
-        ops=facts.ops,
-        phase=facts.phase,
-        module=module,
-        modules=tuple(total.modules),
-        count=round(median(len(places) for places in total.places.values())),
-        order=order,
-        launches=per_step(total.launches.values(), steps),
-        time_us=time_us,
-        share=share if time_us else None,
-        roof=total.roof / everything if everything and total.roofed == everything else None,
-        shape=total.shape or None,
-        kernels=tuple(total.kernels),
-        calls=tuple(total.calls),
-        nodes=tuple(total.nodes),
-        attributed=facts.attributed,
-        around_graph=facts.around_graph,
-    )
-
-
-def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]:
-    """The facts of each launch; equal ones are one object. Of equal launches one is looked at: chains and shapes cost most."""
+def _facts_of_launches(recording: Recording, places: Places) -> tuple[list[PlaceFacts], NDArray[np.int64]]:
+    """The different facts, and which each launch has. Of equal launches one is looked at: chains and shapes cost most."""
     index, launches = index_of(recording), recording.launches
-    rows_of_ops: Mapping[int | None, int] = index.op_rows  # type: ignore[assignment]
-    keys: list[tuple[Any, ...]] = []
-    for call, graph, nodes, op_id, name in zip(
-        *(column(launches, field) for field in ("call", "graph", "nodes", "op_id", "name")), strict=True
-    ):
-        if call is not None and call in index.calls:
-            keys.append(("call", call))
-        elif nodes and graph:
-            keys.append(("nodes", graph, nodes))
-        else:
-            keys.append(("op", op_id, name) if op_id in rows_of_ops else ("kernel", name))
-    unattributed = [row for row, key in enumerate(keys) if key[0] == "kernel"]
-    for row, grid in zip(unattributed, column(launches, "grid", unattributed), strict=True):
-        keys[row] = (*keys[row], grid)
-    first: dict[tuple[Any, ...], int] = {}
-    for row, key in enumerate(keys):
-        first.setdefault(key, row)
-    made = _first_facts(recording, places, first, rows_of_ops)
-    return [made[key] for key in keys]
+    ops = positions(recording.ops, "id", array(launches, "op_id"))
+    calls, graphs, nodes, names = (coded(launches, field)[0] for field in ("call", "graph", "nodes", "name"))
+    has_nodes = marked(launches, "nodes", bool) & marked(launches, "graph", bool)
+    kinds = [marked(launches, "call", index.calls.__contains__), has_nodes, ops >= 0]
+    kind = np.select(kinds, [0, 1, 2], 3)
+    grids, alone = np.zeros(len(launches), np.int64), np.flatnonzero(kind == 3)
+    grids[alone] = coded(launches, "grid", alone.tolist())[0]
+    key = kind, np.select(kinds, [calls, graphs, ops], names), np.select(kinds, [kind, nodes, names], grids)
+    codes, first = different(*key)
+    made = _first_facts(recording, places, first.tolist(), kind[first].tolist(), ops[first].tolist())
+    by_id = {id(facts): facts for facts in made}
+    numbers = {known: number for number, known in enumerate(by_id)}
+    return list(by_id.values()), np.array([numbers[id(facts)] for facts in made], np.int64)[codes]
 
 
 def _first_facts(
-    recording: Recording, places: Places, first: Mapping[tuple[Any, ...], int], rows_of_ops: Mapping[int | None, int]
-) -> dict[tuple[Any, ...], PlaceFacts]:
-    rows = [row for key, row in first.items() if key[0] in ("nodes", "op")]
-    seen = dict(zip(rows, rows_of(recording.launches, "chain", "op_id", which=rows), strict=True))
-    op_rows = [rows_of_ops[op_id] for _, op_id in seen.values() if op_id in rows_of_ops]
-    ops = dict(
-        zip(op_rows, rows_of(recording.ops, "name", "graph", "source", "dtypes", "shapes", which=op_rows), strict=True)
-    )
-    names = {(key[1], name) for key in first if key[0] == "nodes" for name in key[2]}
+    recording: Recording, places: Places, first: list[int], kinds: list[int], op_rows: list[int]
+) -> list[PlaceFacts]:
+    """The facts of some launches; a kind is 0 for one of a known call, 1 of nodes, 2 of an op, 3 of none of these."""
+    seen = list(rows_of(recording.launches, "call", "graph", "nodes", "name", "chain", which=first))
+    known = [row for row, kind in zip(op_rows, kinds, strict=True) if row >= 0 and kind in (1, 2)]
+    fields = "name", "graph", "source", "dtypes", "shapes"
+    ops = dict(zip(known, rows_of(recording.ops, *fields, which=known), strict=True))
+    names = {(row[1], name) for row, kind in zip(seen, kinds, strict=True) if kind == 1 for name in row[2]}
     for graph in recording.graphs:
         if isinstance(graph.nodes, Items):
             wanted = [row for row, name in enumerate(column(graph.nodes, "name")) if (graph.id, name) in names]
             nodes = rows_of(graph.nodes, *NODE_FIELDS, which=wanted)
-            fields = (dict(zip(NODE_FIELDS, row, strict=True)) for row in nodes)
-            places.seen |= {(graph.id, row["name"]): Node(**row) for row in fields}
-    made: dict[tuple[Any, ...], PlaceFacts] = {}
-    for key, row in first.items():
-        if key[0] == "call":
-            made[key] = places.of_call(index_of(recording).calls[key[1]])
-        elif key[0] == "kernel":
-            made[key] = PlaceFacts(kernel_label(key[1], key[1]), (), None, (), f"{key[1]} {key[2]}", attributed=False)
+            values = (dict(zip(NODE_FIELDS, row, strict=True)) for row in nodes)
+            places.seen |= {(graph.id, row["name"]): Node(**row) for row in values}
+    made: list[PlaceFacts] = []
+    for at, (call, graph, nodes, kernel, chain), op_row, kind in zip(first, seen, op_rows, kinds, strict=True):
+        name, of_graph, source, dtypes, shapes = ops.get(op_row, ("", None, None, None, None))
+        shape = "" if shapes is None else _shape(dtypes, shapes)
+        if kind == 0:
+            made.append(places.of_call(index_of(recording).calls[call]))
+        elif kind == 1:
+            made.append(places.of_nodes(graph, nodes, chain, shape))
+        elif kind == 2:
+            module = source.module or "" if source else ""
+            made.append(places.of_op(name, kernel, of_graph, chain, module, kernel if shapes is None else shape))
         else:
-            chain, op_id = seen[row]
-            name, graph, source, dtypes, shapes = ops.get(rows_of_ops.get(op_id, -1), ("", None, None, None, None))
-            shape = "" if shapes is None else _shape(dtypes, shapes)
-            if key[0] == "nodes":
-                made[key] = places.of_nodes(key[1], key[2], chain, shape)
-            else:
-                module = source.module or "" if source else ""
-                made[key] = places.of_op(name, key[2], graph, chain, module, key[2] if shapes is None else shape)
+            label, grid = kernel_label(kernel, kernel), column(recording.launches, "grid", [at])[0]
+            made.append(PlaceFacts(label, (), None, (), f"{kernel} {grid}", attributed=False))
     return made
 
 
 def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
     """The groups of kernel calls without launches: a plan's, with predicted times, or those of a compile's files."""
     runs = runs_of(recording.compiles)
-    totals: dict[tuple[object, ...], _Total] = {}
-    for call in recording.calls:
-        facts, times = places.of_call(call), runs(call.graph)
-        time_us = call.timing.median_us if call.timing else call.estimated_us
-        total = _total_of(totals, facts, facts.key)
-        total.kernels[call.kernel] = None
-        total.launches[0] += times
-        total.places[0].update((call.id, turn) for turn in range(times))
-        if time_us is not None:
-            total.by_step[0] += time_us * times
-            total.roof += (facts.roof or 0.0) * time_us * times
-            total.roofed += time_us * times if facts.roof else 0
-    found = _finished(list(totals.values()), 1, None)
+    totals: dict[tuple[Any, ...], _Total] = {}
+    for key, same in grouped(recording.calls, lambda call: places.of_call(call).key).items():
+        facts, launches = [places.of_call(call) for call in same], {0: sum(runs(call.graph) for call in same)}
+        each = [(call, call.timing.median_us if call.timing else call.estimated_us) for call in same]
+        times = [(places.of_call(call).roof, time * runs(call.graph)) for call, time in each if time is not None]
+        by_step = {0: sum(time for _, time in times)} if times else {}
+        roofs = [(roof * time, time) for roof, time in times if roof]
+        under_roof = [sum(part) for part in zip(*roofs, strict=True)]
+        totals[key] = _Total(facts, by_step, launches, launches, [call.kernel for call in same], *under_roof)
+    found = _finished(totals, 1, None)
     timed = {call.id for call in recording.calls if call.timing}
     predicted = {call.id for call in recording.calls if call.estimated_range_us is not None}
     return [

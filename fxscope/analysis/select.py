@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 
 from fxscope.columns import column, picked, uncollected
 from fxscope.errors import PassError
-from fxscope.index import Index, index_of, kept
+from fxscope.index import Index, grouped, index_of, kept
 from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source
 from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, phase_of, qualified, table
 from fxscope.text import counted
@@ -154,19 +154,16 @@ def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
 
 def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float, ...]]]:
     """The launches of a step, in the order of the first step that has them, each with its duration in every step."""
-    names, durations = (column(recording.launches, field) for field in ("name", "duration_ns"))
-    steps = [rows for rows in index_of(recording).launch_rows_of_step.values() if rows]
-    orders = [[names[row] for row in rows] for rows in steps]
-    if all(order == orders[0] for order in orders):
-        same = list(zip(*steps, strict=True))
-    else:  # the n-th launch of a name stands for the n-th of that name elsewhere
-        found: dict[tuple[str, int], list[int]] = {}
-        for rows, order in zip(steps, orders, strict=True):
-            seen: Counter[str] = Counter()
-            for row, name in zip(rows, order, strict=True):
-                seen[name] += 1
-                found.setdefault((name, seen[name]), []).append(row)
-        same = [rows for rows in found.values() if 2 * len(rows) >= len(steps)]  # as medians over the steps count
+    names, durations, step_of = (column(recording.launches, field) for field in ("name", "duration_ns", "step"))
+    rows_of_step = grouped(range(len(names)), step_of.__getitem__)  # in order of start
+    steps = [rows_of_step[step] for step in index_of(recording).steps if step in rows_of_step]
+    found: dict[tuple[str, int], list[int]] = {}  # the n-th launch of a name stands for the n-th of that name elsewhere
+    for rows in steps:
+        seen: Counter[str] = Counter()
+        for row in rows:
+            seen[names[row]] += 1
+            found.setdefault((names[row], seen[names[row]]), []).append(row)
+    same = [rows for rows in found.values() if 2 * len(rows) >= len(steps)]  # as medians over the steps count
     firsts = picked(recording.launches, [rows[0] for rows in same])
     return [(first, tuple(durations[row] / 1e3 for row in rows)) for first, rows in zip(firsts, same, strict=True)]
 

@@ -5,8 +5,6 @@ import json
 import sys
 from typing import Any
 
-from fxscope.render.labels import decoded_words
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="kernel names (default: stdin, one per line)")
@@ -32,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def describe(name: str, decoded: dict[str, Any] | None) -> list[str]:
     """The lines about one name: each thing that it states, and nothing that it does not."""
+    from fxscope.render.labels import decoded_words
+
     if decoded is None:
         return [name, "  says nothing that fxscope can read"]
     return [name, *(f"  {key:<15}{value}" for key, value in decoded_words(decoded).items())]

@@ -5,25 +5,15 @@ A kernel's name is never enough: the same kernel may run in every layer.
 """
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from typing import Any
 
-from fxscope.columns import column, distinct, rows_of, with_columns
+from fxscope.columns import array, column, distinct, marked, positions, rows_of, with_columns
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
-from fxscope.model import (
-    Coverage,
-    Evidence,
-    Graph,
-    KernelCall,
-    Launch,
-    LaunchEvidence,
-    Problem,
-    Recording,
-    Timing,
-    replace,
-)
+from fxscope.model import Coverage, Graph, KernelCall, Launch, LaunchEvidence, Problem, Recording, Timing, replace
 from fxscope.op_names import COMPILED_REGION, copies_around_graph, expected_nature
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
 from fxscope.text import counted, microseconds, percent
@@ -193,36 +183,29 @@ def between_neighbours(
 
 def with_eager_nodes(links: list[Linked], recording: Recording) -> None:
     """Fill in the launches outside compiled regions: the eager graph's node of their op."""
-    tied = {
-        op_id: (graph, (name,))
-        for op_id, graph, name in rows_of(recording.ops, "id", "graph", "node")
-        if graph is not None and name is not None
-    }
-    evidence: dict[Evidence | None, LaunchEvidence] = {}
-    for position, op_id in enumerate(column(recording.launches, "op_id")):
-        if op_id in tied:
-            graph, nodes = tied[op_id]
-            op = links[position][-1].op
-            if op not in evidence:
-                evidence[op] = LaunchEvidence(op=op, call=None, nodes=op)
-            links[position] = None, nodes, graph, None, evidence[op]
+    rows = positions(recording.ops, "id", array(recording.launches, "op_id"))
+    has_op = (rows >= 0).nonzero()[0]
+    graphs, names = (column(recording.ops, field, rows[has_op].tolist()) for field in ("graph", "node"))
+    evidence = {op: LaunchEvidence(op=op, call=None, nodes=op) for op in {link[-1].op for link in links}}
+    for position, graph, name in zip(has_op.tolist(), graphs, names, strict=True):
+        if graph is not None and name is not None:
+            links[position] = None, (name,), graph, None, evidence[links[position][-1].op]
 
 
 def coverage_of(recording: Recording) -> Coverage:
     """Count what was attributed; calls and nodes are null where there is nothing that they could be attributed to."""
-    ops, calls, nodes = (column(recording.launches, field) for field in ("op", "call", "nodes"))
+    launches = recording.launches
+    has_call, has_op = (marked(launches, field, lambda value: value is not None) for field in ("call", "op"))
     # What replays a CUDA graph is not the op of its kernels
-    to_op = sum(
-        call is not None or (op is not None and (graph is None or not op.startswith(COMPILED_REGION)))
-        for op, call, graph in zip(ops, calls, column(recording.launches, "cuda_graph"), strict=True)
-    )
+    is_region = marked(launches, "op", lambda op: op is not None and op.startswith(COMPILED_REGION))
+    to_op = int((has_call | has_op & ~(is_region & (array(launches, "cuda_graph") >= 0))).sum())
     has_nodes = bool(recording.calls) or any(graph.stage == "eager" for graph in recording.graphs)
     return Coverage(
-        device_events=len(ops),
+        device_events=len(launches),
         to_op=to_op,
-        to_call=len(calls) - calls.count(None) if recording.calls else None,
-        to_node=sum(map(bool, nodes)) if has_nodes else None,
-        unattributed=len(ops) - to_op,
+        to_call=int(has_call.sum()) if recording.calls else None,
+        to_node=int(marked(launches, "nodes", bool).sum()) if has_nodes else None,
+        unattributed=len(launches) - to_op,
     )
 
 
@@ -233,13 +216,14 @@ def with_remainder(recording: Recording) -> Recording:
     """
     if recording.coverage is None or recording.coverage.to_node is None:
         return recording
-    rows = enumerate(rows_of(recording.launches, "op", "call", "nodes", "cuda_graph"))
-    places = [row for row, (op, call, nodes, graph) in rows if op and call is None and not nodes and graph is None]
-    unowned = rows_of(recording.launches, "op", "chain", "duration_ns", which=places)
+    launches = recording.launches
+    has_owner = marked(launches, "call", bool) | marked(launches, "nodes", bool) | (array(launches, "cuda_graph") >= 0)
+    places = (marked(launches, "op", bool) & ~has_owner).nonzero()[0].tolist()
+    unowned = rows_of(launches, "op", "chain", "duration_ns", which=places)
     left = [time for op, chain, time in unowned if not copies_around_graph(op, chain)]
     problems = [item for item in recording.problems if item.where != REMAINDER]
     if left:
-        share = sum(left) / (sum(column(recording.launches, "duration_ns")) or 1)
+        share = sum(left) / (sum(column(launches, "duration_ns")) or 1)
         time = f"{microseconds(sum(left) / 1e3)}, {percent(share)} of all"
         what = counted(len(left), f"kernel ({time}) is", f"kernels ({time}) are")
         problems.append(Problem(where=REMAINDER, message=f"{what} of ops in no recorded graph"))
@@ -248,32 +232,30 @@ def with_remainder(recording: Recording) -> Recording:
 
 def with_timing(recording: Recording) -> Recording:
     """Fill the times of calls and of eager nodes: one value per execution, the sum of its device events."""
-    executions: dict[str, dict[tuple[int, int | None], int]] = {}
-    per_step: dict[str, dict[str, dict[int, int]]] = {}
-    fields = ("call", "step", "invocation", "duration_ns", "graph", "nodes")
-    for name, step, invocation, duration, graph_id, nodes in rows_of(recording.launches, *fields):
-        if name is not None:
-            mine = executions.setdefault(name, {})
-            mine[step, invocation] = mine.get((step, invocation), 0) + duration
-        if graph_id is not None:
-            times = per_step.setdefault(graph_id, {})
-            for node in nodes:
-                of_node = times.setdefault(node, {})
-                of_node[step] = of_node.get(step, 0) + duration
+    executions: defaultdict[str | None, Counter[Any]] = defaultdict(Counter)
+    fields = ("call", "step", "invocation", "duration_ns")
+    for name, step, invocation, duration in rows_of(recording.launches, *fields):
+        executions[name][step, invocation] += duration
     calls = tuple(
         replace(call, timing=timing(executions[call.id].values()) if call.id in executions else None)
         for call in recording.calls
     )
+    runs = index_of(recording).runs_of_node
     graphs = tuple(
-        with_times(graph, per_step[graph.id]) if graph.stage == "eager" and graph.id in per_step else graph
+        with_times(graph, runs[graph.id]) if graph.stage == "eager" and runs[graph.id] else graph
         for graph in recording.graphs
     )
     return replace(recording, calls=calls, graphs=graphs)
 
 
-def with_times(graph: Graph, per_step: Mapping[str, Mapping[int, int]]) -> Graph:
-    """The graph whose nodes have their device time, given by node and step in nanoseconds."""
-    found = {name: timing(times.values()) for name, times in per_step.items()}
+def with_times(graph: Graph, runs: Mapping[str, Mapping[str, Iterable[tuple[int, int]]]]) -> Graph:
+    """The graph whose nodes have their device time, given by node and kernel as steps and nanoseconds."""
+    found: dict[str, Timing] = {}
+    for name, kernels in runs.items():
+        per_step = Counter[int]()
+        for step, time in itertools.chain.from_iterable(kernels.values()):
+            per_step[step] += time
+        found[name] = timing(per_step.values())
     times = [found.get(name, before) for name, before in rows_of(graph.nodes, "name", "timing")]
     return replace(graph, nodes=with_columns(graph.nodes, timing=times))
 

@@ -7,11 +7,12 @@ they fit there), or the FLOPs at the measured matrix rate, whichever takes longe
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from statistics import median
 from typing import NamedTuple
 
+import numpy as np
+
 from fxscope import gpus, op_names
-from fxscope.columns import column, distinct, picked, rows_of, with_columns
+from fxscope.columns import array, column, distinct, marked, picked, rows_of, with_columns
 from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Prediction
 from fxscope.gpus.prediction import predict, traffic_floor_us
@@ -71,11 +72,10 @@ def find_limits(recording: Recording) -> Limits | None:
 
 def launch_time(recording: Recording) -> float | None:
     """The median CPU time of the runtime calls that launched something here, in µs."""
-    kernels = rows_of(recording.launches, "correlation", "category")
-    launched = {correlation for correlation, category in kernels if category == "kernel"} - {None}
-    calls = rows_of(recording.ops, "correlation", "category", "duration_ns") if launched else ()
-    times = [time for correlation, category, time in calls if correlation in launched and category == "runtime"]
-    return median(times) / 1e3 if times else None
+    launches, ops = recording.launches, recording.ops
+    launched = array(launches, "correlation")[marked(launches, "category", "kernel".__eq__)]
+    calls = np.isin(array(ops, "correlation"), launched[launched >= 0]) & marked(ops, "category", "runtime".__eq__)
+    return float(np.median(array(ops, "duration_ns")[calls])) / 1e3 if calls.any() else None
 
 
 def cost_of_call(

@@ -9,16 +9,26 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
-from fxscope.columns import Column, Given, KeptItems, Made, column, distinct, rows_of, with_columns
+import numpy as np
+from numpy.typing import NDArray
+
+from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, positions, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, expected_nature, is_dispatched, op_name, runs_compiled
+from fxscope.op_names import (
+    COMPILED_CODE,
+    COMPILED_REGIONS,
+    INDUCTOR_RUNS,
+    expected_nature,
+    is_dispatched,
+    op_name,
+    runs_compiled,
+)
+from fxscope.readers.trace.columns import nearest
 
 GRAPH_ID = "eager"
 # What Dynamo and the profiler write besides ops.
@@ -153,16 +163,16 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
     out, it has graphs of its own. Steps of the same ops are one stretch of the graph; each other kind of step is another.
     """
     ops = tuple(ops)
-    tree = op_tree(ops)
+    tree = op_tree(ops, list(range(len(ops))))
     compiled: set[int] = set()
     inside: set[int] = set()  # an op that is known, or below one
-    inductors = _above(tree, (row for row in tree if ops[row].name.startswith(INDUCTOR_RUNS)))
+    inductors = _above(tree.get, (row for row in tree if ops[row].name.startswith(INDUCTOR_RUNS)))
     for row, parent in tree.items():  # parents first
         if parent in compiled or runs_compiled(ops[row].name, ops[parent].name if parent in inductors else ""):
             compiled.add(row)
         elif ops[row].external_id in facts or parent in inside:
             inside.add(row)
-    keep = _above(tree, inside)
+    keep = _above(tree.get, inside)
     # What an op calls before it hands on to one that is known: `mse_loss_backward` fills its output first
     for row, parent in tree.items():
         if parent in keep and row not in compiled and is_dispatched(ops[parent].name):
@@ -178,43 +188,39 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
     return replace(graph, nodes=tuple(graph.nodes)), tuple(ties)
 
 
-def _above(tree: Mapping[int, int | None], rows: Iterable[int]) -> set[int]:
+def _above(parent_of: Callable[[int], int | None], rows: Iterable[int]) -> set[int]:
+    """Some rows and all that are around them; a parent of none is `None` or -1."""
     found: set[int] = set()
     for row in rows:
         at: int | None = row
-        while at is not None and at not in found:
+        while at is not None and at >= 0 and at not in found:
             found.add(at)
-            at = tree.get(at)
+            at = parent_of(at)
     return found
 
 
-def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
-    known = distinct(ops, "name")
-    begins = COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS
-    regions, inductors, no_ops = ({name for name in known if name.startswith(begin)} for begin in begins)
-    if not regions:
-        return [position for position, name in enumerate(column(ops, "name")) if name not in no_ops]
-    parent_of = dict(rows_of(ops, "id", "parent")) if inductors else {}
-    around = _above(parent_of, (op_id for op_id, name in rows_of(ops, "id", "name") if name in inductors))
-    callers = {op_id: name for op_id, name in rows_of(ops, "id", "name") if op_id in around}
-    inside: set[int] = set()
-    outside: list[int] = []
-    for position, (op_id, parent, name) in enumerate(rows_of(ops, "id", "parent", "name")):  # parents first
-        if (
-            parent in inside
-            or (name in regions and op_id not in around)
-            or runs_compiled(name, callers.get(parent, ""))
-        ):
-            inside.add(op_id)
-        elif name not in no_ops:
-            outside.append(position)
-    return outside
+def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
+    """Positions of the ops that no compiled region ran."""
+    regions, inductors, no_ops, codes = (
+        marked(ops, "name", lambda name, begins=begins: name.startswith(begins))
+        for begins in (COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS, COMPILED_CODE)
+    )
+    if not regions.any():
+        return np.flatnonzero(~no_ops)
+    parent = positions(ops, "id", array(ops, "parent")).astype(np.int32)
+    around = np.zeros(len(ops), np.bool_)
+    around[list(_above(parent.tolist().__getitem__, np.flatnonzero(inductors).tolist()))] = True
+    in_code = (parent >= 0) & (around & codes)[parent]
+    compiled = (regions & ~around) | inductors
+    compiled |= in_code & marked(ops, "name", lambda name: runs_compiled(name, INDUCTOR_RUNS))
+    return np.flatnonzero(~no_ops & ~compiled & (nearest(parent, compiled) < 0))
 
 
-def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, int | None]:
-    """Position of a CPU op, parents first → of the op that called it, `None` for none; of some positions only, if given."""
-    category, parents, start, ids = (column(ops, field) for field in ("category", "parent", "start_ns", "id"))
-    position_of: dict[int | None, int] = {ids[row]: row for row in (range(len(ops)) if only is None else only)}
+def op_tree(ops: Sequence[Op], rows: list[int]) -> dict[int, int | None]:
+    """Of some positions those of CPU ops, parents first → of the op that called it, `None` for none."""
+    ids, *columns = (column(ops, field, rows) for field in ("id", "category", "parent", "start_ns"))
+    category, parents, start = (dict(zip(rows, values, strict=True)) for values in columns)
+    position_of: dict[int | None, int] = dict(zip(ids, rows, strict=True))
     tree: dict[int, int | None] = {}
     for row in sorted(position_of.values(), key=start.__getitem__):
         if category[row] != "cpu_op":
@@ -228,36 +234,32 @@ def op_tree(ops: Sequence[Op], only: Sequence[int] | None = None) -> dict[int, i
 
 def traced_graph(ops: Sequence[Op]) -> tuple[Graph, Sequence[Op]]:
     """The graph of the fullest step of a trace, and the ops tied to its nodes."""
-    outside, steps = outside_of_compiled(ops), column(ops, "step")
-    sizes = Counter(map(steps.__getitem__, outside))
-    step = max(sizes, key=lambda index: (sizes[index], -index), default=0)
-    graph, nodes = _graph(ops, op_tree(ops, [position for position in outside if steps[position] == step]), {})
-    return graph, tie(ops, graph, [position for position in outside if steps[position] != step], nodes)
+    outside = outside_of_compiled(ops)
+    steps = array(ops, "step")[outside]
+    numbers, sizes = np.unique(steps, return_counts=True)
+    step = numbers[sizes.argmax()] if len(sizes) else 0
+    graph, nodes = _graph(ops, op_tree(ops, outside[steps == step].tolist()), {})
+    return graph, tie(ops, graph, outside[steps != step], nodes)
 
 
-def tie(
-    ops: Sequence[Op], graph: Graph, only: Sequence[int] | None = None, known: Mapping[int, str] = MappingProxyType({})
-) -> Sequence[Op]:
+def tie(ops: Sequence[Op], graph: Graph, only: NDArray[np.int64], known: Mapping[int, str]) -> Sequence[Op]:
     """Say of each op of each step which node of the eager graph it is, by the order of names.
 
     Args:
-        only: positions of the ops that can be in it, all by default.
+        only: positions of the ops that can be in it.
         known: position → node, of those that it was made of.
     """
     graphs, nodes = column(ops, "graph"), column(ops, "node")
     for position, node in known.items():
         graphs[position], nodes[position] = graph.id, node
-    left = range(len(ops)) if only is None else only
-    if not left:
-        return with_columns(ops, graph=graphs, node=nodes)
     wanted = [(name, target) for name, target, op in rows_of(graph.nodes, "name", "target", "op") if op == "dispatch"]
     names = [target for _, target in wanted]
-    category, step, start, name = (column(ops, field) for field in ("category", "step", "start_ns", "name"))
-    steps = grouped((position for position in left if category[position] == "cpu_op"), lambda position: step[position])
-    for _, positions in sorted(steps.items()):
-        positions.sort(key=start.__getitem__)
-        for index, place in _align([name[position] for position in positions], names):
-            graphs[positions[index]], nodes[positions[index]] = graph.id, wanted[place][0]
+    left, step = only[marked(ops, "category", "cpu_op".__eq__)[only]], array(ops, "step")
+    left = left[np.lexsort((array(ops, "start_ns")[left], step[left]))]
+    for in_step in np.split(left, np.flatnonzero(np.diff(step[left])) + 1):
+        mine = in_step.tolist()
+        for index, place in _align(column(ops, "name", mine), names):
+            graphs[mine[index]], nodes[mine[index]] = graph.id, wanted[place][0]
     return with_columns(ops, graph=graphs, node=nodes)
 
 

@@ -223,10 +223,12 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (b'{"rocprofiler-sdk-tool": [{"buffer_records": {}}]}', "is rocprofv3's own JSON"),
         (b"[[1, 2], [3, 4]]", "has no traceEvents"),
         (b'{"traceEvents": []}', "holds no events of torch.profiler"),
-        (
-            b'{"traceEvents": [{"ph": "X", "name": "f", "cat": "FEE", "ts": 1, "dur": 1}]}',
-            "no events of torch.profiler",
-        ),
+        (b'[{"ph": "X", "name": "f", "cat": "FEE", "ts": 1, "dur": 1}]', "is a trace of VizTracer"),
+        (b'[{"ph": "X", "name": "cuInit", "ts": 1, "dur": 1}]', r"of another tool \(events: cuInit\).* reads what"),
+        (b'{"schemaVersion": 1, "traceEvents": [{"name": "f", "cat": "a", "ph": "i"}]}', "Was it active"),
+        (b'{"traceEvents": [{"ph": "M", "pid": 1, "args": {"name": "/device:GPU:0"}}]}', "JAX, XLA.* reads what"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS pointer, .* Run `git lfs pull`"),
+        (b'{"schema": "1.0.1", "pid": 1, "nodes": []}', "execution trace.* Give fxscope the profiler trace"),
         (b"\x1f\x8b\x08broken", "is truncated or damaged|no traceEvents"),
         (None, "cannot read"),
     ],
@@ -251,10 +253,9 @@ def test_a_file_cut_off_before_its_kernels_is_not_a_trace_of_a_cpu(tmp_path: Pat
 
 
 def test_files_of_another_program_are_refused(tmp_path: Path) -> None:
-    recording = tmp_path / "x.json"
-    recording.write_text('{"schema": "fxscope/2"}')
+    (tmp_path / "x.json").write_text('{"schema": "fxscope/2"}')
     with pytest.raises(TraceError, match="is a recording, not a trace"):
-        trace.recording(recording)
+        trace.recording(tmp_path / "x.json")
     with pytest.raises(TraceError, match="belongs to another program"):
         read_trace(H200 / "mlp_compiled" / "trace.json.gz", debug_dir=H200 / "plans" / "softmax" / "real" / "inductor")
     with pytest.raises(TraceError, match="or the trace to an eager run"):

@@ -30,6 +30,8 @@ from fxscope.op_names import (
 )
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest, of_names
+from fxscope.readers.trace.reader import HEAD_BYTES, refusal
+from fxscope.readers.trace.unpacked import open_trace
 from fxscope.text import counted
 
 if TYPE_CHECKING:
@@ -134,7 +136,8 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     if not len(trace):
         for problem in trace.problems:
             raise TraceError(f"{trace.path} holds no events that can be read: {problem.message}. Export it again.")
-        raise TraceError(f"{trace.path} holds no events of torch.profiler. Was it active (schedule, `prof.step()`)?")
+        with open_trace(trace.path) as file:
+            raise TraceError(refusal(trace.path, file.read(HEAD_BYTES), trace.header))
     kept = kept_steps(trace, steps)
     step_of = steps_of_rows(trace, kept)
     inside = (step_of >= 0) | _captured(trace, _replayed_windows(trace))

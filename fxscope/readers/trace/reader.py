@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
+from fxscope.data import read_table
 from fxscope.errors import TraceError
 from fxscope.model import Problem
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import NOT_JSON, unmarked
-from fxscope.text import num_bytes
+from fxscope.text import listed, num_bytes
 
 try:
     from fxscope.readers.trace import _scan as native  # pyright: ignore[reportAttributeAccessIssue]
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CHUNK_BYTES = 2 << 20
+HEAD_BYTES = 16 << 10  # what says of which tool a file is
 EVENT_BYTES = 4 << 20  # what is larger is no event
 HEADER_BYTES = 16 << 20  # of what stands before the list of events, and of what follows it
 MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is not a trace but a bomb
@@ -232,7 +234,7 @@ class Reader:
             self._data = unmarked(self._data, self.path)
             while (found := _LIST.search(self._data)) is None:
                 if len(self._data) > HEADER_BYTES or not self._more():
-                    raise TraceError(_not_a_trace(self.path, self._data[:4096]))
+                    raise TraceError(refusal(self.path, self._data[:HEAD_BYTES]))
             head, self._at = self._data[: found.end()], found.end()
             foot = self._events(table)
         if foot is None:
@@ -441,18 +443,19 @@ def _selected(text: bytes, is_wanted: Callable[[Event, int], bool]) -> dict[str,
     return found
 
 
-def _not_a_trace(path: Path, head: bytes) -> str:
+def refusal(path: Path, head: bytes, header: dict[str, Any] | None = None) -> str:
+    """Say why nothing of a file can be read, by its name and beginning, and what to do; `header`: of one without events."""
     if not head and path.stat().st_size:
         return f"{path} is truncated or damaged: nothing of it could be unpacked. Copy it again."
-    if not head.strip():
-        return f"{path} is empty. Export the profile, or record the log, again."
-    if head.lstrip()[:1] not in (b"{", b"["):
-        with contextlib.suppress(*NOT_JSON):
-            msgspec.json.decode(head)
-            return f"{path} is JSON of {head.strip()[:20].decode()} alone: it is not a profiler trace."
-        return f"{path} is not JSON. fxscope reads what `profiler.export_chrome_trace` writes (.json or .json.gz)."
-    if b'"fxscope/' in head[:4096]:
-        return f"{path} is a recording, not a trace: use `fxscope view {path}`."
-    if b'"rocprofiler-sdk-tool"' in head[:4096]:
-        return f"{path} is rocprofv3's own JSON, not PyTorch's trace. Export one with `profiler.export_chrome_trace`."
-    return f"{path} has no traceEvents: it is not a profiler trace. fxscope reads what `profiler.export_chrome_trace` writes."
+    text = path.name.encode(errors="replace") + b"\n" + head.removeprefix(b"\xef\xbb\xbf")
+    for pattern, words in read_table("foreign_files.json").items():
+        if re.search(pattern.encode("latin-1"), text):
+            return f"{path} {words}"
+    if header is None:
+        words = "has no traceEvents: it is not a profiler trace"
+    elif "schemaVersion" in header or not (names := re.findall(rb'"name"\s*:\s*"([^"\\]{1,60})"', head)):
+        return f"{path} holds no events of torch.profiler. Was it active (schedule, `prof.step()`)?"
+    else:
+        shown = listed([name.decode(errors="replace") for name in dict.fromkeys(names)], 3)
+        words = f"is a trace of another tool (events: {shown})"
+    return f"{path} {words}. fxscope reads what `profiler.export_chrome_trace` writes."
