@@ -72,12 +72,11 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
     for same in found.values():
         first = same[0][1]
         a, b = ends(first)
-        time_us = saved_us(recording, same)
+        time_us = saved(recording, same, "expected_us")
         spent = [times.get(side) for side in {(a.label, a.phase), (b.label, b.phase)}]
         if time_us is not None and all(spent):
             time_us = min(time_us, sum(time or 0.0 for time in spent))
         modules = [module for _, decision, _ in same for end in ends(decision) for module in end.modules]
-        sizes = [None if item.saved_bytes is None else item.saved_bytes * runs for _, item, runs in same]
         row = MissedRow(
             id=f"{a.label}→{b.label}/{first.reason_code}",
             producer=with_phase(a.label, a.phase if a.phase != b.phase else None),
@@ -86,7 +85,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
             names=(a.label, b.label) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
             count=max(1, round(sum(min(1.0, runs) for _, _, runs in same))),
             time_us=time_us,
-            bytes=None if None in sizes else sum(size for size in sizes if size is not None),
+            bytes=saved(recording, same, "saved_bytes"),
             reason_code=first.reason_code,
             reason=short_reason(decision for _, decision, _ in same),
             hint_code=first.hint_code,
@@ -111,21 +110,21 @@ def _sides(decision: Decision) -> set[object]:
     return {end.call or (end.graph, end.nodes) for end in decision.ends}
 
 
-def saved_us(recording: Recording, pairs: Iterable[tuple[int, Decision, float]]) -> float | None:
-    """Return what fusing pairs saves per step in µs, `None` where that is not known of one.
+def saved(recording: Recording, pairs: Iterable[tuple[int, Decision, float]], field: str) -> float | None:
+    """Return what fusing pairs saves per step of `expected_us` or `saved_bytes`, `None` where that is not known of one.
 
     A kernel joins one library kernel only: such pairs count in order of their price until their kernels are taken.
     """
-    priced = [(runs * (decision.expected_us or 0.0), decision) for _, decision, runs in pairs]
-    if not priced or any(decision.expected_us is None for _, decision in priced):
+    priced = [(runs * (getattr(decision, field) or 0.0), decision) for _, decision, runs in pairs]
+    if not priced or any(getattr(decision, field) is None for _, decision in priced):
         return None
     total, taken = 0.0, set[object]()
-    for time, decision in sorted(priced, key=lambda pair: -pair[0]):
+    for price, decision in sorted(priced, key=lambda pair: -pair[0]):
         if joins_library(recording, decision):
             if _sides(decision) & taken:
                 continue
             taken |= _sides(decision)
-        total += time
+        total += price
     return total
 
 
@@ -149,7 +148,7 @@ def _bracketed(
     for same in members:
         pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
         known = [time for item in same if (time := rows[item][0].time_us) is not None]
-        total = saved_us(recording, pairs)
+        total = saved(recording, pairs, "expected_us")
         together.append(min(total, sum(known)) if total is not None and known else total)
     out: list[MissedRow] = []
     brackets: list[Bracket] = []

@@ -33,30 +33,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
     from fxscope.analysis import check
-    from fxscope.errors import UsageError
+    from fxscope.errors import FxscopeError, UsageError
     from fxscope.model import replace
     from fxscope.render import reports
+    from fxscope.store import contents
 
     if arguments.kinds:
         common.refuse(arguments, "--kinds prints a list", "output", "format")
         print(check.help_of_kinds())
         return 0
-    expectations = [name for name in arguments.files if name.endswith(".toml")]
+    names = [name for name in arguments.files if name.endswith(".toml")]
     others = [name for name in arguments.files if not name.endswith(".toml")]
-    if len(expectations) != 1 or not others:
+    if len(names) != 1 or not others:
         raise UsageError("give recordings and one .toml file of expectations.")
     format = common.text_format(arguments.output, arguments, SUFFIXES)
-    data = check.parse(common.read_text(expectations[0]), expectations[0])
-    check.entries(data, expectations[0])  # a typo is an error before the recordings are read
-    report = check.check(common.named(others, arguments), data, where=expectations[0])
+    try:
+        data = check.parse(contents(names[0], limit=16 << 20, what="a file of expectations").decode(), names[0])
+    except UnicodeDecodeError:
+        raise FxscopeError(f"{names[0]} is not text in UTF-8.") from None
+    check.entries(data, names[0])  # a typo is an error before the recordings are read
+    report = check.check(common.named(others, arguments), data, where=names[0])
     failed_first = tuple(sorted(report.outcomes, key=lambda item: item.status == "met"))
     show: dict[str, Callable[[CheckReport], str]] = {
         "terminal": lambda report: reports.check_text(report, width=common.width()),
         "md": reports.check_markdown,
         "json": lambda item: replace(item, outcomes=failed_first).to_json() + "\n",
         "junit": reports.junit,
-        "github": lambda item: reports.github(item, where=expectations[0]),
-        "sarif": lambda item: reports.sarif(item, where=expectations[0]),
+        "github": lambda item: reports.github(item, where=names[0]),
+        "sarif": lambda item: reports.sarif(item, where=names[0]),
     }
     common.write_text(show[format](report), arguments.output, arguments)
     return 0 if report.passed else 1

@@ -288,15 +288,6 @@ def size(text: str) -> int:
     return value
 
 
-def read_text(name: str) -> str:
-    from fxscope.store import contents
-
-    try:
-        return contents(name, limit=16 << 20, what="a file of expectations").decode()
-    except UnicodeDecodeError:
-        raise FxscopeError(f"{name} is not text in UTF-8.") from None
-
-
 def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
     """Raise UsageError where one of these options was given: here it would be taken and do nothing."""
     for name in names:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from fxscope import english, op_names
 from fxscope.analysis import traced_regions
+from fxscope.analysis.missed import saved
 from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
 from fxscope.analysis.rewrites import put_there
@@ -302,8 +303,10 @@ def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = (
         text += f", ~{microseconds(expected)} (estimate{note})"
     runs = pair_runs(recording, decision)
     if len(every) > 1:
-        total = sum(pair_runs(recording, one) * (one.saved_bytes or 0) for one in every)
-        text += f"; all ×{len(every)}: {num_bytes(total)} per step"
+        often = [(0, one, pair_runs(recording, one)) for one in every]
+        total, each = saved(recording, often, "saved_bytes"), sum(n * (one.saved_bytes or 0) for _, one, n in often)
+        most = "" if total == each else ", at most one per kernel"
+        text += f"; all ×{len(every)}{most}: {num_bytes(total)} per step"
     elif runs != 1:
         text += f"; {labels.times(runs)} per step" + (f": ~{microseconds(expected * runs)}" if about(expected) else "")
     return text

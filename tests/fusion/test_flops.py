@@ -223,8 +223,7 @@ def test_eager_ops_have_the_flops_that_torch_counts(everything) -> None:
         if flops.first_operand(node.target) is not None and node.outputs:
             found[op_name(node.target)].append(flops.of_node(node, by_name))
             assert node.flops in (None, found[op_name(node.target)][-1])
-    for name, expected in counter.each.items():
-        assert found[name] == expected, name
+    assert {name: found[name] for name in counter.each} == counter.each
     assert all(None not in counts for counts in found.values())
     assert found["_scaled_dot_product_flash_attention_for_cpu"] == [2 * 2 * 3 * 8 * 8 * 32]
     assert {"mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward"} <= counter.each.keys()
