@@ -50,8 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     digests = running.digests(traces, progress=progress, **options)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
-        first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
-        raise FxscopeError(f"no rank's trace holds a step that can be compared: {first.rstrip('.')}.")
+        words = [(f"{item.where}: {item.message}", item.remedy or "") for item in fleet.problems]
+        first, remedy = next(iter(words), ("there is none", ""))
+        raise FxscopeError(f"no rank's trace holds a step that can be compared: {first.rstrip('.')}. {remedy}".rstrip())
     for path, format in outputs:
         show(fleet, digests, path, format, arguments)
     return 0

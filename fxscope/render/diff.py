@@ -84,7 +84,8 @@ def headline(comparison: Comparison) -> list[str]:
     unclear = [
         t for t in (comparison.wall_time, comparison.step_time) if differs(t) and t and t.verdict == "cannot tell"
     ]
-    return [*lines, *([f"Cannot tell: {unclear[0].reason}"] if unclear else [])]
+    what = "Step time" if unclear == [comparison.wall_time] else "Times"
+    return [*lines, *([f"{what}: cannot tell; {unclear[0].reason}"] if unclear else [])]
 
 
 def time_words(time: TimeComparison) -> str:

@@ -508,7 +508,7 @@ def test_what_cannot_be_told_is_said_once_and_without_an_interval() -> None:
     comparison = compare(a, b)
     assert {match.time.verdict for match in comparison.kernels if match.time} == {"cannot tell"}
     for shown in (diff_text(comparison, width=200), diff_markdown(comparison)):
-        assert shown.count("Cannot tell: one process each") == shown.lower().count("cannot tell") == 1
+        assert shown.count("Times: cannot tell; one process each") == shown.lower().count("cannot tell") == 1
         assert "×" not in shown and " to " not in shown
 
 
