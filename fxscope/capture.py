@@ -28,14 +28,14 @@ from typing import Any, NamedTuple
 from fxscope._torch import profiler, restore, running
 from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import EventTree, facts_of
-from fxscope._torch.hooks import hook_before
+from fxscope._torch.hooks import Hooks, hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
 from fxscope._torch.steps import StepWatch, busy_with, mark, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
 from fxscope.index import index_of
-from fxscope.model import Memory, Problem, Recording, Unobserved, replace
+from fxscope.model import Memory, Problem, Recording, StepTimes, Unobserved, replace
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
 from fxscope.readers.own_trace import STEP_ENDS, OwnTrace, SessionCut
@@ -44,6 +44,7 @@ from fxscope.text import counted, listed, microseconds
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
 MOST_CALLS = 32  # of one compiled graph are observed, where the program has no steps
 MOST_SECONDS = 5.0
+LEAST_REST, LEAST_UNTIMED = 0.1, 4  # share of the time after the observation, and steps, that are worth a word
 _current: list[str] = []
 
 
@@ -60,6 +61,9 @@ def record(
     numerics: bool = False,
 ) -> Any:
     """Record a model or a function; without one, return a context manager that records what runs in it.
+
+    The function is called about 90 times at most: once to compile, `warmup` times, 2 to 81 times for 0.3 s to be timed, on
+    a GPU once for its memory, `steps` + 1 times in the profiler. An exception after the first call becomes a problem.
 
     Args:
         model: an `nn.Module` or any callable. A module without `backward` runs under `torch.no_grad()`.
@@ -144,22 +148,20 @@ class _Job(NamedTuple):
             self.run()
             num_compiles = capture.num_compiles
             recording = self.profiled(capture)
+            if capture.num_compiles > num_compiles:
+                many = counted(capture.num_compiles - num_compiles, "graph was", "graphs were")
+                message = f"{many} compiled after the first call: the program recompiles with the same inputs"
+                capture.hooks.problem("torch.compile", message, "see the recompile reasons of each compile")
         facts = capture.facts()
         recording = _with_facts(recording, facts)
         if compiles and not facts.graphs:
             why = f"torch.compile captured no graph: {capture.why_no_graph}"
             raise NothingCapturedError(f"{why}. TORCH_LOGS=dynamo says what Dynamo met.")
-        if not facts.graphs and not recording.ops:
+        if not facts.graphs and not recording.ops and not recording.problems:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
-        message = remedy = ""
-        if capture.num_compiles > num_compiles:
-            many = counted(capture.num_compiles - num_compiles, "graph was", "graphs were")
-            message = f"{many} compiled after the first call: the program recompiles with the same inputs"
-            remedy = "see the recompile reasons of each compile"
-        elif not facts.graphs and running.is_compiled(self.model):
+        if not facts.graphs and running.is_compiled(self.model):
             message = "the model was compiled before the recording began, so its graphs are not in it"
             remedy = "pass the module itself with compile=True, or record its first call"
-        if message:
             problem = Problem(where="torch.compile", message=message, remedy=remedy)
             recording = replace(recording, problems=(*recording.problems, problem))
         return recording if capture.numerics is None else self.with_numerics(recording, capture)
@@ -174,29 +176,42 @@ class _Job(NamedTuple):
         return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
 
     def profiled(self, capture: InductorCapture) -> Recording:
-        for _ in range(self.warmup):
-            self.run()
-        times = running.times_of_calls(self.run)
-        memory = running.peak_memory_of(self.run)
+        times = memory = None
+        with _reported(capture.hooks):
+            for _ in range(self.warmup):
+                self.run()
+            times = running.times_of_calls(self.run)
+            memory = running.peak_memory_of(self.run)
         names = running.names_of(self.model, self.inputs, self.kwargs)
         observed = _Observation(capture)
         session = observed.session
         session.start()
         try:
-            for _ in range(1 + self.steps):
-                observed.threads, observed.processes = [], []
-                self.run()
-                running.synchronize()  # a step's device work ends in the step: else the last one would look longer
-                mark(STEP_ENDS)
+            with _reported(capture.hooks):
+                for _ in range(1 + self.steps):
+                    observed.threads, observed.processes = [], []
+                    self.run()
+                    running.synchronize()  # a step's device work ends in the step: else the last one would look longer
+                    mark(STEP_ENDS)
         finally:
             traced = session.stop()
-        plan = {"mark": STEP_ENDS, "warmup": 1, "keep": self.steps, "compiles": ()}
+        plan = {"mark": STEP_ENDS, "warmup": 1, "keep": self.steps, "compiles": (), "is_cut": True}
         recording = _of_trace(*traced, names, **plan)[0] if traced is not None else Recording()
         session.cleanup()
         cut = (*(item for item in recording.unobserved if item.what == "ops"), *observed.unobserved())
         problems = (*recording.problems, *session.hooks.problems)
         known = {"environment": environment(), "memory": memory, "step_times": times}
         return replace(recording, unobserved=cut, problems=problems, **known)
+
+
+@contextlib.contextmanager
+def _reported(hooks: Hooks) -> Generator[None]:
+    """Report what a function raises that has run once; what it did until then is recorded."""
+    try:
+        yield
+    except Exception as error:
+        message = f"a call after the first raised {one_line(error)}"
+        hooks.problem("calls of the function", message, "record a function that can be called 90 times")
 
 
 class _Observation:
@@ -298,9 +313,9 @@ class Recorder:
         self._last.callback(hooks.close)
         self._last.callback(hooks.guard, "profiler", session.pause)
         wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
-        watch = self._now.watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
-        watch.is_compiling = lambda: capture.num_compiling > 0
-        watch.num_compiles = lambda: capture.num_compiles
+        watch = self._now.watch = StepWatch(
+            capture, self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds
+        )
         watch.on_capture = self._observe_compiled
         session.on_call = watch.called
         hooks.guard("names of modules", self._names.start, hooks)
@@ -324,8 +339,7 @@ class Recorder:
         session, watch = self._now.session, self._now.watch
         watch.bound = bound
         session.hooks.guard("the end of the observation", session.pause)
-        roots = session.own.tree.roots if session.own is not None else ()
-        session.hooks.guard("times of calls", watch.end_observation, roots)
+        session.hooks.guard("times of calls", watch.end_observation)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
@@ -388,7 +402,8 @@ class Recorder:
                 plan = {"mark": self._now.watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
                 plan |= {"skip_start": self._skip_start, "is_cut": self._now.watch.ended_at is not None}
             recording, num_calls = _of_trace(*traced, self._names, **plan)
-        times = self._now.watch.times(num_calls)
+        times, others = self._now.watch.later(num_calls)
+        unobserved = self._unobserved(times, others)
         on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)
         steps = () if recording.summary is None or on_cpu else recording.summary.steps
         busy_us = [step.device_busy_us for step in steps]
@@ -403,7 +418,7 @@ class Recorder:
             environment=environment(),
             step_times=times,
             memory=recording.memory or self._memory(),
-            unobserved=(*recording.unobserved, *self._unobserved()),
+            unobserved=(*recording.unobserved, *unobserved),
             problems=(*recording.problems, *problems),
         )
         recording = _with_facts(recording, facts)
@@ -424,27 +439,34 @@ class Recorder:
             return f"only one thread is recorded, and the program started {self._now.in_words()}: {remedy}"
         return "does it call PyTorch in this process?"
 
-    def _unobserved(self) -> list[Unobserved]:
+    def _unobserved(self, steps: StepTimes | None, others: StepTimes | None) -> list[Unobserved]:
         watch, found = self._now.watch, list[Unobserved]()
         eager = self._eager
         own = eager.session.own if eager is not None else None
         is_same = own is not None and self._capture.module_ids & own.tree.roots.keys()  # else it may be another model
-        if eager is not None and is_same and (times := eager.watch.eager_times()) is not None:
+        if eager is not None and is_same and (times := eager.watch.later(0)[0]) is not None:
             count = counted(times.count, "timed eager step")
             detail = f"{count} before the first compile, median {microseconds(times.median_us)}"
             found.append(Unobserved(what="eager", count=times.count, duration_us=times.median_us, detail=detail))
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
-            count, others = watch.num_after()
             detail = f"{after / 1e6:.3g} s after the observed part"
             if watch.bound:
                 detail += f", which ended at the bound of {watch.bound}"
-            if count:
-                detail += f" ({count:,} steps, timed)"
-            found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
-            if others:
-                detail = f"{counted(others, 'later step')} of another model or of other compiled graphs"
-                found.append(Unobserved(what="later", count=others, detail=detail))
+            if steps is not None:
+                detail += f" ({steps.count:,} steps, timed)"
+            found.append(Unobserved(what="after", count=steps and steps.count, duration_us=after, detail=detail))
+            if others is not None:
+                detail = f"{counted(others.count, 'later step')} with other ops or shapes"
+                detail += f" (median {microseconds(others.median_us)})"
+                found.append(Unobserved(what="later", count=others.count, duration_us=others.median_us, detail=detail))
+            if steps is not None and not watch.sees_shapes:
+                found.append(Unobserved(what="shapes", detail="whether later steps had the same shapes"))
+            timed = [item for item in (steps, others) if item is not None]
+            rest = after - sum(item.total_us for item in timed)
+            if rest > max([LEAST_REST * after, *(LEAST_UNTIMED * item.median_us for item in timed)]):
+                detail = f"what ran in {rest / 1e6:.3g} s after the profiled steps, outside of timed steps"
+                found.append(Unobserved(what="rest", duration_us=rest, detail=detail))
         return [*found, *self._now.unobserved()]
 
 

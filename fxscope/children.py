@@ -21,6 +21,8 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from fxscope.data import read_text
+
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
@@ -28,13 +30,7 @@ if TYPE_CHECKING:
 PACKAGES = str(Path(__file__).resolve().parents[1])
 
 # `python -c` puts the current folder on the path: it is off before anything is imported.
-_VERB = """import sys
-sys.path[:] = [entry for entry in sys.path if entry]
-from fxscope.children import end_with
-end_with(int(sys.argv.pop(1)))
-import runpy
-runpy.run_module("fxscope", run_name="__main__", alter_sys=True)
-"""
+_VERB = read_text("child.txt")
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:

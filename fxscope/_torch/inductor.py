@@ -20,6 +20,7 @@ from fxscope._torch.cache_keys import components
 from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
+from fxscope.data import read_table
 from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import one_line
 from fxscope.index import COMPILED, Key
@@ -53,15 +54,7 @@ _MAX_GUARDS = 2000
 # The switches that a capture needs, for each config module. Level 1 of provenance tracking writes a debug handle beside
 # each call. C++ kernels appear in a trace only with `enable_kernel_profile`. Both are part of the generated code, so they
 # are on for the compile, not for the run. A graph out of a cache would not be lowered, and leave no evidence.
-SWITCHES: dict[str, dict[str, Any]] = {
-    "torch._inductor.config": {
-        "trace.provenance_tracking_level": 1,
-        "cpp.enable_kernel_profile": True,
-        "fx_graph_remote_cache": False,
-        "fx_graph_cache": False,
-    },
-    "torch._functorch.config": {"enable_autograd_cache": False, "enable_remote_autograd_cache": False},
-}
+SWITCHES: dict[str, dict[str, Any]] = read_table("switches.json")
 
 
 class InductorCapture:

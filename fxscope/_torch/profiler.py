@@ -215,7 +215,7 @@ class Session:
         self._their_profile: Callable[[], Any] = lambda: None
         self._num_theirs = 0
         self.aside = ""  # what the program did that ended our session
-        self.on_call: Callable[[Any], None] | None = None  # told of each compiled graph that is about to run
+        self.on_call: Callable[..., None] | None = None  # told of each compiled graph that is about to run
         self.thread = 0
         self._ours: int | None = None  # the thread whose calls are our own session's
         self._ended = threading.Event()
@@ -249,7 +249,7 @@ class Session:
     def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
         """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
         if self.on_call is not None:
-            self.hooks.guard("calls of compiled graphs", self.on_call, graph)
+            self.hooks.guard("calls of compiled graphs", self.on_call, graph, *args, **kwargs)
         with self.unstacked():
             return original(graph, *args, **kwargs)
 

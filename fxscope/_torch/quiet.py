@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-# Library of torch → its variable that holds the least level of messages on stderr, and a level above those of warnings
-# and of Kineto's remark on each session, which is above that of errors.
+# Library of torch → its variable for the least level of messages, and a level above warnings and Kineto's remarks.
 _LEVELS = {"c10": ("FLAGS_caffe2_log_level", 2), "torch_cpu": ("_ZN9libkineto6Logger14severityLevel_E", 9)}
 
 

@@ -16,8 +16,7 @@ from fxscope.errors import CaptureError
 from fxscope.model import Memory, StepTimes
 
 DYNAMIC_STATE = "torch._dynamo.pgo:_CODE_STATE"
-MAX_CALLS = 200
-BUDGET_S = 0.3  # of the calls that are made only to be timed
+MAX_CALLS, BUDGET_S = 80, 0.3  # of the calls after the first that are made only to be timed
 BLOCKS = 10
 
 
@@ -195,13 +194,15 @@ def synchronize() -> None:
 def times_of_calls(run: Callable[[], Any]) -> StepTimes | None:
     """Time calls of a warm function as a training loop runs them: blocks of calls between two synchronisations.
 
-    A sample is the mean over a block. There are two samples at least, and more as far as `BUDGET_S` reaches.
+    A sample is the mean over a block. There are two calls at least, and more as far as `BUDGET_S` reaches.
     """
     synchronize()
     first = _block(run, 1)
-    calls = max(1, min(MAX_CALLS, int(BUDGET_S * 1e9 / (BLOCKS * first))))
-    num_blocks = max(1, min(BLOCKS, int(BUDGET_S * 1e9 / (first * calls))))
-    samples = [*([first] if calls == 1 else []), *(_block(run, calls) for _ in range(num_blocks))]
+    most = max(1, min(MAX_CALLS, int(BUDGET_S * 1e9 / first)))
+    calls = max(1, most // BLOCKS)
+    samples, ends = ([first] if calls == 1 else []), time.perf_counter() + BUDGET_S
+    while len(samples) < BLOCKS and calls * (len(samples) or 1) <= most and (not samples or time.perf_counter() < ends):
+        samples.append(_block(run, calls))
     return summary((sample / 1e3 for sample in samples), "calls", calls=calls)
 
 

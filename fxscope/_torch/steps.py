@@ -3,7 +3,8 @@
 A step ends where the first optimizer's `step` returns; a program without one has no steps that can be known while it
 runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. The observation ends
 after a number of steps, of calls of a compiled graph, or of seconds. From there on each step of an optimizer, or each of
-`MOST_TIMED` calls of the graph or of the one model, costs one time stamp.
+`MOST_TIMED` calls of the graph or of the one model, costs one time stamp. Steps are timed apart that call models or
+compiled graphs with other shapes than observed ones, or that make another number of autograd's nodes.
 """
 
 import _thread
@@ -11,15 +12,15 @@ import array
 import collections
 import ctypes
 import functools
-import gc
 import math
 import os
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterable
-from types import MethodType
+from collections.abc import Callable, Hashable, Iterable
+from itertools import islice
+from types import FrameType, MethodType
 from typing import Any
 
 import torch
@@ -29,7 +30,7 @@ from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope._torch.nodes import is_user_file
 from fxscope.data import read_table
 from fxscope.errors import one_line
-from fxscope.model import StepTimes
+from fxscope.model import StepTimes, replace
 from fxscope.passes.program_steps import MOST_PREPARING, REPEATS, of_rarest
 from fxscope.readers.own_trace import STEP_ENDS
 
@@ -44,13 +45,14 @@ MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook co
 MOST_HEAP, HEAP_SHARE = 256 << 20, 1 / 46
 MOST_EVENTS_PER_S = 150 << 20  # bytes; measured with the smallest ops: 100 MB a second on a CPU, 37 on an H200
 _MOST_KEPT = 1_000_000  # durations
+_MOST_COMPARED = 64  # calls of a step, and tensors of a call
 _SAMPLES = 64
 _LOOK_S = 0.05
 _LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
 _PREPARES: list[list[str]] = read_table("preparing.json")
-_MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
-_FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
+_MORE = 24  # times the bound of seconds, for the steps that are wanted of an optimizer: autotuning takes its time
+_num_nodes: Callable[[], int] = getattr(torch._C._autograd, "_get_sequence_nr", int)
 
 
 def mark(name: str) -> None:
@@ -59,18 +61,26 @@ def mark(name: str) -> None:
         pass
 
 
-class Durations:
-    """The times between ticks, in nanoseconds: the first million."""
+class Repeated:
+    """Calls of a compiled graph, a CUDA graph or a model, or steps: how many were observed, and the times of later ones.
+
+    The times, in nanoseconds, are those between ticks: the first million that are like observed ones, and of others.
+    """
 
     def __init__(self) -> None:
-        self.kept = array.array("q")
-        self.last = 0
+        self.observed = 0
+        self.seen: set[Hashable] = set()  # what observed ones ran
+        self.kept, self.others = array.array("q"), array.array("q")
+        self.num_others = self.last = 0
+        self.is_other = False  # what runs until the next tick
 
     def tick(self) -> None:
         # None begins, or ends, while a profiler session of the program's is on.
         now = 0 if torch._C._autograd._profiler_enabled() else time.perf_counter_ns()
-        if now and self.last and len(self.kept) < _MOST_KEPT:
-            self.kept.append(now - self.last)
+        times = self.others if self.is_other else self.kept
+        self.num_others += self.is_other
+        if now and self.last and len(times) < _MOST_KEPT:
+            times.append(now - self.last)
         self.last = now
 
 
@@ -131,47 +141,61 @@ class _Heap:
         return asked().field_7
 
 
-class _Stepped:
+class _Stepped(Repeated):
     """The steps of one optimizer; one that is gone makes room for the next."""
 
     def __init__(self, number: int) -> None:
+        super().__init__()
         self.mark = f"{STEP_ENDS} {number}"
-        self.observed = 0
-        self.size: int | None = None  # of the parameters
-        self.durations = Durations()  # after the observation
-        self.others = 0  # steps after it that are not like the observed ones
-        self.is_other = False  # so are those to come
+        self.kind: Hashable = None  # the optimizer's class, and how many parameters it has
+        self.calls: list[Hashable] | None = None  # since the last step; `None` where not all of them are known
+        self._num_nodes = 0  # of autograd, which this thread had made by then
+
+    def ends(self, *, is_observed: bool, is_timed: bool = False) -> None:
+        """Note what ran since the last step; after the observation time it, apart if it ran what no observed one did."""
+        now, calls = _num_nodes(), self.calls
+        ran = None if calls is None else (self.kind, now - self._num_nodes, *calls)
+        self._num_nodes, self.calls = now, []
+        if is_observed:
+            self.observed += 1
+            self.seen.add(ran)  # `None` of the first step, at least
+            return
+        if ran is None or not is_timed:
+            self.last = 0
+        self.is_other = not self.observed or (len(self.seen) > 1 and ran is not None and ran not in self.seen)
+        self.tick()
 
 
 class StepWatch:
     """Counts the steps of a program by its optimizer.
 
     Args:
+        compiler: what counts compiles, of this process.
         enough: called once, in the thread that began, when a bound is reached, with its name: "" for that of steps.
         steps: to observe.
         calls: of one compiled graph to observe, where no step ends.
         seconds: of the thread's own time to observe; compiling, importing, loading and the like are left out.
     """
 
-    def __init__(self, *, enough: Callable[[str], None], steps: int, calls: int, seconds: float) -> None:
-        self._enough, self._most = enough, (steps, calls, seconds)
+    def __init__(self, compiler: Any, enough: Callable[[str], None], *, steps: int, calls: int, seconds: float) -> None:
+        self._compiler, self._enough, self._most = compiler, enough, (steps, calls, seconds)
         self.on_capture: Callable[[], None] = lambda: None  # of a CUDA graph, after the observation
-        self._calls: dict[Any, int] = {}  # of each compiled graph and CUDA graph
-        self._looked: set[Any] | None = None  # graphs that ran in a step after the observation, while one is looked at
-        self._module_calls: collections.Counter[int] = collections.Counter()
+        self._graphs: dict[Any, Repeated] = collections.defaultdict(Repeated)  # compiled ones, and CUDA graphs
+        self._models: dict[int, Repeated] = collections.defaultdict(Repeated)  # that no other module calls
+        self._kinds: weakref.WeakSet[Any] = weakref.WeakSet()  # their classes
+        self._timed: dict[Any, Repeated] = {}  # after the observation, without an optimizer
+        self._is_looking = False
+        self.sees_shapes = False  # of what the program calls
         self._is_over = threading.Event()
-        self.is_compiling: Callable[[], bool] = lambda: False
         self._thread = threading.get_ident()
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers
         self._stepped: list[_Stepped] = []
         self._stepped_of: weakref.WeakKeyDictionary[Any, _Stepped] = weakref.WeakKeyDictionary()
         self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
-        self.num_compiles: Callable[[], int] = lambda: 0
         self._num_compiled = 0  # of them, when the last step ended
         self.ended_at: int | None = None  # perf_counter_ns, when the observation did
         self.bound: str | None = None  # that ended it, or is about to
         self.was_eager = False  # it has seen no compiled graph and no CUDA graph
-        self._between_calls: dict[int, Durations] = {}  # of each graph or model, after the observation
         self._timing = Hooks()  # around calls
 
     def start(self, hooks: Hooks, *, is_compiled: bool = False) -> None:
@@ -183,10 +207,7 @@ class StepWatch:
         self._timing.problems = hooks.problems
         hooks.at_end("calls", self._timing.close)
         if not is_compiled:
-            calls = _Calls(self._timing, self._module_called)
-            self._timing.put(torch.nn.Module, "__call__", calls, "calls of modules")
-        if "torch._dynamo.convert_frame" in sys.modules:  # it looks at what a call of a module is
-            self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
+            self._look()
         if self._thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
             _thread.start_new_thread(self._wait, (_Heap(),))
@@ -203,10 +224,6 @@ class StepWatch:
     def mark(self) -> str:
         """Name of the trace's events at the ends of steps."""
         return self._rarest.mark
-
-    def num_after(self) -> tuple[int, int]:
-        """Return how many steps after the observation were timed, and how many were not like the observed ones."""
-        return len(self._rarest.durations.kept), max((item.others for item in self._stepped), default=0)
 
     @property
     def _num_steps(self) -> int:
@@ -227,51 +244,71 @@ class StepWatch:
 
     def sees_repeats(self, eager: "StepWatch") -> bool:
         """Return whether what was compiled is repeated: by steps of an optimizer if `eager` has them, else by calls."""
-        calls = 0 if eager._num_steps else max(self._calls.values(), default=0)
-        return self._num_steps > 0 or calls >= REPEATS
+        calls = [] if eager._num_steps else [item.observed for item in self._graphs.values()]
+        return self._num_steps > 0 or max(calls, default=0) >= REPEATS
 
     def _num_wanted(self) -> int:
         return self._most[0] + min(self._num_preparing, MOST_PREPARING) - self._num_steps
 
     @hook_before(REPLAY)
-    def _replays(self, graph: Any, *_: Any, **__: Any) -> None:
-        self.called(graph)
-
-    def called(self, graph: Any) -> None:
+    def called(self, graph: Any, inputs: Iterable[Any] = (), *_: Any, **__: Any) -> None:
         """Say that a compiled graph, or a CUDA graph, is about to run."""
-        graph = _key(graph)
-        if self.ended_at is not None or self._has_steps() or threading.get_ident() != self._thread:
-            return
-        self._calls[graph] = self._calls.get(graph, 0) + 1
-        if self._calls[graph] > self._most[1] and not busy_with():
-            self._enough(f"{self._most[1]} calls")
-
-    def _module_called(self, module: Any) -> None:
-        """End the observation where a module that no other one calls was called often enough."""
         if threading.get_ident() != self._thread:
             return
-        address = id(module)
-        self._module_calls[address] += 1
-        if self._module_calls[address] != self._most[1] + 1 or self._made:
+        self.sees_shapes = True
+        key = getattr(graph, "_fx_graph_cache_key", None) or id(graph)  # another's, too, once the graph is gone
+        sizes = tuple(item for item in inputs if type(item) is int)  # dynamic ones
+        self._called(self._graphs, key, (key, sizes), lambda: not self._has_steps())
+
+    def _module_called(self, module: Any, frame: FrameType) -> None:
+        """Count calls of a module that no other one calls; end the observation where there were enough."""
+        caller = frame.f_back
+        while caller is not None and caller.f_code is not _Calls.torchs.__code__:
+            caller = caller.f_back
+        if caller is not None or threading.get_ident() != self._thread:
             return
-        frame: Any = sys._getframe(2)
-        while frame is not None and frame.f_code is not torch.nn.Module._call_impl.__code__:
-            frame = frame.f_back
-        if frame is None and self.ended_at is None and not busy_with():
-            self._enough(f"{self._most[1]} calls")
+        kind, given = type(module), frame.f_locals
+        what = kind.__qualname__, module.training, torch.is_grad_enabled(), _shapes((given["args"], given["kwargs"]))
+        if self.ended_at is None:
+            self._kinds.add(kind)
+            self.sees_shapes |= "torch.Size" in str(what)
+        self._called(self._models, id(module), what, lambda: not self._made)
+
+    def _called(self, all_: dict[Any, Repeated], key: Any, what: Hashable, may_end: Callable[[], bool]) -> None:
+        """Count a call, with all that tells it from others of the same; time it after the observation."""
+        for item in self._stepped:
+            if item.calls is not None and len(item.calls) < _MOST_COMPARED:
+                item.calls.append(what)
+        if self.ended_at is None:
+            all_[key].observed += 1
+            all_[key].seen.add(what)
+            if all_[key].observed > self._most[1] and may_end() and not busy_with():
+                self._enough(f"{self._most[1]} calls")
+        elif (mine := self._timed.get(key)) is not None:
+            mine.tick()
+            mine.is_other = what not in mine.seen
+            if len(mine.kept) + len(mine.others) == MOST_TIMED:
+                self._timing.close()
+
+    def _compiles(self, *_: Any, **__: Any) -> None:
+        """Look at no call of a module while Dynamo looks at what one is."""
+        self._timing.close()
+        self._is_looking = False
+        for item in self._stepped:
+            item.calls = None
 
     def _wait(self, heap: _Heap) -> None:
         """In a thread of its own: have the main thread end the observation, between two of its bytecodes."""
         left, bound = self._most[2], f"{self._most[2]:g} s"
         before, began, ran = self._clock(), time.monotonic(), 0.0
-        while left > 0 or (self._num_wanted() > 0 and left > -self._most[2] * self._extensions()):
+        while left > 0 or (self._num_wanted() > 0 and (self._made or self._stepped) and left > -_MORE * self._most[2]):
             if heap.is_full(ran):
                 bound = f"{heap.most >> 20} MB of memory for events"
                 break
             if self._is_over.wait(_LOOK_S):
                 return
             now, ends = self._clock(), time.monotonic()
-            prepares = self.is_compiling() or is_preparing(self._thread)
+            prepares = self._compiler.num_compiling > 0 or is_preparing(self._thread)
             left -= 0 if prepares else now - before
             ran = 0.0 if prepares else ends - began
             before, began = now, ends
@@ -284,12 +321,6 @@ class StepWatch:
         except (AttributeError, OSError):  # not on this system
             return time.monotonic()
 
-    def _extensions(self) -> int:
-        """Return how often the bound of seconds is granted again, for steps that are expected."""
-        if self._num_steps:
-            return _MORE
-        return _FIRST if self._made else 0
-
     def _reached(self, bound: str) -> None:
         """End the observation, or have it end later where that would harm the program."""
         if self.bound is not None or self._is_over.is_set():  # also of one that is reached while the session ends
@@ -299,38 +330,29 @@ class StepWatch:
         elif self._thread == threading.main_thread().ident:
             in_main_thread(functools.partial(self._reached, bound))
 
-    def end_observation(self, roots: Collection[int]) -> None:
-        """Say that from here on steps are only timed: without an optimizer, calls of compiled graphs or of models.
-
-        Args:
-            roots: addresses of the modules that no other module called.
-        """
+    def end_observation(self) -> None:
+        """Say that from here on steps are only timed: without an optimizer, calls of compiled graphs or of models."""
         if self.ended_at is not None:
             return
         self._is_over.set()
         self.ended_at = time.perf_counter_ns()
-        self._num_compiled = self.num_compiles()
-        self.was_eager = not self._num_compiled and not self._calls
-        self._timing.close()
-        if self._has_steps():
-            return
-        if self._calls:
-            self._timing.wrap(COMPILED_CALL, before=self._called_again)
-            self._timing.wrap(REPLAY, before=self._called_again)
-            return
-        self._calls = {root: self._module_calls[root] for root in roots if self._module_calls[root] >= REPEATS}
-        kinds = {type(item) for item in gc.get_objects() if id(item) in self._calls}
-        for kind in kinds:
-            if issubclass(kind, torch.nn.Module) and kind.__call__ is torch.nn.Module.__call__:
-                self._timing.put(kind, "__call__", _Calls(self._timing, self._called_again), "calls of a model")
-        self._timing.wrap(COMPILE_FRAME, before=lambda *_, **__: self._timing.close())
+        self.was_eager = not self._compiler.num_compiles and not self._graphs
+        if not self._has_steps():
+            self._timed = self._graphs or {key: item for key, item in self._models.items() if item.observed >= REPEATS}
+        self._look()
 
-    def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
-        if (key := _key(graph)) in self._calls and threading.get_ident() == self._thread:
-            durations = self._between_calls.setdefault(key, Durations())
-            durations.tick()
-            if len(durations.kept) == MOST_TIMED:
-                self._timing.close()
+    def _look(self) -> None:
+        """Have calls noted that make steps, or that tell them apart: of all models, or of the observed and compiled ones."""
+        self._timing.close()
+        self._is_looking = True
+        kinds = [torch.nn.Module] if self.ended_at is None else [] if self._timed is self._graphs else list(self._kinds)
+        for kind in kinds:
+            if kind._call_impl is _Calls.torchs:
+                self._timing.put(kind, "_call_impl", _Calls(self._timing, self._module_called), "calls of modules")
+        if kinds and "torch._dynamo.convert_frame" in sys.modules:
+            self._timing.wrap(COMPILE_FRAME, before=self._compiles)
+        if self._graphs and self.ended_at is not None:
+            self._timing.wrap(COMPILED_CALL, before=self.called)
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
         if torch.compiler.is_compiling():  # first of all: Dynamo traces no further
@@ -341,84 +363,72 @@ class StepWatch:
         mine = self._stepped_of.get(optimizer)
         if is_new := mine is None:
             taken = set(self._stepped_of.values())
-            mine = next((item for item in self._stepped if item not in taken), None)
-            if mine is None:
-                mine = _Stepped(len(self._stepped))
-                self._stepped.append(mine)
+            if not set(self._stepped) - taken:
+                self._stepped.append(_Stepped(len(self._stepped)))
+            mine = next(item for item in self._stepped if item not in taken)
             self._stepped_of[optimizer] = mine
             size = sum(item.numel() for group in optimizer.param_groups for item in group["params"])
-            mine.is_other, mine.size = self.ended_at is not None and size != mine.size, size
+            mine.kind = type(optimizer).__qualname__, size
+        if not self._is_looking:
+            self._look()
         if self.ended_at is not None:
-            self._later(mine, is_new)
+            mine.ends(is_observed=False, is_timed=not is_new and self._num_compiled == self._compiler.num_compiles)
+            self._num_compiled = self._compiler.num_compiles
             return
-        mine.observed += 1
+        mine.ends(is_observed=True)
         mark(mine.mark)
         if busy_with() == CAPTURING:
             self._captures()
-        elif self._num_compiled < self.num_compiles() and sum(item.observed for item in self._stepped) > 1:
+        elif self._num_compiled < self._compiler.num_compiles and sum(item.observed for item in self._stepped) > 1:
             self._num_preparing += 1
-        self._num_compiled = self.num_compiles()
+        self._num_compiled = self._compiler.num_compiles
         if self._num_wanted() <= 0:
             self._reached("")
 
-    def _later(self, mine: _Stepped, is_new: bool) -> None:
-        """Time a step after the observation; only count one that runs none of the compiled graphs that were observed."""
-        if is_new or self._num_compiled < self.num_compiles():
-            self._num_compiled, looked = self.num_compiles(), set[Any]()
-            self._looked = looked
-            self._timing.close()
-            self._timing.wrap(COMPILED_CALL, before=lambda graph, *_, **__: looked.add(_key(graph)))
-            return
-        if self._looked is not None:
-            self._timing.close()
-            graphs = self._calls.keys()
-            mine.is_other |= graphs.isdisjoint(self._looked) and bool(graphs or self._looked)
-            mine.others += mine.is_other  # the step before
-            self._looked = None
-            mine.durations.last = 0
-        if mine.is_other:
-            mine.others += 1
-        else:
-            mine.durations.tick()
-
-    def eager_times(self) -> StepTimes | None:
-        """Return the statistics of what was called most often, or of the optimizer's steps."""
-        return self.times(max(self._calls.values(), default=None))
-
-    def times(self, num_calls: int | None) -> StepTimes | None:
-        """Return the statistics of the steps after the observation.
+    def later(self, num_calls: int | None) -> tuple[StepTimes | None, StepTimes | None]:
+        """Return the statistics of steps after the observation like the observed ones, and of all others.
 
         Args:
             num_calls: steps that were observed, where calls are the steps; None where they are not. What was called as
-                often is called once in a step.
+                often is called once in a step. 0: that of what was called most often.
         """
-        once = [graph for graph, number in self._calls.items() if 0 <= number - (num_calls or math.inf) <= 2]
-        timed = [self._between_calls[graph].kept for graph in once if graph in self._between_calls]
-        kept = self._rarest.durations.kept or max(timed, key=len, default=())
-        return summary((duration / 1e3 for duration in kept), "after")
+        wanted = max((item.observed for item in self._timed.values()), default=0) if num_calls == 0 else num_calls
+        once = [item for item in self._timed.values() if 0 <= item.observed - (wanted or math.inf) <= 2]
+        steps = max(once, key=lambda item: len(item.kept), default=self._rarest)
+        other = max((steps, *self._stepped), key=lambda item: item.num_others)
+        times, others = (summary((time / 1e3 for time in kept), "after") for kept in (steps.kept, other.others))
+        return times, others and replace(others, count=other.num_others)
 
 
-def _key(graph: Any) -> Any:
-    """Return the cache key of a compiled graph, else an address, which may be another's once the graph is gone."""
-    return getattr(graph, "_fx_graph_cache_key", None) or id(graph)
+def _shapes(value: Any, levels: int = 4) -> Hashable:
+    """Return the shapes of the tensors in arguments, without a function mode of the program's seeing it."""
+    if type(value) in (torch.Tensor, torch.nn.Parameter):
+        with torch._C.DisableTorchFunction():
+            return None if value.is_nested or torch._C._get_tracing_state() is not None else value.shape
+    if not levels or not isinstance(value, (tuple, list, dict)):
+        return None
+    items = value.values() if isinstance(value, dict) else value
+    return tuple(_shapes(item, levels - 1) for item in islice(items, _MOST_COMPARED))
 
 
 class _Calls:
-    """`nn.Module.__call__`, or that of one class, which says of which module it is looked up.
+    """`nn.Module._call_impl`, or that of one class, which says of which module it is looked up, and in which frame.
 
     The lookup returns torch's own: there is no frame of fxscope's around the module's code.
     """
 
-    torchs = torch.nn.Module.__call__
+    torchs = torch.nn.Module._call_impl
 
-    def __init__(self, hooks: Hooks, called: Callable[[Any], None]) -> None:
+    def __init__(self, hooks: Hooks, called: Callable[[Any, FrameType], None]) -> None:
         self._hooks, self._called = hooks, called
 
     def __get__(self, module: Any, kind: type) -> Any:
         if module is None:
             return _Calls.torchs
         try:  # not by `guard`: each call of Python costs while it is observed
-            self._called(module)
+            frame = sys._getframe(1)
+            if frame.f_code is torch.nn.Module._wrapped_call_impl.__code__:
+                self._called(module, frame)
         except Exception as error:
             self._hooks.problem("calls of modules", one_line(error))
         return MethodType(_Calls.torchs, module)

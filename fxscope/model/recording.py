@@ -65,9 +65,9 @@ class SourceText(Item, frozen=True, kw_only=True):
 class Unobserved(Item, frozen=True, kw_only=True):
     """Something that the program did and that is not, or not wholly, in the recording."""
 
-    what: str  # "start-up", "steps", "eager", "children", "threads", …
+    what: str  # "start-up", "steps", "eager", "later", "children", "threads", …
     count: int | None = None  # of ops, steps, processes: `detail` says of what
-    duration_us: float | None = None  # of all; of "eager", the median step's
+    duration_us: float | None = None  # of all; of "eager" and "later", the median step's
     detail: str  # in words, such as "2 child processes"
 
 

@@ -120,6 +120,22 @@ def test_the_models_own_error_comes_through(compile, error) -> None:
     fxscope.record(lambda x: x + 1, torch.ones(2), steps=1)  # and the next recording works
 
 
+@pytest.mark.parametrize(("number", "error"), [(2, KeyError), (4, StopIteration), (86, torch.OutOfMemoryError)])
+def test_what_a_function_raises_after_its_first_call_is_a_problem(number, error) -> None:
+    calls: list[None] = []  # to warm up, to be timed, in the profiler
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        calls.append(None)
+        if len(calls) == number:
+            raise error
+        return x + 1
+
+    recording = fxscope.record(program, torch.ones(2))
+    (problem,) = recording.problems
+    assert f"raised {error.__name__}" in problem.message and problem.where == "calls of the function"
+    assert calls == list(hooks.active()) == [] and "aten::add" in {op.name for op in recording.ops}
+
+
 def test_recordings_do_not_depend_on_earlier_ones() -> None:
     model = torch.nn.Linear(8, 4)
     shapes = []

@@ -121,8 +121,7 @@ def test_replays_of_a_graph_that_was_captured_by_hand_are_the_steps(replays, num
 
 def test_replays_before_the_last_call_of_the_model_are_parts_of_calls() -> None:
     replayed = [(start + 1, "A") for start, _ in CAPTURED]
-    found = plan(CAPTURED, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed)
-    assert found.num_calls == 4
+    assert plan(CAPTURED, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed).num_calls == 4
 
 
 def own_trace(folder: Path, events: list[dict[str, Any]]) -> OwnTrace:
@@ -171,14 +170,6 @@ def test_what_the_compiler_launches_is_not_the_programs(tmp_path: Path) -> None:
     assert left.count("cudaLaunchKernel") == left.count("cuLaunchKernel") == 1
 
 
-def test_calls_of_one_model_after_others_are_steps() -> None:
-    """As in decoding, after a prompt that another function runs."""
-    calls = [(1.0, "prompt"), *((10.0 * number, "model") for number in range(1, 5))]
-    found = planned([(start + 1, "aten::mm") for start, _ in calls], calls=calls, ends=45)
-    assert [span.start for span in found.kept] == [10, 20, 30] and found.num_calls == 4
-    assert found.start_up is not None and (found.start_up.start, found.start_up.end) == (0, 10)
-
-
 @pytest.mark.parametrize(
     ("called", "begins"),
     [
@@ -197,35 +188,24 @@ def test_rounds_of_equal_calls_are_steps(called, begins) -> None:
     found = planned(calls, ends=20, calls=calls, keep=9)
     assert [span.start for span in sorted((*found.kept, *found.others))] == begins
     assert found.num_calls == (len(begins) or None)
+    start = found.start_up
+    assert (start and (start.start, start.end)) == ((0, begins[0]) if begins and begins[0] else None)
 
 
-def run_as_script(program: str, folder: Path) -> Recording:
-    (folder / "main.py").write_text(program)
+SCRIPTS = dict(
+    part.split("\n", 1) for part in Path(__file__).with_name("step_scripts.txt").read_text().split("# --- ")[1:]
+)
+
+
+def run_as_script(name: str, folder: Path) -> Recording:
+    (folder / "main.py").write_text(SCRIPTS[name])
     assert cli.main(["run", "-o", str(folder / "main.fxscope"), str(folder / "main.py")]) == 0
     return load(folder / "main.fxscope")
 
 
-ACCUMULATED = """
-import torch
-
-model = torch.nn.Linear(16, 16)
-compiled, optimizer = torch.compile(model), torch.optim.SGD(model.parameters(), lr=torch.tensor(0.1))
-
-@torch.compile
-def update():
-    optimizer.step()
-
-for _ in range(60):
-    for _ in range(2):
-        compiled(torch.ones(4, 16)).sum().backward()
-    update()
-    optimizer.zero_grad()
-"""
-
-
 @pytest.mark.cpp
 def test_a_step_with_a_compiled_optimizer_holds_all_its_calls_of_the_model(tmp_path) -> None:
-    found = run_as_script(ACCUMULATED, tmp_path)
+    found = run_as_script("accumulated", tmp_path)
     step = index_of(found).steps[-1]
     assert sum(op.step == step and op.name == "aten::addmm" for op in found.ops) == 2
     assert found.step_times is not None and found.step_times.when == "after" and 20 < found.step_times.count < 60
@@ -250,19 +230,9 @@ def test_the_last_steps_of_each_kind_that_compile_nothing_are_kept(kinds, compil
     assert [span.number for span in found.kept] == kept
 
 
-FUNCTION = """
-import torch
-
-weight = torch.randn(16, 16)
-function = torch.compile(lambda x: torch.relu(x @ weight) + 1)
-for _ in range(12):
-    function(torch.ones(4, 16))
-"""
-
-
 @pytest.mark.cpp
 def test_calls_of_a_compiled_function_are_steps(tmp_path) -> None:
-    found = run_as_script(FUNCTION, tmp_path)
+    found = run_as_script("function", tmp_path)
     assert len(found.steps) == 3 and {launch.step for launch in found.launches} == {0, 1, 2}
 
 
@@ -310,22 +280,9 @@ def test_a_step_in_which_the_observation_ended_is_not_kept(step_ends, is_cut, ke
     assert len(found.kept) + len(found.others) == 4
 
 
-UNUSED = """
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 1))
-torch.compile(model)(torch.randn(4, 8))  # compiled, and not in the steps
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for _ in range(20):
-    model(torch.randn(4, 8)).sum().backward()
-    optimizer.step()
-"""
-
-
 @pytest.mark.cpp
 def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> None:
-    recording = run_as_script(UNUSED, tmp_path)
+    recording = run_as_script("unused", tmp_path)
     assert [item.runs for item in recording.compiles] == [0]
     compiled = [item for item in recording.decisions if item.a_call and item.verdict != "fused"]
     assert compiled and {pair_runs(recording, item) for item in compiled} == {0}
@@ -346,13 +303,17 @@ def test_a_compiled_optimizer_is_traced_as_without_fxscope(is_called: bool, recw
     assert row.reason.startswith("torch itself ends the graph here (optimizer.py:") and not row.hints
 
 
-def _trains(step: Any, size: int = 4, *, evaluated: Any = None) -> None:
-    optimizer = torch.optim.SGD(step.parameters())
+def _trains(step: Any, size: int = 4, *, evaluated: Any = None, kind: Any = torch.optim.SGD, **given: int) -> None:
+    optimizer = kind(step.parameters())
     for number in range(10):
-        step(torch.ones(1, size)).sum().backward()
+        for _ in range(given.get("calls", 1)):
+            step(torch.ones(given.get("rows", 1), size)).sum().backward()
         optimizer.step()
         if evaluated is not None and number == 5:
             evaluated(torch.ones(1, size))
+
+
+EAGER: dict[str, Any] = {"eager": {}, "batch": {"rows": 2}, "calls": {"calls": 2}, "Adam": {"kind": torch.optim.Adam}}
 
 
 @pytest.mark.cpp
@@ -360,28 +321,54 @@ def _trains(step: Any, size: int = 4, *, evaluated: Any = None) -> None:
     ("programs", "count", "later", "idle"),
     [
         ("eager, larger", 5, 10, 0),
-        ("eager, eager", 13, None, 0),
-        ("compiled, anew", 5, 10, 1),
+        ("eager, batch", 5, 10, 0),
+        ("eager, calls, Adam, eager", 14, 20, 0),
+        ("eager, eager", 14, None, 0),
+        ("compiled, anew", 5, 9, 1),  # one compiles
         ("compiled, eager", 5, 10, 0),
-        ("compiled, compiled", 13, None, 0),
-        ("evaluated", 3, None, 1),
+        ("compiled, compiled", 14, None, 0),
+        ("evaluated", 4, None, 1),
     ],
 )
-def test_steps_of_another_program_are_counted_and_not_timed(programs, count, later, idle) -> None:
+def test_later_steps_that_run_something_else_are_timed_apart(programs, count, later, idle) -> None:
     torch._dynamo.reset()
     model, larger = torch.nn.Linear(4, 4), torch.nn.Linear(8, 8)
     with Recorder() as recorder:
         for program in programs.split(", "):
             if program == "anew":
                 torch._dynamo.reset()
-            step = larger if program == "larger" else model if program == "eager" else torch.compile(model)
+            step = larger if program == "larger" else model if program in EAGER else torch.compile(model)
             evaluated = torch.compile(torch.nn.Linear(4, 2)) if program == "evaluated" else None
-            _trains(step, 8 if program == "larger" else 4, evaluated=evaluated)
+            _trains(step, 8 if program == "larger" else 4, evaluated=evaluated, **EAGER.get(program, {}))
     recording = recorder.recording
     assert recording.step_times.when == "after" and recording.step_times.count == count
     assert [item.count for item in recording.unobserved if item.what == "later"] == [later] * (later is not None)
     assert [item.runs for item in recording.compiles].count(0) == idle
     assert any("compiled graph that no recorded step ran" in item for item in report(recording).unknown) == bool(idle)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_called", "count", "words"),
+    [
+        ([1] * 5 + [3] * 20, True, False, "20 later steps with other ops or shapes"),
+        ([1] * 5 + [3] * 20, False, 20, "whether later steps had the same shapes"),
+        ([1] * 15 + [None] * 300, True, 10, "what ran in"),  # evaluated
+        ([1] * 40 + [3] * 20, None, 7, "19 later steps with other ops or shapes"),  # without an optimizer
+    ],
+)
+def test_what_is_not_known_of_later_steps_is_said(rows, is_called, count, words) -> None:
+    model = torch.nn.Linear(64, 64)
+    optimizer = torch.optim.SGD(model.parameters())
+    with Recorder() as recorder:
+        for number in rows:
+            x = torch.ones(number or 500, 64)
+            loss = (model(x) if is_called is not False else torch.nn.functional.linear(x, model.weight)).sum()
+            if number is not None and is_called is not None:
+                loss.backward()
+                optimizer.step()
+    times = recorder.recording.step_times
+    assert (times.when == "after" and times.count) == count
+    assert any(item.startswith(words) for item in report(recorder.recording).unknown)
 
 
 def test_a_closure_of_an_optimizer_is_the_models() -> None:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fxscope.data import read_table
 from fxscope.readers.trace.reader import decode_args, decode_json
 
 if TYPE_CHECKING:
@@ -18,16 +19,7 @@ if TYPE_CHECKING:
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
 CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
-_NAMES = (
-    "cpu_op Operator",
-    "user_annotation",
-    "cuda_runtime cuda_driver Runtime hip_runtime xpu_runtime xpu_driver privateuse1_runtime privateuse1_driver mtia_runtime",
-    "python_function",
-    "kernel Kernel",
-    "gpu_memset Memset",
-    "gpu_memcpy Memcpy",
-)
-CATEGORIES = {name: code for code, names in enumerate(_NAMES) for name in names.split()}
+CATEGORIES = {name: code for code, names in enumerate(read_table("event_categories.json")) for name in names.split()}
 KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY)  # the columns have all of the others'
 _HAS_ARGS = np.isin(np.arange(7), KEPT_ARGS)
 UNKNOWN, BY_EXTERNAL_ID, BY_CORRELATION, BY_ORDER = range(4)  # how the op of a device row is known

@@ -42,17 +42,8 @@ def document(title: str, data: dict[str, Any], scripts: str, sheet: str) -> str:
         f"default-src 'none'; script-src 'sha256-{digest(script)}'; "
         f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f'<meta name="generator" content="fxscope">\n<title>{html.escape(legible(title))}</title>\n'
-        f"<style>{style}</style>\n</head>\n"
-        '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
-        "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
-        f'<script type="application/octet-stream" id="recording">{payload.encode(data)}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
+    return asset("page.html").format(
+        policy=policy, title=html.escape(legible(title)), style=style, data=payload.encode(data), script=script
     )
 
 
