@@ -7,20 +7,20 @@ On the CPU the clock is the process's own, with one thread, so that what else ru
 
 from __future__ import annotations
 
+import resource
 import statistics
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
 from fxscope.capture import Recorder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROUNDS, STEPS = 5, 10
 
@@ -138,16 +138,47 @@ def device_memory(device: str) -> None:
     print(f"{device}: peak device memory {peaks[1] / peaks[0]:.3f}x plain")
 
 
+WAYS: dict[str, Callable[[str, str], Any]] = {
+    "plain": lambda *_: nullcontext(),
+    "profiler": lambda device, what: bare(device, stacks=what == "eager"),
+    "recorded": lambda *_: Recorder(),
+}
+
+
+def peak(device: str, what: str, way: str) -> None:
+    """Print the peak of resident memory in MB, of four steps in one of the `WAYS`; a recording observes as many."""
+    program = Program(device, compiled=what == "compiled")
+    program.step()
+    with WAYS[way](device, what):
+        program.seconds(10 if way == "recorded" else 4)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+
+
+def host_memory(device: str, what: str) -> None:
+    """Print the peak of resident memory of a process as a ratio to the plain one, each in a process of its own."""
+    found: dict[str, float] = {}
+    for way in WAYS:
+        command = [sys.executable, __file__, "peak", device, what, way]
+        done = [subprocess.run(command, check=True, capture_output=True, text=True) for _ in range(3)]
+        found[way] = statistics.median(float(item.stdout) for item in done)
+    said = [f"{way} {most / found['plain']:.3f}x" for way, most in found.items()]
+    print(f"{device} {what}: peak host memory plain {found['plain']:.0f} MB; {', '.join(said[1:])} plain", flush=True)
+
+
 def main(devices: list[str]) -> None:
     torch.set_num_threads(1)
     for device in devices:
         print(f"{device}: {torch.cuda.get_device_name() if device == 'cuda' else 'CPU'}, torch {torch.__version__}")
         for what in ("eager", "compiled"):
             steps(device, what)
+            host_memory(device, what)
         whole(device, "compiled")
         if device == "cuda":
             device_memory(device)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1:2] == ["peak"]:
+    torch.set_num_threads(1)
+    peak(*sys.argv[2:])
+elif __name__ == "__main__":
     main(sys.argv[1:] or (["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]))
