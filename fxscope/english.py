@@ -149,7 +149,8 @@ NAMES = {"buffer": "a buffer", "source": "one buffer", "node": "one node", "agai
 def without_names(code: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a reason without the names that another compile of the same program may change."""
     names = {**NAMES, "a": "one node", "b": "another"} if code == "joined_pair" else NAMES
-    return {name: names.get(name, value) for name, value in arguments.items()}
+    named = {name: names.get(name, value) for name, value in arguments.items()}
+    return named | {name: re.sub(r"(_\d+)?:\d+$", "", str(value)) for name, value in named.items() if name == "kernel"}
 
 
 def worded(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -474,6 +474,10 @@ def test_a_training_steps_forward_is_compared_with_a_forward(a: str, b: str) -> 
 def test_names_of_calls_buffers_and_nodes_are_no_change_of_a_decision() -> None:
     block, train = (captures.read(f"plans/{name}/real") for name in ("block", "block_train"))
     assert block.decisions and compare(block, train).decisions == ()  # of other calls, buffers and scheduler nodes
+    for names in (("extern_kernels.mm:3", "extern_kernels.mm:4"), ("cpp_fused_add_2:5", "cpp_fused_add_0:1")):
+        whys = ({"reason_code": "folded", "reason_arguments": {"kernel": name}} for name in names)
+        a, b = (replace(block, decisions=tuple(replace(item, **why) for item in block.decisions)) for why in whys)
+        assert compare(a, b).decisions == ()
 
 
 def test_files_of_less_detail_are_no_other_decision() -> None:

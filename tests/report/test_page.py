@@ -669,10 +669,8 @@ def test_folding_keeps_order_and_downward_flow(open_page):
 
 
 def test_strips_fit_every_width_and_a_phone_scrolls_them(open_page):
-    size = (
-        "e => [e.getBoundingClientRect().width / e.viewBox.baseVal.width,"
-        " e.parentElement.scrollWidth - e.parentElement.clientWidth]"
-    )
+    scale = "e.getBoundingClientRect().width / e.viewBox.baseVal.width"
+    size = f"e => [{scale}, e.parentElement.scrollWidth - e.parentElement.clientWidth]"
     for width in (1500, 800, 390):
         page = open_page("three", viewport={"width": width, "height": 844})
         scale, hidden = page.page.locator(".strip-host svg:visible").first.evaluate(size)
@@ -699,10 +697,8 @@ def test_a_phone_shows_pairs_of_kernels_below_each_other_and_both_panes_of_code(
     page = open_page("three", "#view=compare", viewport={"width": 390, "height": 844})
     cells = [cell.bounding_box() for cell in page.page.locator(".versus-cell").all()]
     assert cells and all(box is None or box["x"] + box["width"] <= 390 for box in cells)
-    named = page.page.evaluate(
-        "getComputedStyle(document.querySelector('.versus-cell[data-of=mlp_compiled]'), '::before').content"
-    )
-    assert named == '"mlp_compiled"'
+    named = "getComputedStyle(document.querySelector('.versus-cell[data-of=mlp_compiled]'), '::before').content"
+    assert page.page.evaluate(named) == '"mlp_compiled"'
     page = open_page("geglu", "#view=code", viewport={"width": 390, "height": 844})
     source, code = (page.page.locator(pane).bounding_box() for pane in ("#region-source", "#view-code"))
     assert source["height"] > 100 and code["y"] >= source["y"] + source["height"] - 1 and code["height"] > 200
