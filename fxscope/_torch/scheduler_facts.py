@@ -250,6 +250,10 @@ class _Live:
     def _accesses(self, node: Any) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
         """Return what a node reads and writes. A buffer that became internal to a fused node is in neither."""
         read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"}
+        if (accesses := getattr(node.node, "arg_accesses", None)) is not None:  # of a Triton kernel of the user's
+            arguments = (node.node.kernel_args.get(item.name) for item in accesses.read_writes.reads)
+            loaded = {item.get_name() for item in arguments if hasattr(item, "get_name")}
+            read = {name for name in read if self.versions.get(name, name) in loaded}
         written = {item.name for item in node.read_writes.writes}
         kept = frozenset[str]()
         if len(node.get_nodes()) > 1:

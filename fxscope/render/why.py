@@ -305,7 +305,7 @@ def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = (
     if len(every) > 1:
         often = [(0, one, pair_runs(recording, one)) for one in every]
         total, each = saved(recording, often, "saved_bytes"), sum(n * (one.saved_bytes or 0) for _, one, n in often)
-        most = "" if total == each else ", at most one per kernel"
+        most = "" if total == each else ", one per kernel"
         text += f"; all ×{len(every)}{most}: {num_bytes(total)} per step"
     elif runs != 1:
         text += f"; {labels.times(runs)} per step" + (f": ~{microseconds(expected * runs)}" if about(expected) else "")

@@ -58,8 +58,8 @@ def test_a_users_kernel_is_opaque(plan_of):
     item = next(item for item in recording.decisions if (item.a_call or "").endswith(":2"))
     assert "user-written Triton kernel double_0" in item.reason
     assert item.hint is None  # its reader reads another tensor too, and then torch does not join them
-    assert item.saved_bytes == 2 * 16 * 64 * 4  # its result is written for that reader alone
-    assert item.expected_us is None
+    assert (item.saved_bytes, item.expected_us) == (2 * 16 * 64 * 4, None)  # its result is for that reader alone
+    assert [call.bytes_read for call in recording.calls if call.type == "user_triton"] == [4096]  # not what it fills
     between = next(item for item in recording.decisions if item.raw_reason)
     assert between.reason == "the second also needs a result that is computed between the two"
 
