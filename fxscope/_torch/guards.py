@@ -51,10 +51,12 @@ def _failed(manager: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, s
         try:
             if found := _TENSOR.match(part):
                 yield from _of_tensor(found, value(found["source"]))
-            elif isinstance(ast.parse(part, mode="eval").body, ast.Compare) and value(part) is False:
+            elif isinstance(compared := ast.parse(part, mode="eval").body, ast.Compare):
                 left, _, right = part.partition(" == ")
-                guard = _LOCAL.sub(r"\1", part)
-                yield guard, f"{guard}, actual {value(left)!r:.{_MAX_VALUE}}" if right else guard
+                is_typed = right and isinstance(compared.comparators[0], ast.Constant)  # torch compares types, too
+                if value(part) is False or (is_typed and type(value(left)) is not type(value(right))):
+                    guard = _LOCAL.sub(r"\1", part)
+                    yield guard, f"{guard}, actual {value(left)!r:.{_MAX_VALUE}}" if right else guard
         except Exception:  # a part that is no expression, or a value that is not there now
             continue
 

@@ -291,9 +291,7 @@ def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:
             if tensor is not None:
                 with torch.no_grad():
                     module._parameters[name] = torch.nn.Parameter(convert(tensor), requires_grad=tensor.requires_grad)
-        for name, tensor in module._buffers.items():
-            if tensor is not None:
-                module._buffers[name] = convert(tensor)
+        module._buffers.update({name: convert(item) for name, item in module._buffers.items() if item is not None})
         return module
 
     with simulate.planning(gpu), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
