@@ -1,5 +1,6 @@
 """The report on one screen: at most `MAX_LINES` lines; with `everything` all rows, and the groups of each."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -208,7 +209,7 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
         rows.append([with_phase(row.label, row.phase), _place(row), *_numbers(row)])
         inside = [groups[item] for item in row.groups if item in groups] if everything and row is not rest else []
         for group in inside if len(inside) > 1 else ():
-            rows.append([f"  {group.shape or group.label}", _place(group), *_numbers(group)])
+            rows.append([f"  {_shape(group)}", _place(group), *_numbers(group)])
     heads = ["", "", "launches", "time", "share", "roof"]
     named = {2, *(place for place in (3, 4) if any(row[place] != UNKNOWN for row in rows))}
     named |= {5} if width >= WIDE and any(row[5] for row in rows) else set()
@@ -216,18 +217,26 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     room = width - len(numbers[0])  # an indent of two columns, a label, two columns, a place
     places = max(0, min(max(len(row[1]) for row in rows), room - min(MIN_LABEL, max(len(row[0]) for row in rows)) - 6))
     labels = room - places - 4
-    total = f"{microseconds(made.step.device_us)} of " if made.step.device_us is not None else ""
-    total = "" if made.step.is_lower_bound else total
+    is_known = made.step.device_us is not None and not made.step.is_lower_bound
+    total = f"{microseconds(made.step.device_us)} of " if is_known else ""
     per_step = "" if made.step.is_whole else " per step"
     how = "lower bound of the " if made.step.is_lower_bound else "predicted " if made.step.predicted else ""
-    title = f"Kernels, {total}{how}{made.step.clock}{per_step}"
-    if 3 not in named:
-        title = "Kernels, times not known"
+    title = f"Kernels, {total}{how}{made.step.clock}{per_step}" if 3 in named else "Kernels, times not known"
     out = [f"{cut(title, room):<{room}}{numbers[0]}"]
     for row, figures in zip(rows, numbers[1:], strict=True):
-        label = "  " * (row[0][:1] == " ") + shorten(row[0].strip(), labels - 2 * (row[0][:1] == " "))
-        out.append(f"  {label:<{labels}}  {shorten_front(row[1], places):<{places}}{figures}")
+        label = row[0] if row[0][:1] == " " else shorten(row[0], labels)
+        if len(label) > labels:  # shapes: on lines of their own
+            out += grid.folded(label.strip(" "), width, first="    ", rest="      ")
+            label = ""
+        out.append(f"  {label:<{labels}}  {shorten_front(row[1], places):<{places}}{figures}".replace("\xa0", " "))
     return out
+
+
+def _shape(group: KernelGroup) -> str:
+    """The dtypes and shapes of a group, to be folded between them; of a kernel without an op its name and grid."""
+    name = "" if group.attributed else next(iter(group.kernels), "")
+    text = f"{kernel_name(name, 40)}{group.shape.removeprefix(name)}" if group.shape else group.label
+    return re.sub(r"(?<=[^)],) |(?<=[^,]) (?=\()", "\xa0", text)
 
 
 def serving(found: Serving, width: int, *, everything: bool) -> list[str]:

@@ -13,7 +13,7 @@ from fxscope import store
 from fxscope.errors import RenderError
 from fxscope.model import Assumption, Graph, Node, Recording, replace
 from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
-from tests import build
+from tests import build, captures
 
 HERE = Path(__file__).parent
 
@@ -39,8 +39,9 @@ def test_golden(name: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_wider_than_asked(width: int) -> None:
-    for recording in (build.mlp_compiled(), build.linear_eager()):
-        assert max(map(len, terminal.render(recording, width=width, everything=True).splitlines())) <= width
+    for recording in (build.mlp_compiled(), build.linear_eager(), captures.read("mlp_eager")):
+        lines = terminal.render(recording, width=width, everything=True).splitlines()
+        assert max(map(len, lines)) <= width and not any("float16 (" in line and "…" in line for line in lines)
 
 
 def test_a_chain_that_holds_fewer_ops_than_the_step_dispatched_says_of_how_many() -> None:
