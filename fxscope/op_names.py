@@ -224,8 +224,7 @@ def table() -> dict[str, frozenset[str]]:
 
 def is_pointwise(text: str) -> bool:
     """Return whether the op computes each element by itself."""
-    name = out_of_place(text)
-    return name in _SETS["pointwise"] or "pointwise" in table().get(name, ())
+    return out_of_place(text) in _SETS["pointwise"] or "pointwise" in table().get(out_of_place(text), ())
 
 
 def keeps_shape(text: str) -> bool:

@@ -361,12 +361,12 @@ def _keys(
     }
 
 
-def _finished(in_order: Mapping[tuple[Any, ...], _Total], num_steps: int, device_us: float | None) -> list[KernelGroup]:
+def _finished(totals: Mapping[tuple[Any, ...], _Total], num_steps: int, device_us: float | None) -> list[KernelGroup]:
     """The groups with their shares of the device time, of all groups together where there is none."""
-    times = [per_step(total.by_step.values(), num_steps) if total.by_step else None for total in in_order.values()]
+    times = [per_step(total.by_step.values(), num_steps) if total.by_step else None for total in totals.values()]
     whole = sum(time or 0.0 for time in times)
     out: list[KernelGroup] = []
-    for order, ((key, total), time) in enumerate(zip(in_order.items(), times, strict=True)):
+    for order, ((key, total), time) in enumerate(zip(totals.items(), times, strict=True)):
         share = time / (whole or 1) if time is not None else None  # medians do not add up to the step's median
         time_us = share * device_us if share is not None and device_us is not None else time
         facts, everything = total.facts[0], sum(total.by_step.values())

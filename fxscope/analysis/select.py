@@ -154,9 +154,9 @@ def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
 
 def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float, ...]]]:
     """The launches of a step, in the order of the first step that has them, each with its duration in every step."""
-    fields = ("name", "duration_ns", "step", "start_ns")
-    names, durations, step_of, starts = (column(recording.launches, field) for field in fields)
-    rows_of_step = grouped(sorted(range(len(starts)), key=starts.__getitem__), step_of.__getitem__)
+    names, durations, step_of = (column(recording.launches, field) for field in ("name", "duration_ns", "step"))
+    in_order = sorted(range(len(names)), key=column(recording.launches, "start_ns").__getitem__)
+    rows_of_step = grouped(in_order, step_of.__getitem__)
     steps = [rows_of_step[step] for step in index_of(recording).steps if step in rows_of_step]
     found: dict[tuple[str, int], list[int]] = {}  # the n-th launch of a name stands for the n-th of that name elsewhere
     for rows in steps:

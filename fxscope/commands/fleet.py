@@ -50,9 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     digests = running.digests(traces, progress=progress, **options)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
-        words = [(f"{item.where}: {item.message}", item.remedy or "") for item in fleet.problems]
-        first, remedy = next(iter(words), ("there is none", ""))
-        raise FxscopeError(f"no rank's trace holds a step that can be compared: {first.rstrip('.')}. {remedy}".rstrip())
+        words = [f"{item.where}: {item.message.rstrip('.')}. {item.remedy or ''}".rstrip() for item in fleet.problems]
+        raise FxscopeError(f"no rank's trace holds a step that can be compared: {[*words, 'there is none.'][0]}")
     for path, format in outputs:
         show(fleet, digests, path, format, arguments)
     return 0

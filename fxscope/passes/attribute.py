@@ -233,9 +233,8 @@ def with_remainder(recording: Recording) -> Recording:
 def with_timing(recording: Recording) -> Recording:
     """Fill the times of calls and of eager nodes: one value per execution, the sum of its device events."""
     executions: defaultdict[str | None, Counter[Any]] = defaultdict(Counter)
-    fields = ("call", "step", "invocation", "duration_ns")
-    for name, step, invocation, duration in rows_of(recording.launches, *fields):
-        executions[name][step, invocation] += duration
+    for name, *execution, duration in rows_of(recording.launches, "call", "step", "invocation", "duration_ns"):
+        executions[name][tuple(execution)] += duration
     calls = tuple(
         replace(call, timing=timing(executions[call.id].values()) if call.id in executions else None)
         for call in recording.calls

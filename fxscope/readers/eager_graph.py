@@ -211,8 +211,8 @@ def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
     around = np.zeros(len(ops), np.bool_)
     around[list(_above(parent.tolist().__getitem__, np.flatnonzero(inductors).tolist()))] = True
     in_code = (parent >= 0) & (around & codes)[parent]
-    compiled = (regions & ~around) | inductors
-    compiled |= in_code & marked(ops, "name", lambda name: runs_compiled(name, INDUCTOR_RUNS))
+    runs = marked(ops, "name", lambda name: runs_compiled(name, INDUCTOR_RUNS))
+    compiled = (regions & ~around) | inductors | (in_code & runs)
     return np.flatnonzero(~no_ops & ~compiled & (nearest(parent, compiled) < 0))
 
 
