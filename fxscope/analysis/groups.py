@@ -322,7 +322,7 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
     for number, same in enumerate(same_keys.values()):
         numbers[same] = number
     numbers = numbers[facts_of[rows]]
-    members = np.split(rows[np.argsort(numbers, kind="stable")], np.cumsum(np.bincount(numbers))[:-1])
+    members = np.split(rows[np.argsort(numbers, kind="stable")], np.cumsum(np.bincount(numbers)))[:-1]
     kinds = [marked(launches, "call", bool), ops >= 0]
     kind, place = np.select(kinds, [0, 1], 2), np.select(kinds, [coded(launches, "call")[0], ops], np.arange(len(ops)))
     names = column(launches, "name")

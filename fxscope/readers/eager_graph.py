@@ -19,15 +19,7 @@ from numpy.typing import NDArray
 from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, positions, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import (
-    COMPILED_CODE,
-    COMPILED_REGIONS,
-    INDUCTOR_RUNS,
-    expected_nature,
-    is_dispatched,
-    op_name,
-    runs_compiled,
-)
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, expected_nature, is_dispatched, op_name, runs_compiled
 from fxscope.readers.trace.columns import nearest
 
 GRAPH_ID = "eager"
@@ -201,18 +193,18 @@ def _above(parent_of: Callable[[int], int | None], rows: Iterable[int]) -> set[i
 
 def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
     """Positions of the ops that no compiled region ran."""
-    regions, inductors, no_ops, codes = (
+    regions, inductors, no_ops = (
         marked(ops, "name", lambda name, begins=begins: name.startswith(begins))
-        for begins in (COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS, COMPILED_CODE)
+        for begins in (COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS)
     )
     if not regions.any():
         return np.flatnonzero(~no_ops)
     parent = positions(ops, "id", array(ops, "parent")).astype(np.int32)
     around = np.zeros(len(ops), np.bool_)
     around[list(_above(parent.tolist().__getitem__, np.flatnonzero(inductors).tolist()))] = True
-    in_code = (parent >= 0) & (around & codes)[parent]
+    calls_code = around & marked(ops, "name", lambda name: runs_compiled("aten::copy_", name))
     runs = marked(ops, "name", lambda name: runs_compiled(name, INDUCTOR_RUNS))
-    compiled = (regions & ~around) | inductors | (in_code & runs)
+    compiled = (regions & ~around) | inductors | (runs & (parent >= 0) & calls_code[parent])
     return np.flatnonzero(~no_ops & ~compiled & (nearest(parent, compiled) < 0))
 
 
