@@ -348,7 +348,7 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
         what = "its result depends on the data, and a plan has none; on the device it would run outside of the graph"
     else:
         what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
-    where = re.sub(r"<built-in \w+ (\w+)( of .*)?>", r"\1", named or op)
+    where = re.sub(r"<(?:built-in )?\w+ ([\w.]+)(?: (?:of|at) .*)?>", r"\1", named or op)
     at_op = f"at {where}{_users_line(error)}: " if where else ""
     return f"no plan for {device}: {at_op}{what[:400]}"
 
