@@ -198,14 +198,9 @@ def may_multiply(text: str) -> bool:
     return "::" in op_name(text) or bool(_MULTIPLIES.search(op_name(text)))
 
 
-def transcendentals(text: str) -> int:
-    """Return how many exp, erf, tanh, … the op evaluates for each element."""
-    return int(out_of_place(text) in _SETS["transcendental"])
-
-
-def erfs(text: str) -> int:
-    """Return how many error functions the op evaluates for each element; gelu counts as its exact form."""
-    return int(out_of_place(text) in _SETS["error_function"])
+def evaluates(text: str, kind: str) -> int:
+    """Return how many functions of a kind the op evaluates for each element; gelu counts as its exact form."""
+    return int(out_of_place(text) in _SETS[kind])
 
 
 def reductions(text: str) -> int:

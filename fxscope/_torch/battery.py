@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -58,18 +59,15 @@ class Inputs:
         self.device, self.grad, self.dtype = device, grad, BF16
         self.tensors: list[torch.Tensor] = []
         # What a call's defaults may be: noise, noise with channels last, several, row numbers, an arithmetic progression.
-        self.makers = {"T": self.noise, "L": self.channels_last, "S": self.several, "I": self.indices, "A": self.arange}
+        last = partial(self.noise, memory_format=torch.channels_last)
+        self.makers = {"T": self.noise, "L": last, "S": self.several, "I": self.indices, "A": self.arange}
 
     def put(self, tensor: torch.Tensor) -> int:
         self.tensors.append(tensor.requires_grad_(self.grad and tensor.is_floating_point()))
         return len(self.tensors) - 1
 
-    def noise(self, *shape: int) -> int:
-        return self.put(torch.empty(shape, dtype=self.dtype, device=self.device).normal_())
-
-    def channels_last(self, *shape: int) -> int:
-        made = torch.empty(shape, dtype=self.dtype, device=self.device).normal_()
-        return self.put(made.contiguous(memory_format=torch.channels_last))
+    def noise(self, *shape: int, **layout: Any) -> int:
+        return self.put(torch.empty(shape, dtype=self.dtype, device=self.device, **layout).normal_())
 
     def several(self, count: int, *shape: int) -> tuple[int, ...]:
         return tuple(self.noise(*shape) for _ in range(count))

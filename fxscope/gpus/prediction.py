@@ -68,7 +68,9 @@ def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]
     """Times of a generated kernel: of traffic, of arithmetic, and what is added to them."""
     moved = traffic(p, work) * (1 + p["strided"] * work.strided)
     each = work.statements * p["alu_ps"] + work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"]
-    extra = p["floor"] + p["load"] * np.minimum(work.loads, 20) + p["latency"] * np.minimum(work.slowest_ops, 8)
+    each += work.trig_ops * p["trig_ps"]
+    extra = p["floor"] + p["load"] * np.minimum(work.loads, 20)
+    extra += p["latency"] * np.minimum(work.slowest_ops + work.trig_ops, 8)
     extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["crowd"] * work.crowded
     return moved, work.elements * each * 1e-6, extra
 
@@ -94,11 +96,11 @@ _TILES = ((256, 128), (128, 256), (128, 128), (128, 96), (128, 64), (64, 128), (
 _SPLITS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocessors: int) -> Array:
+def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocessors: int, more: Any = 0.0) -> Array:
     """The best of some tiles and splits of K: whole waves over the multiprocessors, each as long as its K loop.
 
     Args:
-        sizes: batch, m, n, k of the products.
+        sizes: batch, m, n, k of the products; more: what a split of K takes beyond the usual.
     """
     batch, m, n, k = sizes
     best = np.full(len(k), np.inf)
@@ -108,7 +110,7 @@ def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocess
         step = max(rows * columns * 128 / (p["sm"] * 1e6 * share), p["k_step"])
         for split in _SPLITS:
             time = np.ceil(tiles * split / multiprocessors) * (k / 64 / split * step + p["wave"])
-            time += (p["split"] + split * p["split_each"]) * (split > 1)
+            time += (p["split"] + split * p["split_each"] + more) * (split > 1)
             # Products beside each other are not split.
             best = np.minimum(best, np.where((split == 1) | (k >= 128 * split) & (batch == 1), time, np.inf))
     return best
@@ -120,7 +122,8 @@ def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     extra += p["grouped"] * (work.variant == "grouped") + p["odd"] * (odd + even)
     copied = np.char.count(work.layout, "x")  # operands with gaps, which are copied first
     extra += copied * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
-    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors)
+    both_along_k = np.char.startswith(work.layout, "nt")  # of float32, cuBLAS seldom splits these
+    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors, p["split_nt"] * both_along_k)
     # Where a tile reaches beyond the rows, or a step beyond K, each element is checked.
     busy *= 1 + p["ragged"] * ((work.m % 64 > 0) * 1 + (work.k % 64 > 0))
     busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)
@@ -175,7 +178,9 @@ def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     mean = 0.5 + 0.5 / np.maximum(1, pieces)
     pieces *= np.where(work.causal, mean + (1 - mean) / np.maximum(1, waves), 1)
     piece = np.maximum(p["piece"], 4 * 128 * 128 * np.maximum(work.k, 32) / (p["sm"] * 1e6))
-    scores = work.slow_ops * work.batch * work.m * work.n * p["slow_ps"] * 1e-6
+    piece *= 1 + p["older"] * (work.variant == "efficient")  # kernels for the tensor cores of an A100
+    each = work.slow_ops * p["slow_ps"] + work.loads * p["mask_ps"] + work.slowest_ops * p["random_ps"]
+    scores = work.batch * work.m * work.n * each * 1e-6
     computed, moved = waves * pieces * piece + scores, traffic(p, work)
     return p["floor"] + np.where(backward, computed + moved, slower_of(computed, moved, sharpness=3))
 
@@ -200,20 +205,20 @@ def family_of(work: Workload) -> str:
     if work.family == "other":
         op = op_names.parse(work.variant)
         return f"function {op.name if op.namespace in (None, 'aten') else work.variant}"
-    # cuDNN has a kernel for all groups where they are narrow, or many.
-    if work.variant == "grouped" and work.taps > 1 and work.n > (32 if work.batch >= 8 else 16):
-        return f"{work.family} in groups"
+    own = name if (name := f"{work.family}_{work.dtype}") in FORMULAS else work.family
+    if work.variant == "grouped" and work.family != "gemm":
+        # cuDNN has a kernel for all groups where they are narrow, or many, with few taps.
+        is_wide = work.n > (32 if work.batch >= 8 else 16) or work.k > 2048
+        return f"{work.family} in groups" if is_wide else f"{own} of narrow groups"
     if work.m and work.dtype not in _DTYPES_OF_GEMM:
         return f"{work.family} in {work.dtype} {work.layout}"
-    own = f"{work.family}_{work.dtype}"
-    return own if own in FORMULAS else work.family
+    return own
 
 
 def formula_of(family: str) -> tuple[Formula, dict[str, float]]:
     """The formula of a family and where its parameters start; a family without a formula is a roofline."""
-    if family.startswith("function "):
-        return _FUNCTION
-    return FORMULAS.get(family, FORMULAS["anything"])
+    known = FORMULAS.get(family.removesuffix(" of narrow groups"), FORMULAS["anything"])
+    return _FUNCTION if family.startswith("function ") else known
 
 
 def times_of(
@@ -226,9 +231,9 @@ def times_of(
 # ---------------------------------------------------------------------- unlike what was measured
 
 
-_OF_PRODUCTS = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "flops")
-_OF_OTHERS = tuple(
-    "num_bytes elements inner outer loads statements slow_ops slowest_ops reduced loops atomics crowded".split()
+_OF_PRODUCTS = "num_bytes elements m n k batch taps flops"
+_OF_OTHERS = (
+    "num_bytes elements inner outer loads statements slow_ops slowest_ops reduced loops atomics crowded trig_ops"
 )
 REACH = 6.0  # the distance at which a measured call counts 1 / e of one at the same place
 _FAR = 9.0  # a distance beyond all measured calls: each of three sizes 32 times as large
@@ -241,13 +246,14 @@ def traits_of(work: Workload) -> str:
         turned = work.variant.startswith("transposed")
         aligned = not (work.k // (1 if turned else work.taps) % 8 or work.n // (work.taps if turned else 1) % 8)
         shape = f"{'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
+        shape += f" {work.loads} {work.slowest_ops}" * work.family.startswith("attention")
         return f"{work.variant} {work.layout} {dtype} {shape}{' causal' * work.causal}"
     return f"{work.strided} {work.atomics > 0} {work.loops > 0} {dtype}"
 
 
 def places_of(works: Works) -> Array:
     """Return [calls, sizes]: binary logarithms of the sizes that calls of one family are compared by."""
-    names = _OF_PRODUCTS if works.m.any() else _OF_OTHERS
+    names = (_OF_PRODUCTS if works.m.any() else _OF_OTHERS).split()
     return np.round(np.log2(1 + np.stack([getattr(works, name) for name in names], axis=1)), 1)
 
 
@@ -269,7 +275,7 @@ def corrected(
     for traits, numbers in grouped(range(len(items)), lambda number: traits_of(items[number])).items():
         if rows := corrections.get(traits):
             table = table_of(rows)
-            found = distances(places[numbers], table[:, 1:])
+            found = distances(places[numbers][:, : table.shape[1] - 1], table[:, 1:])  # earlier files have fewer sizes
             factors[numbers] = np.exp(np.clip(np.exp(-found / REACH) @ table[:, 0], -1, 1))
             outside[numbers] = found.min(axis=1) > _FAR
     return factors, outside
@@ -293,10 +299,8 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     if family == "anything":
         name = family_of(work).removeprefix("function ").strip("_").replace("_", " ")
         return Prediction(us, low, high, f"roofline of the {gpu.name}: nothing was measured of {name}")
-    basis = f"{family} model of the {gpu.name}, {fit.count} measured calls"
-    if outside:
-        basis += ", outside what was measured"
-    return Prediction(us, low, high, basis)
+    where = ", outside what was measured" if outside else ""
+    return Prediction(us, low, high, f"{family} model of the {gpu.name}, {fit.count} measured calls{where}")
 
 
 def fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, float, bool]:

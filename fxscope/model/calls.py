@@ -68,7 +68,8 @@ class Workload(Item, frozen=True, kw_only=True):
     loads: int = 0
     statements: int = 0
     slow_ops: int = 0  # exp, tanh, log, …
-    slowest_ops: int = 0  # erf, pow, random numbers
+    slowest_ops: int = 0  # erf; pow and random numbers as so many; of attention, 1: dropout
+    trig_ops: int = 0  # sin, cos, tan
     reduced: int = 0  # reductions across threads
     strided: bool = False
     atomics: int = 0  # additions in memory

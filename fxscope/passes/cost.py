@@ -125,9 +125,8 @@ def cost_of_call(
     elif limits is not None:
         found = predict(limits.gpu, work)
     if isinstance(found, Prediction):
-        return replace(
-            call, estimated_us=found.us, estimated_range_us=(found.low, found.high), estimated_basis=found.basis
-        )
+        interval = found.low, found.high
+        return replace(call, estimated_us=found.us, estimated_range_us=interval, estimated_basis=found.basis)
     floor, basis = (roof.floor_us, roof.basis) if roof is not None and call.type != "user_triton" else (None, None)
     if floor is None and limits is not None and (calibration := limits.gpu.calibration) is not None:
         floor = calibration.families["pointwise"].parameters["floor"]

@@ -76,12 +76,8 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
         unlike += us * is_unlike
     total = sum(us for _, us, _ in timed)
     if step is None:  # calibrated without programs: nothing is known of sums
-        return PredictedStep(
-            device_us=total,
-            device_range_us=None,
-            num_calls=len(on_device),
-            basis=f"the sum of the calls; no whole program was measured on the {gpu.name}",
-        )
+        basis = f"the sum of the calls; no whole program was measured on the {gpu.name}"
+        return PredictedStep(device_us=total, device_range_us=None, num_calls=len(on_device), basis=basis)
     cpu = cpu_range(on_device, calibration.cpu)
     replayed = calibration.replay_us * len(on_device) if replays and calibration.replay_us is not None else None
     return PredictedStep(

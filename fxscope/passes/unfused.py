@@ -60,7 +60,7 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
         fused = (first if a.library else second) + moving_us(gpu, own)
     else:
         longer = a.work if a.work.elements > b.work.elements else b.work
-        added = ("slow_ops", "slowest_ops", "reduced", "statements")
+        added = ("slow_ops", "slowest_ops", "trig_ops", "reduced", "statements")
         counts = {name: getattr(a.work, name) + getattr(b.work, name) for name in added}
         family = "reduction" if counts["reduced"] else "pointwise"
         fused = generated_us(gpu, replace(longer, family=family, num_bytes=num_bytes, **counts))
@@ -125,8 +125,9 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
         elements=elements,
         outer=elements,  # enough rows for all multiprocessors
         statements=len(nodes),
-        slow_ops=sum(map(op_names.transcendentals, targets)),
-        slowest_ops=sum(map(op_names.erfs, targets)),
+        slow_ops=sum(op_names.evaluates(target, "transcendental") for target in targets),
+        slowest_ops=sum(op_names.evaluates(target, "error_function") for target in targets),
+        trig_ops=sum(op_names.evaluates(target, "trigonometric") for target in targets),
         reduced=reductions,
     )
     return Side(

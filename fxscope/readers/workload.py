@@ -30,10 +30,14 @@ _FREE = re.compile(
     r"tl\.(?:load|full|broadcast_to)\(|tl\.where\([xyr\d_& ]*mask\b|\(?tmp\d+(?:\.to\(tl\.\w+\)|\[.*\])?\)?$"
 )
 _SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(")
-_SLOWEST = re.compile(r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(")
+_SLOWEST = re.compile(r"\b(?:libdevice|tl)\.(erf\w*|pow|atan2?|rand\w*)\(")
+_TRIGONOMETRIC = re.compile(r"\b(?:tl_math|libdevice|tl)\.(?:sin|cos|tan)\(")
+_AS_MANY_ERFS = {"pow": 3, "atan2": 2, "rand": 3, "randn": 5}  # by instructions, as an H200 ran them; others: 1
 _SLOW_SCORE = re.compile(r"libdevice\.(?:tanh|erf|sin|cos)\(")  # of each score of flex attention
 _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
-_ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
+_ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(_backward)?\b")
+# The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
+_MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
@@ -67,14 +71,15 @@ def _library(call: Call) -> Workload | None:
         return _gemm(call)
     if call.kernel == "extern_kernels._grouped_mm":
         return _grouped(call)
-    if call.kernel == "extern_kernels.convolution":
-        return _convolution(call)
-    if call.kernel.startswith("torch.ops.aten.convolution_backward"):
-        return _convolution(call, backward=True)
+    is_backward = call.kernel.startswith("torch.ops.aten.convolution_backward")
+    if is_backward or call.kernel == "extern_kernels.convolution":
+        return _convolution(call, backward=is_backward)
     if (found := _ATTENTION.search(call.kernel)) is not None:
-        operands = _first(call, 1 if found[2] else 0, 3)
+        operands, backward = _first(call, 1 if found[2] else 0, 3), bool(found[2])
         causal = may_be_causal(call.kernel, call.arguments)
-        return _attention([*map(_dims, operands)], _dtype(*operands), found[1], backward=bool(found[2]), causal=causal)
+        work = _attention([*map(_dims, operands)], _dtype(*operands), found[1], backward=backward, causal=causal)
+        mask, dropout = ([*call.arguments[place:], "None"][0] for place in _MASK_AND_DROPOUT[found[1]][backward])
+        return work and replace(work, loads=int(mask != "None"), slowest_ops=len(re.findall(r"^[\d.]*[1-9]", dropout)))
     return _other(call)
 
 
@@ -125,7 +130,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
 
 def operations(body: str, inner: int) -> dict[str, Any]:
     """Count a kernel's arithmetic: of values for each element, and of slow ones for each row too."""
-    found: dict[str, Any] = dict.fromkeys("statements slow_ops slowest_ops reduced".split(), 0)
+    found: dict[str, Any] = dict.fromkeys("statements slow_ops slowest_ops trig_ops reduced".split(), 0)
     for_rows: set[str] = set()  # values of which each row has one
     for names, expression in _STATEMENT.findall(body):
         used = set(_TEMPORARY.findall(expression))
@@ -135,7 +140,8 @@ def operations(body: str, inner: int) -> dict[str, Any]:
         else:
             found["statements"] += not _FREE.match(expression)
         found["slow_ops"] += len(_SLOW.findall(expression))
-        found["slowest_ops"] += len(_SLOWEST.findall(expression))
+        found["slowest_ops"] += sum(_AS_MANY_ERFS.get(name, 1) for name in _SLOWEST.findall(expression))
+        found["trig_ops"] += len(_TRIGONOMETRIC.findall(expression))
         # A sort exchanges elements between threads as often as this.
         steps = round(log2(max(2, inner)))
         found["reduced"] += steps * (steps + 1) // 2 if "sort_with_index(" in expression else is_reduced
