@@ -4,7 +4,7 @@
     x = torch.randn(64, 256)
     model(x)
 
-runs the lines before as they are, records `model(x)` with `fxscope.record`, and shows the recording; `--name r` also binds it.
+runs the lines before, records `model(x)`, or all of `model(x).sum()`, and shows the recording; `--name r` also binds it.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ def record_cell(line: str, cell: str, names: dict[str, Any]) -> Recording:
         raise CaptureError("the cell's last line is not a call: write model(x) there, which is what is recorded.")
     compiled, title = options.mode or options.compile, options.title or ast.unparse(call)
     how: dict[str, Any] = {"compile": compiled, "backward": options.backward, "title": title}
+    if isinstance(call.func, ast.Attribute) and any(isinstance(part, ast.Call) for part in ast.walk(call.func)):
+        call = ast.Call(ast.Lambda(ast.arguments([], [], None, [], [], None, []), call), [], [])  # model(x).sum()
     names["__fxscope"] = lambda model, /, *inputs, **kwargs: record(model, *inputs, kwargs=kwargs, **how)
     recorded = ast.Call(ast.Name("__fxscope", ast.Load()), [call.func, *call.args], call.keywords)
     tree.body[-1] = ast.Assign([ast.Name(options.name or "__fxscope", ast.Store())], recorded)

@@ -23,11 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
             "the recording has no output code: nothing was compiled, or the trace was read without --debug-dir and "
             "--compile-log."
         )
-    call = None
-    if arguments.name is not None:
-        place = common.call_named(recording, arguments.name)
-        call = place.call
-        texts = [source for source in texts if source.graph == place.graph]
+    place = common.call_named(recording, arguments.name) if arguments.name is not None else None
+    call = place.call if place is not None else None
+    texts = [source for source in texts if place is None or source.graph == place.graph]
     if format == "json":
         from fxscope.model import encoded
 

@@ -19,6 +19,8 @@ def test_the_last_call_of_a_cell_is_recorded() -> None:
     assert names["r"] is recording and recording.title == "torch.add(x, other=x)"
     assert "aten::add" in {op.name for op in recording.ops}
     assert set(names) == {"torch", "x", "r", "__builtins__"}
+    chained = notebook.record_cell("", "torch.add(x, x).exp().sum()", names)
+    assert {"aten::add", "aten::exp", "aten::sum"} <= {op.name for op in chained.ops}
 
 
 @pytest.mark.parametrize(

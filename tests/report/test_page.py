@@ -685,11 +685,8 @@ def test_a_long_kernel_name_keeps_its_end_in_a_table(open_page):
     cell = page.page.locator("#view-tables .lines-rows .tr .td", has_text="nvjet").first
     name, right = cell.inner_text(), cell.bounding_box()["x"] + cell.bounding_box()["width"]
     assert name.endswith("_TNT") and "\n" not in name
-    end = page.page.evaluate(
-        "(e) => { const r = document.createRange(); r.selectNodeContents(e.querySelector('span').lastChild);"
-        " return r.getBoundingClientRect().right; }",
-        cell.element_handle(),
-    )
+    last = "const r = document.createRange(); r.selectNodeContents(e.querySelector('span').lastChild);"
+    end = cell.evaluate(f"e => {{ {last} return r.getBoundingClientRect().right; }}")
     assert end <= right
 
 
