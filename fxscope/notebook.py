@@ -4,7 +4,7 @@
     x = torch.randn(64, 256)
     model(x)
 
-runs the lines before, records `model(x)`, or all of `model(x).sum()`, and shows the recording; `--name r` also binds it.
+runs the lines before, records `model(x)`, or all of `model(x).sum()`, and shows the recording; `--name r` binds it.
 """
 
 from __future__ import annotations
