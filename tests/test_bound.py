@@ -149,12 +149,13 @@ def test_a_first_step_that_took_long_counts_neither_as_busy_nor_as_wall_time():
 def trace_of(path: Path, gaps_us: list[float], *, replayed: bool) -> Path:
     """A trace of kernels of 5 µs with this idle time between them, launched one by one or by one graph launch."""
     launch = "cudaGraphLaunch" if replayed else "cudaLaunchKernel"
+    name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL" if replayed is None else "k"
     events, now = [], 10.0
     for number, gap in enumerate([*gaps_us, 0.0], 1):
         correlation = 1 if replayed else number
         if number == 1 or not replayed:
             events.append(build.event("cuda_runtime", launch, now - 3, 2, correlation=correlation))
-        events.append(build.event("kernel", "k", now, 5, correlation=correlation))
+        events.append(build.event("kernel", name, now, 5, correlation=correlation))
         now += 5 + gap
     return build.write_trace(path, events)
 
@@ -169,11 +170,12 @@ LONG_IDLE = "Look at what the CPU does before k"
         ([50.0] * 40, True, "Look at what the CPU does between replays", "the GPU idles"),
         ([50.0] * 4 + [4000.0], False, LONG_IDLE, "95 % of the idle time"),
         ([4000.0], True, LONG_IDLE, "of the idle time"),
+        ([1.0] * 9, None, "Compare the ranks", "of the run is exposed"),
     ],
 )
 def test_cuda_graphs_are_advised_where_launches_make_the_device_idle(tmp_path, gaps_us, replayed, text, why):
     found = report(read_trace(trace_of(tmp_path / "t.json", gaps_us, replayed=replayed))).advice[0]
-    assert found.text == text and why in found.why
+    assert found.text.startswith(text) and why in found.why
 
 
 @pytest.mark.parametrize(

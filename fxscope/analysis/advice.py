@@ -56,7 +56,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
         found += list(_idle_advice(recording, made)) or list(_eager_advice(made) if is_eager else ())
     found += [*_sync_advice(recording, made), *_optimizer_advice(made), *_loading_advice(recording, made)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
-    found += [*_communication_advice(recording), *_attention_advice(made), *_dtype_advice(made)]
+    found += [*_communication_advice(recording, made), *_attention_advice(made), *_dtype_advice(made)]
     found += _fusion_advice(made)
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
@@ -106,7 +106,7 @@ def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     loading_us = median(loading[step] for step in index_of(recording).steps) / 1e3
     share = min(1.0, loading_us / made.step.wall_us) if made.step.wall_us else 0.0
     if share >= MIN_LONG_IDLE and made.step.bound != "gpu" and made.step.wall_us is not None:
-        why = f"the DataLoader takes {percent(share)} of a step"
+        why = f"the DataLoader takes {percent(share)} of {'the run' if made.step.is_whole else 'a step'}"
         has_workers = any("MultiProcessing" in name for name in loaders)
         text = "More workers" if has_workers else "Load data in workers"
         yield Advice(f"{text}, DataLoader(num_workers=…)", why, share * made.step.wall_us)
@@ -222,13 +222,14 @@ def _dtype_advice(made: Report) -> Iterator[Advice]:
             yield Advice(text, f"{what} takes {percent(time_us / made.step.device_us)} of the kernels' time", time_us)
 
 
-def _communication_advice(recording: Recording) -> Iterator[Advice]:
+def _communication_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     counting = index_of(recording).steps
     steps = [item for item in (recording.summary.steps if recording.summary else ()) if item.step in counting]
     exposed = median([item.exposed_communication_us or 0.0 for item in steps]) if steps else 0.0
     wall = median([item.wall_us for item in steps]) if steps else 0.0
     if wall and exposed >= MIN_LONG_IDLE * wall:
-        part = f"{microseconds(exposed)} ({percent(exposed / wall)}) of each step"
+        whole = "the run" if made.step.is_whole else "each step"
+        part = f"{microseconds(exposed)} ({percent(exposed / wall)}) of {whole}"
         why = f"{part} is exposed communication: transfer, or waiting for a late rank"
         yield Advice("Compare the ranks (fxscope fleet FOLDER), then overlap communication", why, exposed)
 
