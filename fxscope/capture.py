@@ -66,7 +66,7 @@ def record(
     a GPU once for its memory, `steps` + 1 times in the profiler. An exception after the first call becomes a problem.
 
     Args:
-        model: an `nn.Module` or any callable. A module without `backward` runs under `torch.no_grad()`.
+        model: an `nn.Module` or any callable, called several times. A module without `backward` runs under `torch.no_grad()`.
         inputs: its positional arguments.
         compile: True, a mode such as `"max-autotune"`, or the keyword arguments of `torch.compile`.
         backward: also run the backward pass of the sum of the outputs (of the output itself, where it is a scalar).

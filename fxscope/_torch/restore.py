@@ -1,17 +1,26 @@
 """Restore what a function changes that is run more than once.
 
-State is found from the arguments, the module and the function: its closure, its defaults and the globals that it names.
-Tensors are kept as the bytes of their memory, so overlapping, quantized and NaN ones are like all others; copies lie in the
-host's memory, where they do not count in the peak of a device's.
+A walk from the model and its inputs follows attributes, containers, closures and defaults, and in the program's own files
+classes and the names that the code uses. Each part of the state that it meets is read before and after. What changed is
+written back; what cannot be (iterators, caches, what threads share) is a problem, as is all that still differs then.
+Tensors are kept as bytes (overlapping and NaN ones, too) in the host's memory, where they do not raise a device's peak.
 """
 
+import array
 import collections
 import contextlib
-import functools
+import contextvars
+import copy
+import gc
+import io
 import random
 import sys
+import threading
 import types
-from collections.abc import Callable, Generator, Iterable, Iterator
+import weakref
+from collections.abc import Callable, Generator, Iterator
+from functools import _lru_cache_wrapper, partial
+from itertools import chain
 from operator import length_hint
 from typing import Any
 
@@ -19,279 +28,390 @@ import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from fxscope._torch.environment import available_bytes
+from fxscope._torch.hooks import exists, resolve
+from fxscope._torch.steps import is_library_file
+from fxscope.data import read_table
 from fxscope.errors import one_line
 from fxscope.model import Problem
 
 MAX_OBJECTS = 200_000
-_ATOMS = (int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType)
-_TORCH_ATOMS = (torch.dtype, torch.device, torch.Size, torch.layout)
-_STATEFUL = ("torch.optim", "torch.nn", "torch.amp", "torch.cuda.amp", "types", "argparse")  # restored objects
-_ROWS, _COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
-_PARTS = {  # of tensors without memory of their own
-    torch.sparse_coo: ("_indices", "_values"),
-    **dict.fromkeys((torch.sparse_csr, torch.sparse_bsr), _ROWS),
-    **dict.fromkeys((torch.sparse_csc, torch.sparse_bsc), _COLUMNS),
-}
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.layout)
+_WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)  # change by themselves
+_ATOMS = (*_PLAIN, *_LOCKS, types.CodeType, types.MappingProxyType)
+_CONTAINERS = (list, collections.deque, set, collections.OrderedDict, dict)
+_WITH_STATE = (torch.Generator, random.Random, io.BytesIO, io.StringIO)
+_MEMBER = types.MemberDescriptorType  # of `__slots__`
+_ON_HEAP = 1 << 9  # types that are not written in C
+_TABLES = read_table("torch_state.json")
 
 
 @contextlib.contextmanager
 def restored(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
     """Restore afterwards what running a model changed; yield the list of what could not be."""
     problems: list[Problem] = []
-    state = _State()
+    settings, state = _State(), _State()
+    settings.keep_settings()
     with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-        for path, value in {**_generators(), "model": model, "inputs": inputs, "kwargs": kwargs}.items():
-            state.keep(path, value)
+        objects = [(name, path) for name, path in _TABLES["objects"].items() if path.partition(":")[0] in sys.modules]
+        state.keep([(name, resolve(path)[2]) for name, path in objects if exists(path)])
+        state.keep([("model", model), ("inputs", inputs), ("kwargs", kwargs)])
     try:
         yield problems
     finally:
+        lost = settings.restore()
         with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-            problems += state.restore()
+            lost += state.restore()
+        problems += state.problems(lost)
 
 
-def _generators() -> dict[str, Any]:
-    """Generators of random numbers that no program passes on: those of Python, numpy, torch and its devices."""
-    found: dict[str, Any] = {
-        "Python's generator": random.getstate.__self__,
-        "torch's generator": torch.default_generator,
-    }
-    if (numpy := sys.modules.get("numpy")) is not None:
-        found["numpy's generator"] = numpy.random.get_state.__self__
-    for name in ("cuda", "xpu"):
-        device: Any = getattr(torch, name, None)
-        if getattr(device, "is_available", bool)() and device.is_initialized():
-            found[f"generators of {name}"] = device.default_generators
-    return found
+def _default_device() -> Any:
+    """The device that the program set, None where it set none: setting one puts a mode around all its functions."""
+    return getattr(getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None), "device", None)
 
 
 class _State:
     def __init__(self) -> None:
+        self._held: list[tuple[str, Any, Any, Any]] = []  # path, `read`, `write`, what was read
         self._seen: dict[int, Any] = {}  # by id, which stays its own as long as the object is kept
+        self._waiting: list[tuple[str, Any]] = []
+        self._shared: set[int] = set()  # containers by id
+        self._names: set[str] = set()  # that the code uses
+        self._unused: dict[str, list[tuple[str, Any]]] = {}  # by name: what no code that was seen uses
+        self._slots: dict[type, list[str]] = {}
         self._storages: set[int] = set()
-        self._undo: list[tuple[str, Callable[[], Any]]] = []  # a text that one gives is why it could not
         self._spare = available_bytes() // 2
-        self._uncopied = 0  # bytes
+        self._uncopied, self._unread = 0, ""  # bytes; the first object whose attributes cannot be read
 
-    def restore(self) -> list[Problem]:
-        lost: list[str] = []
-        for path, undo in self._undo:
+    def hold(self, path: str, read: Any, write: Any = None, before: Any = ...) -> None:
+        """Restore what `read` gives, always where there is no `read`; where there is no `write`, only compare."""
+        self._held.append((path, read, write, read() if before is ... else before))
+
+    def hold_names(self, path: str, read: Callable[[], dict[str, Any]], put: Any, remove: Any) -> dict[str, Any]:
+        """Restore values by their names; return them."""
+        before = read()
+
+        def write(_: Any) -> None:
+            now = read()
+            for name in now.keys() - before.keys():
+                remove(name)
+            for name, item in before.items():
+                if not _is_same((now.get(name, ...),), (item,)):
+                    put(name, item)
+
+        self.hold(path, read, write, before)
+        return before
+
+    def restore(self) -> list[str]:
+        lost: dict[str, None] = {}
+        for path, read, write, before in self._held:
+            why = ""
             try:
-                why = undo()
+                with contextlib.suppress(RuntimeError):  # torch names no precision that was set in two ways
+                    if read is not None and _is_same(read(), before):
+                        continue
+                if write is not None:
+                    write(before)
+                if read is None or _is_same(read(), before):
+                    continue
             except Exception as error:
-                why = one_line(error)
-            if isinstance(why, str):
-                lost.append(f"{path}: {why}")
-        problems: list[Problem] = []
+                why = f": {one_line(error)}"
+            lost[path.rstrip(".") + why] = None
+        return list(lost)
+
+    def problems(self, lost: list[str]) -> Iterator[Problem]:
+        remedy = "call it inside `with fxscope.record()`, which runs it once"
         if lost:
             more = f" (and {len(lost) - 3} more)" if len(lost) > 3 else ""
             message = f"running it changed what could not be restored: {'; '.join(lost[:3])}{more}"
-            problems.append(Problem(where="state", message=message, remedy="record a copy of the model and its inputs"))
-        if self._uncopied or len(self._seen) > MAX_OBJECTS:
-            what = f"{self._uncopied / 1e9:.3g} GB of tensors" if self._uncopied else "more than 200,000 objects"
+            yield Problem(where="state", message=message, remedy=remedy)
+        if self._uncopied or self._unread or len(self._seen) > MAX_OBJECTS:
+            what = self._unread or f"objects beyond the first {MAX_OBJECTS:,}"
+            what = f"{self._uncopied / 1e9:.3g} GB of tensors" if self._uncopied else what
             message = f"{what} were not copied before the runs, so changes to them stay"
-            problems.append(Problem(where="state", message=message, remedy="record a smaller model"))
-        return problems
+            yield Problem(where="state", message=message, remedy=remedy)
 
-    def keep(self, path: str, value: Any) -> None:
-        waiting = [(path, value)]
-        while waiting and len(self._seen) <= MAX_OBJECTS:
-            path, value = waiting.pop()
-            if isinstance(value, (*_ATOMS, *_TORCH_ATOMS)) or id(value) in self._seen:
+    def keep_settings(self) -> None:
+        """Keep settings of the process and the thread; one without a setter is only compared."""
+        self.hold("default device", _default_device, torch.set_default_device)  # which is a function mode
+        found = dict(_TABLES["settings"])
+        for name in (name[5:] for name in dir(torch._C) if name.startswith("_get_")):
+            found[name] = f"torch._C:_get_{name}", f"torch._C:_set_{name}"
+        for name, (getter, setter, *arguments) in found.items():
+            with contextlib.suppress(Exception):  # this torch may not have it; some need an argument or a device
+                get, put = (path and partial(resolve(path)[2], *arguments) for path in (getter, setter))
+                self.hold(name, get, put)
+
+    def keep(self, roots: list[tuple[str, Any]]) -> None:
+        self._waiting += roots[::-1]
+        while self._waiting and len(self._seen) <= MAX_OBJECTS:
+            path, value = self._waiting.pop()
+            if isinstance(value, _ATOMS) or id(value) in self._seen:
                 continue
             self._seen[id(value)] = value
-            waiting += [(f"{path}{name}", item) for name, item in self._kept(path, value)]
-
-    def _later(self, path: str, undo: Callable[..., Any], *args: Any) -> None:
-        self._undo.append((path, functools.partial(undo, *args)))
+            try:
+                self._waiting += [(f"{path}{name}", item) for name, item in self._kept(path, value)]
+            except Exception as error:
+                self._unread = self._unread or f"attributes of {path} ({one_line(error)})"
 
     def _kept(self, path: str, value: Any) -> list[tuple[str, Any]]:
         """Keep one object; return what it leads to, with what to put behind its path."""
+        kind = type(value)  # has the attributes without asking a `__getattr__` of the program's
+        if isinstance(value, types.ModuleType):
+            return [("", vars(value))] if _is_own(value) else []
+        if isinstance(value, type):
+            return self._keep_class(path, value) if _is_own(value) else []
+        if kind.__module__ == "torch._dynamo.eval_frame" and isinstance(value, torch.nn.Module):
+            return [("", value._modules["_orig_mod"])]
+        if isinstance(value, torch.jit.ScriptModule):
+            return self._keep_script(path, value)
+        if isinstance(value, dict) and "__builtins__" in value:
+            return self._keep_globals(path, value)
         if isinstance(value, torch.Tensor):
-            return self._keep_tensor(path, value)
-        if isinstance(value, types.FunctionType):
-            return self._keep_function(path, value)
-        if isinstance(value, types.MethodType):
-            return [("", value.__self__), ("", value.__func__)]
-        if isinstance(value, functools.partial):
-            return [("", value.func), (".args", value.args), (".keywords", value.keywords)]
-        if isinstance(value, (tuple, frozenset)):
-            return [(f"[{index}]", item) for index, item in enumerate(value)]
-        if isinstance(value, (list, collections.deque, set, dict)):
-            return self._keep_container(path, value)
-        if isinstance(value, (torch.Generator, random.Random)) or type(value).__module__.partition(".")[0] == "numpy":
-            self._keep_opaque(path, value)
-            return []
-        return self._keep_object(path, value)
+            found = self._keep_tensor(path, value)
+        elif isinstance(value, types.FunctionType):
+            found = self._keep_function(path, value)
+        elif isinstance(value, _CONTAINERS):
+            found = self._keep_container(path, value)
+        elif isinstance(value, (tuple, frozenset)):
+            found = _items(path, value)
+        else:
+            found = self._keep_opaque(path, value)
+        return found if isinstance(value, _WEAK) else found + self._keep_attributes(path, value)
 
-    def _keep_opaque(self, path: str, value: Any) -> None:
-        if hasattr(value, "ctypes"):
-            if self._has_space(value.nbytes):
-                self._later(path, _put_array, value, value.copy())
-        elif set_ := getattr(value, "set_state", None) or getattr(value, "setstate", None):
-            self._later(path, set_, (value.get_state if hasattr(value, "get_state") else value.getstate)())
-        elif hasattr(bits := getattr(value, "bit_generator", value), "state"):
-            self._later(path, setattr, bits, "state", bits.state)
+    def _keep_class(self, path: str, kind: type) -> list[tuple[str, Any]]:
+        put, remove = partial(type.__setattr__, kind), partial(type.__delattr__, kind)
+        before = self.hold_names(path, lambda: dict(vars(kind)), put, remove)
+        return [*((f".{name}", item) for name, item in before.items()), *(("", base) for base in kind.__bases__)]
+
+    def _keep_globals(self, path: str, live: dict[str, Any]) -> list[tuple[str, Any]]:
+        """Keep what names stand for in a module; a new name stays if no code uses it (Dynamo's), or if it is a module."""
+        names = set(live)
+
+        def read() -> dict[str, Any]:
+            new = {name for name in live.keys() & self._names if not isinstance(live[name], types.ModuleType)}
+            return {name: live[name] for name in live.keys() & (names | new)}
+
+        before = self.hold_names(path, read, live.__setitem__, live.__delitem__)
+        for name in before.keys() - self._names:
+            self._unused.setdefault(name, []).append((f"{path}.{name}", before[name]))
+        return [(f".{name}", before[name]) for name in before.keys() & self._names]
 
     def _keep_function(self, path: str, function: types.FunctionType) -> list[tuple[str, Any]]:
-        inner = getattr(function, "_torchdynamo_orig_callable", None)
-        if inner is not None:
+        if (inner := getattr(function, "_torchdynamo_orig_callable", None)) is not None:
             return [("", inner)]
-        if _is_foreign(function.__module__ or "torch"):
-            return []
         found: list[tuple[str, Any]] = [("", function.__defaults__), ("", function.__kwdefaults__)]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            with contextlib.suppress(ValueError):  # not set yet
-                found.append((f" closure {name}", cell.cell_contents))
-                self._later(f"{name} of the closure", setattr, cell, "cell_contents", found[-1][1])
-        self._later(path, function.__dict__.update, dict(function.__dict__))
-        live = function.__globals__
-        before = {name: live[name] for name in _names_in(function.__code__) if name in live}
-        self._later(f"{path} globals", live.update, before)
-        return found + [(f" global {name}", value) for name, value in before.items()]
+            put, remove = partial(setattr, cell), partial(delattr, cell)
+            before = self.hold_names(f"{path} closure {name}", partial(_in_cell, cell), put, remove)
+            found += [(f" closure {name}", item) for item in before.values()]
+        if not is_library_file(function.__code__.co_filename):
+            for name in _names_in(function.__code__) - self._names:
+                self._names.add(name)
+                self._waiting += self._unused.pop(name, ())
+            found.append((" global", function.__globals__))
+        return found
 
-    def _keep_container(self, path: str, value: Any) -> list[tuple[str, Any]]:
-        before = list(value.items()) if isinstance(value, dict) else list(value)
-        self._later(path, _put_items, value, before)
-        if not isinstance(value, dict):
-            return [(f"[{index}]", item) for index, item in enumerate(before)]
-        keys = [(" key", key) for key, _ in before if isinstance(key, torch.Tensor)]
-        return keys + [(f"[{key!r}]" if isinstance(key, (str, int)) else "[…]", item) for key, item in before]
+    def _keep_container(self, path: str, container: Any) -> list[tuple[str, Any]]:
+        """Keep a list, a set or a dict; what holds a lock is shared by threads, so it is only compared."""
+        items = _items(path, container)
+        if is_shared := id(container) in self._shared or any(isinstance(item, _LOCKS) for _, item in items):
+            self._shared |= {id(item) for _, item in items if isinstance(item, _CONTAINERS)}
+        write = None if is_shared else partial(_put_contents, container)
+        self.hold(path, partial(_contents, container), write)
+        return items
 
-    def _keep_object(self, path: str, value: Any) -> list[tuple[str, Any]]:
-        kind = type(value)
-        if isinstance(value, torch.nn.Module):
-            if kind.__module__ == "torch._dynamo.eval_frame":
-                return [("", value._modules["_orig_mod"])]
-            if isinstance(value, torch.jit.ScriptModule):
-                return [(f".{name}", item) for name, item in (*value.named_parameters(), *value.named_buffers())]
-            if any(map(torch.nn.parameter.is_lazy, (*value.parameters(False), *value.buffers(False)))):
-                self._later(path, lambda: None if type(value) is kind else "its lazy parameters were made")
-                return []
-        elif _is_foreign(kind.__module__) and not kind.__module__.startswith(_STATEFUL):
-            if isinstance(value, Iterator):
-                self._later(path, _is_moved, value, length_hint(value, -1), dict(getattr(value, "__dict__", {})))
+    def _keep_opaque(self, path: str, value: Any) -> list[tuple[str, Any]]:
+        """Keep an object written in C: by what it offers, else compare what shows its use and return what it refers to."""
+        kind, path = type(value), f"{path} ({type(value).__name__})"
+        top = kind.__module__.partition(".")[0]
+        get, put = next((pair for pair in _TABLES["states"] if all(hasattr(kind, name) for name in pair)), ("", ""))
+        place = ... if (is_array := hasattr(kind, "__array_interface__")) else slice(None)
+        if is_array or isinstance(value, (bytearray, array.array)):
+            if (not is_array or value.flags.writeable) and self._has_space(value.nbytes if is_array else len(value)):
+                self.hold(path, None, partial(value.__setitem__, place), before=copy.copy(value))
             return []
-        slots = [name for base in kind.__mro__ for name in _slots_of(base) if hasattr(value, name)]
-        found: list[tuple[str, Any]] = [(f".{name}", getattr(value, name)) for name in slots]
-        for name, item in found:
-            self._later(path, object.__setattr__, value, name[1:], item)
-        if isinstance(live := getattr(value, "__dict__", None), dict):
-            self._later(path, _put_items, live, list(live.items()))
-            unnamed = ("_parameters", "_buffers", "_modules")
-            found += [("" if name in unnamed else f".{name}", item) for name, item in live.items()]
-        return [*found, ("", getattr(kind, "forward", None))]
+        if top == "numpy" and hasattr(type(bits := getattr(value, "bit_generator", value)), "state"):
+            self.hold(path, None, partial(setattr, bits, "state"), before=bits.state)
+        elif get and (top == "numpy" or isinstance(value, _WITH_STATE)):
+            self.hold(path, None, getattr(value, put), before=getattr(value, get)())
+        elif use := _use_of(value):
+            was_empty = isinstance(value, _lru_cache_wrapper) and not use[0]
+            self.hold(path, partial(_use_of, value), (lambda _: value.cache_clear()) if was_empty else None, use)
+        return [] if top == "numpy" else [("", item) for item in _referents(value)]
+
+    def _keep_attributes(self, path: str, value: Any) -> list[tuple[str, Any]]:
+        kind = type(value)
+        if kind not in self._slots:
+            members = [name for base in kind.__mro__ for name, item in vars(base).items() if isinstance(item, _MEMBER)]
+            self._slots[kind] = ["__class__", "__dict__", *(name for name in members if name[:2] != "__")]
+        names = self._slots[kind] if kind.__dictoffset__ or kind.__flags__ & _ON_HEAP else []
+
+        def read() -> dict[str, Any]:
+            return {name: getattr(value, name) for name in names if hasattr(value, name)}
+
+        put, remove = partial(object.__setattr__, value), partial(object.__delattr__, value)
+        before = self.hold_names(path, read, put, remove) if names else {}
+        return [("." if name == "__dict__" else f".{name}", item) for name, item in before.items()]
+
+    def _keep_script(self, path: str, module: Any) -> list[tuple[str, Any]]:
+        before = {name: module._c.getattr(name) for name in module._concrete_type.get_attributes()}
+        for name, item in before.items():
+            self.hold(f"{path}.{name}", None, partial(module._c.setattr, name), before=item)
+        tensors = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+        return [(f".{name}", item) for name, item in (*tensors, *before.items(), *module.named_children())]
 
     def _keep_tensor(self, path: str, tensor: torch.Tensor) -> list[tuple[str, Any]]:
-        version = None if tensor.is_inference() else tensor._version
         found: list[tuple[str, Any]] = []
         try:
             found = [(f".{name}", item) for name, item in _parts(tensor).items()]
-            self._later(path, _put_items, tensor.__dict__, list(tensor.__dict__.items()))
             if not found and not tensor.is_meta:
                 self._keep_memory(path, tensor)
         except Exception:  # of a kind that has no memory of its own
-            self._later(path, _is_written, tensor, version)
-        found += [(f".{name}", item) for name, item in tensor.__dict__.items()]
-        if tensor.is_leaf and not tensor.is_inference():
-            self._later(path, _put_flags, tensor, tensor.requires_grad, tensor.grad)
-            found.append((".grad", tensor.grad))
-        return found
+            self.hold(path, lambda: tensor._version)
+        if tensor.is_inference():
+            return found
+        names = ["grad_fn", "retains_grad", "requires_grad", "_backward_hooks", "_post_accumulate_grad_hooks"]
+
+        def read() -> dict[str, Any]:
+            has_grad = tensor.is_leaf or tensor.retains_grad
+            return {name: getattr(tensor, name) for name in (*names, *(("grad",) if has_grad else ()))}
+
+        def put(name: str, item: Any) -> None:
+            if name == "grad_fn" and item is None:
+                tensor.detach_()
+            elif name not in ("grad_fn", "retains_grad"):  # a problem, as they cannot be set
+                setattr(tensor, name, item)
+
+        before = self.hold_names(path, read, put, lambda _: None)
+        return [*found, *((f".{name}", item) for name, item in before.items())]
 
     def _keep_memory(self, path: str, tensor: torch.Tensor) -> None:
         alias = tensor if tensor.is_inference() else tensor.data
         storage = tensor.untyped_storage()
-        self._later(path, _put_place, tensor, alias, _place(tensor), storage.nbytes())
-        if storage.nbytes() and storage.data_ptr() not in self._storages and self._has_space(storage.nbytes()):
-            self._later(path, _put_bytes, storage, _bytes_of(storage).to("cpu", copy=True))
+        num_bytes = storage.nbytes()
+
+        def write(_: Any) -> None:
+            if alias is not tensor and alias.untyped_storage().nbytes() != num_bytes:
+                alias.untyped_storage().resize_(num_bytes)
+            tensor.data = alias
+
+        self.hold(path, partial(_place, tensor), write)
+        if num_bytes and storage.data_ptr() not in self._storages and self._has_space(num_bytes):
+            kept = _bytes_of(storage).to("cpu", copy=True)
+            self.hold(path, lambda: _bytes_of(storage).cpu(), lambda kept: _bytes_of(storage).copy_(kept), kept)
         self._storages.add(storage.data_ptr())
 
     def _has_space(self, num_bytes: int) -> bool:
         self._spare -= num_bytes
-        if self._spare < 0:
-            self._uncopied += num_bytes
+        self._uncopied += num_bytes if self._spare < 0 else 0
         return self._spare >= 0
 
 
-def _is_foreign(module: str) -> bool:
-    """Return whether a module is Python's or torch's: what it keeps is not the program's state."""
-    top = module.partition(".")[0]
-    return (top in sys.stdlib_module_names and top != "__main__") or top in ("torch", "triton", "fxscope")
+def _is_own(owner: Any) -> bool:
+    """Return whether a module, or a class, is the program's: not of an installed package, or made while it runs."""
+    module = owner
+    if isinstance(owner, type):
+        if not owner.__flags__ & _ON_HEAP:
+            return False
+        module = found = sys.modules.get(owner.__module__)
+        for name in owner.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is not owner:
+            return True
+    file = getattr(module, "__file__", None)
+    return module is sys.modules["__main__"] or (file is not None and not is_library_file(file))
 
 
 def _names_in(code: types.CodeType) -> set[str]:
-    """The global names (and attributes) that a function uses, with the functions inside it."""
+    """The names of globals and attributes that a function uses, also as texts, with the functions inside it."""
     inner = [_names_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return set(code.co_names).union(*inner)
-
-
-def _slots_of(kind: type) -> list[str]:
-    slots = vars(kind).get("__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if not name.startswith("__")]
+    return set(code.co_names).union((text for text in code.co_consts if isinstance(text, str)), *inner)
 
 
 def _parts(tensor: torch.Tensor) -> dict[str, torch.Tensor]:
     """The tensors that a tensor consists of; none where it has memory of its own."""
     if is_traceable_wrapper_subclass(tensor):
         return {name: getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]}
-    names = ("values",) if tensor.is_nested else _PARTS.get(tensor.layout, ())
+    names = ("values",) if tensor.is_nested else _TABLES["parts"].get(f"{tensor.layout}", ())
     return {name: getattr(tensor, name)() for name in names}
 
 
-def _is_written(tensor: torch.Tensor, version: int | None) -> str | None:
-    return None if version == tensor._version else f"a {type(tensor).__name__} that was written in place"
+def _items(path: str, container: Any) -> list[tuple[str, Any]]:
+    """What a container holds, each with its place; none where all are numbers and texts."""
+    is_dict = isinstance(container, dict)
+    found = [(" key", key) for key in container if is_dict and not isinstance(key, _PLAIN)]
+    if {*map(type, container.values() if is_dict else container)} <= {*_PLAIN}:
+        return found
+    if path.endswith("."):  # attributes
+        return [(f"{name}", item) for name, item in container.items()]
+    pairs = container.items() if is_dict else enumerate(container)
+    return found + [(f"[{key!r}]" if isinstance(key, (str, int)) else "[…]", item) for key, item in pairs]
 
 
-def _is_moved(iterator: Any, length: int, attributes: dict[str, Any]) -> str | None:
-    kept = length >= 0 and length_hint(iterator, -1) == length  # which of a DataLoader is constant
-    kept = kept and all(item is attributes.get(name) for name, item in getattr(iterator, "__dict__", {}).items())
-    return None if kept else f"a {type(iterator).__name__}, which cannot be set back"
+def _contents(container: Any) -> tuple[Any, ...]:
+    if isinstance(container, set):
+        return tuple(sorted(container, key=id))
+    return tuple(chain(*container.items()) if isinstance(container, dict) else container)
 
 
-def _put_array(array: Any, before: Any) -> str | None:
-    if array.shape != before.shape or array.dtype != before.dtype:
-        return "an array of another shape"
-    if array.tobytes() != before.tobytes():
-        array[...] = before
-    return None
+def _put_contents(container: Any, before: tuple[Any, ...]) -> None:
+    """Fill a container by its built-in type's methods: a subclass may have others."""
+    kind: Any = next(kind for kind in _CONTAINERS if isinstance(container, kind))
+    kind.clear(container)
+    if isinstance(container, dict):
+        for key, item in zip(before[::2], before[1::2], strict=True):
+            kind.__setitem__(container, key, item)
+    else:
+        getattr(kind, "update" if kind is set else "extend")(container, before)
 
 
-def _put_items(container: Any, before: list[Any]) -> None:
-    def ids(items: Iterable[Any]) -> list[Any]:
-        return [tuple(map(id, item)) for item in items] if isinstance(container, dict) else list(map(id, items))
+def _use_of(value: Any) -> tuple[Any, ...]:
+    """What differs once an iterator, a queue or a cache was used; empty for others."""
+    if isinstance(value, types.GeneratorType):
+        return getattr(value.gi_frame, "f_lasti", None), *gc.get_referents(value)
+    if isinstance(value, _lru_cache_wrapper):
+        return value.cache_info().currsize, value.cache_info().misses
+    if isinstance(value, Iterator):
+        return length_hint(value, -1), repr(value) if type(value).__module__ == "itertools" else ""
+    if isinstance(value, contextvars.ContextVar):
+        return (value.get(None),)
+    return (value.qsize(),) if hasattr(type(value), "qsize") else ()
 
-    if ids(container.items() if isinstance(container, dict) else container) != ids(before):
-        container.clear()
-        (container.extend if isinstance(container, (list, collections.deque)) else container.update)(before)
+
+def _referents(value: Any) -> list[Any]:
+    """What an object written in C leads to; the dict of a cache is its own, and a gradient's graph names its tensors."""
+    if hasattr(type(value), "next_functions"):
+        return [getattr(value, "variable", None), *dict(value.next_functions)]
+    if isinstance(value, _WEAK):
+        return [*chain(*value.items())] if hasattr(value, "items") else [*value]
+    found = gc.get_referents(value)
+    if isinstance(value, _lru_cache_wrapper):
+        return [*chain(*(item.values() if isinstance(item, dict) else [item] for item in found))]
+    return found
 
 
-def _put_flags(tensor: torch.Tensor, requires_grad: bool, gradient: torch.Tensor | None) -> None:
-    if not tensor.is_leaf:
-        tensor.detach_()
-    if tensor.requires_grad != requires_grad:
-        tensor.requires_grad_(requires_grad)
-    if tensor.grad is not gradient:
-        tensor.grad = gradient
+def _is_same(one: Any, other: Any) -> bool:
+    """Compare what was read: items of a tuple or a dict by identity, if they are not numbers or texts."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and _is_same(tuple(map(one.get, other)), tuple(other.values()))
+    if isinstance(one, torch.Tensor):  # the bytes of a memory
+        return torch.equal(one, other)
+    if not isinstance(one, tuple) or not isinstance(other, tuple):
+        return one == other
+    pairs = [(a, b) for a, b in zip(one, other, strict=False) if a is not b]
+    return len(one) == len(other) and all(type(a) is type(b) and isinstance(a, _PLAIN) and a == b for a, b in pairs)
+
+
+def _in_cell(cell: types.CellType) -> dict[str, Any]:
+    return dict(zip(("cell_contents",), gc.get_referents(cell), strict=False))
 
 
 def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
-    place = tensor.untyped_storage()._cdata, tensor.storage_offset()
-    return *place, tensor.shape, tensor.stride(), tensor.dtype, tensor.device
-
-
-def _put_place(tensor: torch.Tensor, alias: torch.Tensor, before: tuple[Any, ...], num_bytes: int) -> str | None:
-    if alias is not tensor and alias.untyped_storage().nbytes() != num_bytes:
-        alias.untyped_storage().resize_(num_bytes)
-    if alias is not tensor and _place(tensor) != before:
-        tensor.data = alias
-    return None if _place(tensor) == before else "it has other memory"
+    storage = tensor.untyped_storage()
+    place = storage._cdata, storage.nbytes(), tensor.storage_offset(), tensor.dtype, tensor.device
+    return *place, tensor.size(), *tensor.stride()
 
 
 def _bytes_of(storage: Any) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-
-
-def _put_bytes(storage: Any, copy: torch.Tensor) -> None:
-    current = _bytes_of(storage)
-    if not torch.equal(current.cpu(), copy):
-        current.copy_(copy)

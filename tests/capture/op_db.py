@@ -80,7 +80,8 @@ def same(a: Any, b: Any) -> bool:
 
 
 def bits(x: torch.Tensor) -> torch.Tensor:
-    return x.detach().resolve_conj().resolve_neg().contiguous().flatten().view(torch.uint8)
+    plain = x.detach().resolve_conj().resolve_neg()
+    return plain.clone(memory_format=torch.contiguous_format).flatten().view(torch.uint8)
 
 
 NOT_DETERMINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
