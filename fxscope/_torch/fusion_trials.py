@@ -173,11 +173,8 @@ def _as_template(scheduler: Any, extern: Any) -> Generator[Any]:
     template.unmet_dependencies = OrderedSet(item for item in template.read_writes.reads if item.name in unmet)
     for own, theirs in zip(template.outputs, extern.outputs, strict=True):
         own.users = theirs.users
-    buffers = [
-        scheduler.name_to_buf[name]
-        for name in dict.fromkeys(item.get_name() for item in operation.inputs)
-        if name in scheduler.name_to_buf
-    ]
+    names = dict.fromkeys(item.get_name() for item in operation.inputs)
+    buffers = [scheduler.name_to_buf[name] for name in names if name in scheduler.name_to_buf]
     users = [buffer.users for buffer in buffers]
     try:
         for buffer in buffers:

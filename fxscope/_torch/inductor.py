@@ -588,11 +588,7 @@ def with_lines(
         first = call.code.kernel[0] if call.code.kernel else 0
         known = lines.get(members.get(call.id, ()), {}) if first else {}
         found = ((first + 1 + position, text, name) for position, (text, name) in known.items())
-        fitting = (
-            (number, name)
-            for number, text, name in found
-            if texts[number - 1 : number] and texts[number - 1].strip() == text
-        )
+        fitting = ((number, name) for number, text, name in found if text in map(str.strip, texts[number - 1 : number]))
         yield replace(call, lines=tuple(fitting))
 
 

@@ -154,14 +154,8 @@ def _compared(comparison: str, index: Any, limit: Any) -> Bounds:
     if offset is None:
         return {}
     end = int(limit) - offset
-    return {
-        variable: {
-            "lt": (-math.inf, end),
-            "le": (-math.inf, end + 1),
-            "gt": (end + 1, math.inf),
-            "ge": (end, math.inf),
-        }[comparison]
-    }
+    below = {"lt": (-math.inf, end), "le": (-math.inf, end + 1)}
+    return {variable: {**below, "gt": (end + 1, math.inf), "ge": (end, math.inf)}[comparison]}
 
 
 def _both(a: Bounds, b: Bounds) -> Bounds:

@@ -171,6 +171,7 @@ def _report(recording: Recording) -> Report:
     breaks, failures, recompiles = compile_rows(recording)
     environment = recording.environment
     written = {graph.compile_id for graph in recording.graphs if graph.stage == "post_grad"}  # torch.export writes none
+    compiled = [item for item in recording.compiles if not item.failure]
     hits = {item.cache == "hit" for item in recording.compiles if item.cache is not None}
     made = Report(
         title=recording.title or "recording",
@@ -180,10 +181,7 @@ def _report(recording: Recording) -> Report:
         step=step,
         compile_us=compile_us(recording),
         phases=phases(recording),
-        num_compiles=sum(
-            not item.failure and (item.compile_id in written or not item.compile_id.startswith("aot/"))
-            for item in recording.compiles
-        ),
+        num_compiles=sum(item.compile_id in written or not item.compile_id.startswith("aot/") for item in compiled),
         cold=not hits.pop() if len(hits) == 1 else None,
         num_cached=sum(item.cache == "hit" for item in recording.compiles),
         kernels=rows,

@@ -19,12 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fxscope check RECORDING … EXPECT.toml [options]"
     parser.epilog = read_text("check_help.txt")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="recordings, traces, folders with a trace (NAME=FILE names one); the last is the .toml file",
-    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help=common.HELP["files of check"])
     parser.add_argument("--kinds", action="store_true", help="list the kinds of expectations")
     common.add_trace_options(parser)
     common.add_output_options(parser, "write to FILE: .txt .md .json .xml .sarif", (*SUFFIXES.values(), "github"))

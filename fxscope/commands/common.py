@@ -15,12 +15,14 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fxscope.data import read_table
 from fxscope.errors import FxscopeError, UsageError, one_line
 
 if TYPE_CHECKING:
     from fxscope.analysis.select import Place
     from fxscope.model import Recording
 
+HELP = read_table("verbs.json")["options"]  # texts that take more than a line
 TRACES = ("trace.json.gz", "trace.json")
 TEXT_SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 TEXT_FORMATS = tuple(TEXT_SUFFIXES.values())

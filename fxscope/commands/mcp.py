@@ -26,9 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from fxscope.analysis.budget import DEFAULT_BYTES
 
     parser.description = __doc__
-    parser.add_argument(
-        "folders", nargs="+", metavar="FOLDER", help="tools read and write here only; relative paths start at the first"
-    )
+    folders = "tools read and write here only; relative paths start at the first"
+    parser.add_argument("folders", nargs="+", metavar="FOLDER", help=folders)
     parser.add_argument("--budget", type=int, default=DEFAULT_BYTES, metavar="N", help="bytes (default %(default)s)")
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
 from fxscope.commands import script
-from fxscope.commands.common import add_output_options, check_outputs, emit, refuse, say, tidy_on_termination
+from fxscope.commands.common import HELP, add_output_options, check_outputs, emit, refuse, say, tidy_on_termination
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -43,19 +43,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--compile", action="store_true", help="run it under torch.compile")
     group.add_argument("--mode", metavar="MODE", help="mode of torch.compile, such as max-autotune; implies --compile")
     group.add_argument("--dynamic", action="store_true", help="compile with dynamic shapes; implies --compile")
-    group.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="an Inductor switch, such as epilogue_fusion=false; repeatable; implies --compile",
-    )
+    group.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=HELP["--set of run"])
     group.add_argument("--backward", action="store_true", help="run the backward pass as well")
-    group.add_argument(
-        "--numerics",
-        action="store_true",
-        help="run once more and compare each kernel's values with eager (reference: fp64); implies --compile",
-    )
+    group.add_argument("--numerics", action="store_true", help=HELP["--numerics"])
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="title of the recording")
@@ -92,14 +82,9 @@ def _run_factory(arguments: argparse.Namespace) -> int:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child
 
-            recording = child.record(
-                arguments.program,
-                target=arguments.target,
-                compile=_compile_options(arguments) or {},
-                backward=arguments.backward,
-                title=title,
-                progress=say,
-            )
+            options: dict[str, Any] = {"backward": arguments.backward, "title": title, "progress": say}
+            compile = _compile_options(arguments) or {}
+            recording = child.record(arguments.program, target=arguments.target, compile=compile, **options)
         else:
             recording = _record(arguments, title)
     emit(recording, arguments, keep=True)

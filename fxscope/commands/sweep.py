@@ -21,13 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("factory", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)")
     add("--vary", required=True, metavar="NAME=V1,V2,…", help="a parameter of the factory and its values")
-    add(
-        "--setup",
-        metavar="NAME",
-        action="append",
-        help="eager, compiled, a mode of torch.compile (max-autotune, …), or NAME=FILE.py:FACTORY; repeatable "
-        "(default: eager and compiled)",
-    )
+    add("--setup", metavar="NAME", action="append", help=common.HELP["--setup"])
     add("--backward", action="store_true", help="run the backward pass as well")
     common.add_output_options(parser, "write to FILE: .json or .txt", tuple(FORMATS.values()))
 

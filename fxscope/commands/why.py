@@ -14,19 +14,8 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help="no name: all missed fusions; one: its kernel and its neighbours; two: that pair. A variable, op, FX node, "
-        "buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
-    )
-    parser.add_argument(
-        "--pattern",
-        metavar="PATTERN",
-        help="show what a pattern of the compiler (_sfdp_pattern_14, addmm, …) replaced; if nothing, the closest "
-        "candidate and the check that failed first. With NAME: in that node's graph only",
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=common.HELP["names of why"])
+    parser.add_argument("--pattern", metavar="PATTERN", help=common.HELP["--pattern"])
     common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
 

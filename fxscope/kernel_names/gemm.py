@@ -279,15 +279,5 @@ def _small(name: str) -> dict[str, Any] | None:
     return {"family": "cublas", "role": "gemm", "layout": _layout(found[1], "T")} if found else None
 
 
-_DECODERS = (
-    _nvjet,
-    _xmma,
-    _cutlass_template,
-    _cutlass3,
-    _cutlass2,
-    _split_k_reduce,
-    _gemv,
-    _generation,
-    _tensile,
-    _small,
-)
+_CUTLASS = (_cutlass_template, _cutlass3, _cutlass2)
+_DECODERS = (_nvjet, _xmma, *_CUTLASS, _split_k_reduce, _gemv, _generation, _tensile, _small)

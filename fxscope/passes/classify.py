@@ -69,6 +69,7 @@ def _compiled_node(
     expected = node.expected or expected_nature(node.target)
     nature = nature_of(node, by_name, expected)
     calls = homes.get(node.name, [])
+    is_joined = op_name(node.target) in ("cat", "stack") and node.inputs
     if calls:
         kind, reason = _in_calls(node, calls, nature, by_name)
     elif node.name in folded:
@@ -90,11 +91,7 @@ def _compiled_node(
         kind, reason = "folded", "its value is known at compile time: a constant in the kernels that use it"
     elif known and expected != "kernel" and node.aliases is None:
         kind, reason = "view", "no call ran it, so it launched nothing"
-    elif (
-        op_name(node.target) in ("cat", "stack")
-        and node.inputs
-        and all(_reaches(n, homes, by_name) for n in node.inputs)
-    ):
+    elif is_joined and all(_reaches(n, homes, by_name) for n in node.inputs):
         kind, reason = "folded", "the kernels of its inputs write straight into its result"
     else:
         kind, reason = "unknown", "no call names it" if known else "the files do not say which node ran in which call"

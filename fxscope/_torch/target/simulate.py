@@ -298,11 +298,8 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
                 "plan without it, or record on a machine that has one."
             )
     if given.get("coordinate_descent_tuning"):
-        plan.assume(
-            "tuning",
-            "the launch configurations of the kernels are not planned",
-            "on the device coordinate descent chooses them",
-        )
+        because = "on the device coordinate descent chooses them"
+        plan.assume("tuning", "the launch configurations of the kernels are not planned", because)
     plan.cudagraphs = bool(given["triton.cudagraphs"])
     if plan.cudagraphs:
         plan.assume(

@@ -27,7 +27,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
         (
             "kernels",
             "kernels per step",
-            lambda r: None if one_ran and not r.launches else per_step(r, *KERNELS),
+            lambda r: per_step(r, *KERNELS) if r.launches or not one_ran else None,
             "count",
         ),
         ("memsets", "memsets per step", lambda r: per_step(r, "gpu_memset"), "count"),

@@ -80,18 +80,15 @@ def captures_of(trace: Trace) -> list[Capture]:
         mine = calls[np.searchsorted(starts, begin) : np.searchsorted(starts, end)]
         if len(mine):
             details = trace.details([row for row in mine.tolist() if HIP_LAUNCH.match(trace.name_of(row))])
+            of_calls = map(details.get, mine.tolist())
+            kernels = [(a.kernel, a.grid) if a is not None and isinstance(a.kernel, str) else None for a in of_calls]
             found.append(
                 Capture(
                     calls=mine,
                     ops=ops_of(trace, mine, trace.external_id[mine])[1].astype(np.int64),
                     begin_ns=begin,
                     end_ns=end,
-                    kernels=[
-                        (args.kernel, args.grid)
-                        if (args := details.get(row)) is not None and isinstance(args.kernel, str)
-                        else None
-                        for row in mine.tolist()
-                    ],
+                    kernels=kernels,
                     label=_label(trace, mark),
                 )
             )

@@ -303,11 +303,8 @@ def _hands_on(name: str, called: str) -> bool:
         return True
     if is_convolution(name) and not may_multiply(called):
         return False  # MKL-DNN's transposed convolution is not an op: a copy of its weight is not its work
-    if (
-        op in DELEGATES
-        or expected_nature(name) != "kernel"
-        or out_of_place(called) in HANDS_TO.get(out_of_place(name), ())
-    ):
+    handed = HANDS_TO.get(out_of_place(name), ())
+    if op in DELEGATES or expected_nature(name) != "kernel" or out_of_place(called) in handed:
         return True
     kinds = table().get(out_of_place(name), ())
     copies = op_name(called) == "copy_" and "pointwise" in kinds  # the result of a complex `abs` is copied

@@ -112,19 +112,9 @@ class Table:
             if detail is not None and (category in KEPT_ARGS or code in self.launch_names):
                 args_at = len(self.args)
                 self.args += text
-            rows.append(
-                (
-                    category,
-                    code,
-                    self.threads.setdefault(thread, len(self.threads)),
-                    start,
-                    max(0, duration),
-                    correlation,
-                    external,
-                    args_at,
-                    len(text),
-                )
-            )
+            place = self.threads.setdefault(thread, len(self.threads))
+            when = start, max(0, duration)
+            rows.append((category, code, place, *when, correlation, external, args_at, len(text)))
         if rows:
             self._append(np.array(rows, np.int64))
 
