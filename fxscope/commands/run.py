@@ -82,9 +82,14 @@ def _run_factory(arguments: argparse.Namespace) -> int:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child
 
-            options: dict[str, Any] = {"backward": arguments.backward, "title": title, "progress": say}
-            compile = _compile_options(arguments) or {}
-            recording = child.record(arguments.program, target=arguments.target, compile=compile, **options)
+            recording = child.record(
+                arguments.program,
+                target=arguments.target,
+                compile=_compile_options(arguments) or {},
+                backward=arguments.backward,
+                title=title,
+                progress=say,
+            )
         else:
             recording = _record(arguments, title)
     emit(recording, arguments, keep=True)

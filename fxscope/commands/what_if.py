@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
-    changed: dict[str, Any] = {"metavar": "NAME=VALUE", "action": "append", "default": [], "dest": "settings"}
-    parser.add_argument("--set", **changed, help="an Inductor switch to change; repeatable, all at once")
+    help = "an Inductor switch to change; repeatable, all at once"
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="settings", help=help)
     parser.add_argument("--mode", metavar="MODE", help="change the mode of torch.compile instead of switches")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
     parser.add_argument("--target", metavar="GPU", help="plan for this GPU instead of running")
@@ -71,5 +71,14 @@ def recorded(
     model, inputs, kwargs = program
     common.say(f"recording: {name}")
     with explained_errors(f"{arguments.program} with {name}"):
-        options: dict[str, Any] = {"backward": arguments.backward, "target": arguments.target, "title": name}
-        return record(model, *inputs, kwargs=kwargs, compile=compile_options or True, steps=10, warmup=10, **options)
+        return record(
+            model,
+            *inputs,
+            kwargs=kwargs,
+            compile=compile_options or True,
+            backward=arguments.backward,
+            target=arguments.target,
+            steps=10,
+            warmup=10,
+            title=name,
+        )

@@ -6,12 +6,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import msgspec
-
 from fxscope.english import explained
 from fxscope.errors import FxscopeError
 from fxscope.index import grouped
-from fxscope.model import Compile, Problem, Recording, encoded
+from fxscope.model import Compile, Item, Problem, Recording
 from fxscope.readers.compile_log import artifacts, logs_of_ranks, read_log
 from fxscope.text import microseconds
 
@@ -29,7 +27,7 @@ class Fact(NamedTuple):
     text: str
 
 
-class RankGroup(msgspec.Struct, frozen=True, kw_only=True):
+class RankGroup(Item, frozen=True, kw_only=True):
     ranks: tuple[int, ...]
     count: int  # items
     compile_id: str | None = None  # where they first differ from the first group
@@ -37,23 +35,20 @@ class RankGroup(msgspec.Struct, frozen=True, kw_only=True):
     instead: str | None = None  # what the first group has there
 
 
-class LogDifference(msgspec.Struct, frozen=True, kw_only=True):
+class LogDifference(Item, frozen=True, kw_only=True):
     """One aspect in which ranks differ; the largest group is first, of equally large ones that of the lowest rank."""
 
     aspect: str
     groups: tuple[RankGroup, ...]
 
 
-class LogJob(msgspec.Struct, frozen=True, kw_only=True):
+class LogJob(Item, frozen=True, kw_only=True):
     schema: str = "fxscope-fleet-logs/1"
     title: str
     ranks: tuple[int, ...]
     compile_s: dict[int, float]  # rank → seconds in all compiles, where the log has them
     differences: tuple[LogDifference, ...] = ()
     problems: tuple[Problem, ...] = ()
-
-    def to_json(self) -> str:
-        return msgspec.json.format(encoded(self), indent=1).decode()
 
 
 def find(places: Sequence[str]) -> dict[int, list[Path]]:

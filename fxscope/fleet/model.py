@@ -6,20 +6,14 @@ Times are microseconds of the rank's own clock; clocks of two ranks are never co
 from collections.abc import Sequence
 from typing import Literal
 
-import msgspec
-
 from fxscope.english import CAUSES
-from fxscope.model import Problem, encoded
+from fxscope.model import Item, Problem
 from fxscope.text import microseconds
 
 FLEET_SCHEMA = "fxscope-fleet/1"
 
 Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "memory"]
 FindingKind = Literal["late", "plan_differs"]
-
-
-class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """Frozen and keyword-only; defaults are written out too."""
 
 
 class RankStep(Item, frozen=True, kw_only=True):
@@ -161,9 +155,6 @@ class Fleet(Item, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     plans: tuple[PlanGroup, ...]
     problems: tuple[Problem, ...] = ()
-
-    def to_json(self) -> str:
-        return msgspec.json.format(encoded(self), indent=1).decode()
 
 
 # ---------------------------------------------------------------------- in words
