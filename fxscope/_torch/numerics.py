@@ -333,8 +333,7 @@ class _Kernel:
     def _bound(self, eps: float) -> float:
         """Return the largest error that a reduction is likely to have, whatever the order of its additions.
 
-        Roundings have either sign: 4·√n·ε·Σ|x| of a sum (Higham and Mary 2019), 4·√n·ε·max|x|·σ of a variance.
-        0 where the result is none.
+        4·√n·ε·Σ|x| of a sum (Higham and Mary 2019), 4·√n·ε·max|x|·σ of a variance, 0 where the result is none.
         """
         node = self.target.args[0] if self.target.target is getitem else self.target
         if not isinstance(node, torch.fx.Node) or _name(node) not in ("sum", "mean", "cumsum", "var", "var_mean"):
@@ -351,8 +350,7 @@ class _Kernel:
 
 
 def _check(node: torch.fx.Node, order: dict[torch.fx.Node, int]) -> None:
-    target = node.target
-    name = _name(node)
+    target, name = node.target, _name(node)
     if node.op == "placeholder":
         raise _Unknown("no_value")
     if node.op != "call_function" or target is getitem:

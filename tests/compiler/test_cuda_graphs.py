@@ -18,7 +18,6 @@ from tests.compiler import functions
 
 pytestmark = pytest.mark.slow
 
-
 NORM = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))  # running statistics are buffers
 torch._dynamo.mark_static_address(STATIC := torch.ones(4, 8))
 torch._dynamo.mark_dynamic(MARKED := torch.ones(4, 8), 0)

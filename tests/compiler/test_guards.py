@@ -132,7 +132,7 @@ def scaled(x, k=2):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "second", "words"), KEYS.values(), ids=KEYS)
-def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first: str, second: str, words: str) -> None:
+def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first, second, words, monkeypatch) -> None:
     def run(*inputs, dynamic=False, **options):
         return torch.compile(scaled, dynamic=dynamic, **options)(*inputs)
 
@@ -141,6 +141,7 @@ def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first: str, 
         torch.use_deterministic_algorithms(deterministic)
         run(*inputs, **options)
 
+    monkeypatch.setattr("torch._inductor.codecache.torch_key", None)  # the hash of an installation takes seconds
     names = {"run": run, "again": again, "x": torch.ones(8, 4), "ones": torch.ones, "other": torch.compile(torch.cos)}
     torch._dynamo.reset()
     try:

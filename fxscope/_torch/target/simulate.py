@@ -19,7 +19,7 @@ import contextlib
 import inspect
 import os
 import types
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 from unittest import mock
@@ -61,7 +61,7 @@ class Plan:
         self.on_cpu = False
         self.cudagraphs = False  # the program asks for them
         self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
-        self.parts: dict[str, list[Any]] = {}  # compile id → what torch captures as CUDA graphs
+        self.parts: defaultdict[str, list[Any]] = defaultdict(list)  # compile id → what torch captures as CUDA graphs
         self.replays: Counter[str] = Counter()  # of these, those that nothing forbids
         self.managed: list[Any] = []  # storages that lie in the memory of CUDA graphs
         self.runs: Counter[str] = Counter()  # of a compile's graph, as the program is called once
@@ -75,7 +75,7 @@ class Plan:
         """Note a run of a compile's graph on inputs; return whether torch's checks forbid no replay of any part."""
         self.runs[compile_id] += 1
         reasons, managed = list[str | None](), {item._cdata for item in self.managed}
-        for part in self.parts.get(compile_id, ()):
+        for part in self.parts[compile_id]:
             values = [inputs.get(item.name) for item in part.placeholders]
             check: Any = torch._inductor.cudagraph_utils.check_for_mutation
             reasons.append(check(part, values, lambda x: x is not None and x.untyped_storage()._cdata in managed))
@@ -144,8 +144,7 @@ def _no_launch(plan: Plan) -> Generator[None]:
         return result
 
     def capture(model: Any, static_input_idxs: Sequence[int] = (), **known: Any) -> Any:
-        part = types.SimpleNamespace(static_input_idxs=static_input_idxs, **known)
-        plan.parts.setdefault(current_compile_id(), []).append(part)
+        plan.parts[current_compile_id()].append(types.SimpleNamespace(static_input_idxs=static_input_idxs, **known))
         return model
 
     def compile_to_module(lowering: Any) -> Any:
