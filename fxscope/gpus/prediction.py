@@ -120,10 +120,11 @@ def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     odd, even = (np.char.count(work.layout, name) for name in "ue")
     extra = p["batched"] * (work.batch > 1) + p["few_rows"] * (np.minimum(work.m, work.n) <= 4)
     extra += p["grouped"] * (work.variant == "grouped") + p["odd"] * (odd + even)
-    copied = np.char.count(work.layout, "x")  # operands with gaps, which are copied first
-    extra += copied * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
-    both_along_k = np.char.startswith(work.layout, "nt")  # of float32, cuBLAS seldom splits these
-    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors, p["split_nt"] * both_along_k)
+    # Operands with gaps are copied first, and a matrix that is added.
+    extra += np.char.count(work.layout, "x") * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
+    extra += p["added"] * (work.variant == "added") + p["epilogue"] * (work.variant == "bias")
+    seldom_split = np.char.startswith(work.layout, "nt") & (work.variant == "bias") & (work.dtype == "float32")
+    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors, p["split_nt"] * seldom_split)
     # Where a tile reaches beyond the rows, or a step beyond K, each element is checked.
     busy *= 1 + p["ragged"] * ((work.m % 64 > 0) * 1 + (work.k % 64 > 0))
     busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)

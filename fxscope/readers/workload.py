@@ -172,11 +172,11 @@ def _gemm(call: Call) -> Workload | None:
     left, right = _dims(a), _dims(b)
     if left is None or right is None or len(left) < 2 or len(right) < 2:
         return None
-    added = "add" in call.kernel and len(_dims(operands[0]) or ()) > 1
+    is_matrix = len(_dims(operands[0]) or ()) > 1  # what is added
     return product(
         (prod(left[:-2]), left[-2], left[-1], right[-2 if packed else -1]),
         "int8" if packed else _dtype(call.out, a, b),
-        added=int(added),
+        variant="" if "add" not in call.kernel else "added" if is_matrix else "bias",
         layout="".join(_dense(each) for each in (a, b) if each is not None) + _alignment(a, b, call.out),
     )
 
@@ -196,16 +196,14 @@ def _alignment(*accesses: BufferAccess | None) -> str:
     return "u" if any(place % 2 for place in places) else "e" if any(place % 8 for place in places) else ""
 
 
-def product(
-    sizes: tuple[int, int, int, int], dtype: str | None, *, added: int = 0, layout: str = "", variant: str = ""
-) -> Workload:
-    """The workload of a product of [batch, m, k] and [batch, k, n], to which so many tensors of its size are added."""
+def product(sizes: tuple[int, int, int, int], dtype: str | None, *, layout: str = "", variant: str = "") -> Workload:
+    """The workload of a product of [batch, m, k] and [batch, k, n]; if "added", to which a tensor of its size is."""
     batch, m, k, n = sizes
     return Workload(
         family="gemm",
         variant=variant,
         dtype=dtype,
-        num_bytes=batch * (m * k + k * n + m * n * (1 + added)) * ITEM_BYTES.get(dtype or "", 2),
+        num_bytes=batch * (m * k + k * n + m * n * (1 + (variant == "added"))) * ITEM_BYTES.get(dtype or "", 2),
         m=m,
         n=n,
         k=k,

@@ -51,7 +51,7 @@ def test_every_call_of_a_recording_has_a_workload(bert):
 def test_a_gemm_states_its_sizes_dtype_and_layout(bert):
     first = next(item.call.workload for item in bert if item.call.kernel == "extern_kernels.addmm")
     assert (first.m, first.n, first.k, first.batch, first.dtype) == (512, 256, 256, 1, "bfloat16")
-    assert first.layout == "nt"
+    assert (first.layout, first.variant) == ("nt", "bias")
     assert first.flops == 2 * 512 * 256 * 256
 
 
