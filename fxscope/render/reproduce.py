@@ -177,7 +177,7 @@ class _Wrapper:
     def _read(self, node: ast.AST, known: Collection[str]) -> list[str]:
         imports = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         imported = {(item.asname or item.name).partition(".")[0] for node in imports for item in node.names}
-        own = imported | {name for name, _ in _assigned(self.tree.body)} | {"torch"}
+        own = imported | {name for name, _ in _assigned(self.tree.body) if name not in self.examples} | {"torch"}
         names = [item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
         return [name for name in dict.fromkeys(names) if name not in own and name not in known]
 
