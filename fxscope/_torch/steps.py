@@ -51,7 +51,7 @@ _LOOK_S = 0.05
 _LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
 _PREPARES: list[list[str]] = read_table("preparing.json")
-_MORE = 24  # times the bound of seconds, for the steps that are wanted of an optimizer: autotuning takes its time
+_MORE = 24, 3  # times the bound of seconds: for the first step of an optimizer (autotuning), for those wanted after it
 _num_nodes: Callable[[], int] = getattr(torch._C._autograd, "_get_sequence_nr", int)
 
 
@@ -248,7 +248,8 @@ class StepWatch:
         return self._num_steps > 0 or max(calls, default=0) >= REPEATS
 
     def _num_wanted(self) -> int:
-        return self._most[0] + min(self._num_preparing, MOST_PREPARING) - self._num_steps
+        has_optimizer = self._made or self._stepped
+        return self._most[0] + min(self._num_preparing, MOST_PREPARING) - self._num_steps if has_optimizer else 0
 
     @hook_before(REPLAY)
     def called(self, graph: Any, inputs: Iterable[Any] = (), *_: Any, **__: Any) -> None:
@@ -301,7 +302,7 @@ class StepWatch:
         """In a thread of its own: have the main thread end the observation, between two of its bytecodes."""
         left, bound = self._most[2], f"{self._most[2]:g} s"
         before, began, ran = self._clock(), time.monotonic(), 0.0
-        while left > 0 or (self._num_wanted() > 0 and (self._made or self._stepped) and left > -_MORE * self._most[2]):
+        while left > 0 or (self._num_wanted() > 0 and left > -_MORE[self._num_steps > 0] * self._most[2]):
             if heap.is_full(ran):
                 bound = f"{heap.most >> 20} MB of memory for events"
                 break
