@@ -65,3 +65,9 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert not [name for name in VERBS if f'<h2 id="{name}">' not in verbs]
     assert "numerics" in (tmp_path / "reference/python/index.html").read_text()
     assert "Content-Security-Policy" in (tmp_path / "live.html").read_text()
+
+
+def test_the_changelog_has_one_short_line_for_each_change() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text().partition("## [0.2.0]")[2]
+    lines = [line for line in text.splitlines()[1:] if line and not line.startswith("###")]
+    assert len(lines) <= 60 and all(line.startswith("- ") and len(line) <= 160 for line in lines)

@@ -118,9 +118,8 @@ def public(name: str, counters: int = 0) -> bool:
         if part.lower() in known:  # bfloat16, conv2d
             continue
         words = _PARTS.findall(part)  # AddmmBackward0
-        if "".join(words) != part or not all(
-            word.isdigit() or len(word) == 1 or word.lower() in known for word in words
-        ):
+        are_known = all(word.isdigit() or len(word) == 1 or word.lower() in known for word in words)
+        if "".join(words) != part or not are_known:
             return False
         numbers += filter(str.isdigit, words)
     return sum(map(len, numbers)) <= _MOST_DIGITS and all(
@@ -130,7 +129,8 @@ def public(name: str, counters: int = 0) -> bool:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """The words of the op table, and those that fxscope's own code is written in."""
-    texts = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
+    """The words of the op table, of fxscope's own code, and of its sentences (the reasons that torch gives among them)."""
+    package = Path(__file__).parents[1]
+    texts = [path.read_text(encoding="utf-8") for path in (*package.rglob("*.py"), package / "data" / "english.json")]
     every = re.compile(r"[^\W\d_]+[0-9]{0,2}").findall
     return frozenset(word for text in (*texts, *op_names.table()) for word in every(text.lower()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 import fxscope
@@ -85,7 +86,8 @@ def test_later_steps_are_tied_to_the_graph_by_order() -> None:
         for item in TREE
     )
     extra = build.op(99, "aten::empty", step=1, start_ns=1035, parent=11)
-    tied = eager_graph.tie((*TREE, *later, extra), graph)
+    ops = (*TREE, *later, extra)
+    tied = eager_graph.tie(ops, graph, np.arange(len(ops)), {})
     assert [item.node for item in tied] == ["linear", "t", "transpose", "mm"] * 2 + [None]
     assert {item.graph for item in tied if item.node} == {"eager"}
 
@@ -93,7 +95,7 @@ def test_later_steps_are_tied_to_the_graph_by_order() -> None:
 def test_annotations_are_not_ops_but_keep_the_tree_together() -> None:
     annotation = Op(id=5, name="my region", category="user_annotation", start_ns=0, duration_ns=200)
     inside = op(6, "aten::mm", 10, 20, 5)
-    assert eager_graph.op_tree((annotation, inside)) == {1: None}
+    assert eager_graph.op_tree((annotation, inside), [0, 1]) == {1: None}
 
 
 def test_what_a_compiled_region_runs_is_not_eager() -> None:
