@@ -54,9 +54,7 @@ def start(profile: Any) -> None:
     """Start a session without its remark, once in 1,000, that a block which is freed is older than the session."""
     older = torch.UntypedStorage(64)
     with quiet():
-        profile.prepare_trace()
-    with quiet():  # again: Kineto's first session has set its level of messages
-        profile.start_trace()
+        profile.start()
         del older
 
 

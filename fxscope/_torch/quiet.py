@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-# Library of torch → its variable for the least level of messages, and a level above warnings and Kineto's remarks.
-_LEVELS = {"c10": ("FLAGS_caffe2_log_level", 2), "torch_cpu": ("_ZN9libkineto6Logger14severityLevel_E", 9)}
+_ERROR = 2  # a level of messages, above that of warnings
 
 
 class _OfThisThread(type):
@@ -26,27 +25,24 @@ class _OfThisThread(type):
 
 @contextlib.contextmanager
 def quiet() -> Generator[None]:
-    """Keep back this thread's warnings, and for the moment those that C++ code of torch's and Kineto write to stderr.
+    """Keep back this thread's warnings, and for the moment those that C++ code of torch's writes to stderr itself.
 
     `warnings.catch_warnings` would have the program's own warnings said again, and another file as descriptor 2 would
     stay with a process that is started meanwhile.
     """
     every: Any = _OfThisThread("every", (Warning,), {"thread": threading.get_ident()})
     item: Any = ("ignore", None, every, None, 0)
-    filters, always, levels = warnings.filters, torch.is_warn_always_enabled(), log_levels()
-    before = [level.value for level, _ in levels]
+    filters, always, level = warnings.filters, torch.is_warn_always_enabled(), log_level()
+    before = level.value
     shown: set[str] = getattr(torch.profiler.profiler, "_WARNINGS_SHOWN", set())
     told = set(shown)
     filters.insert(0, item)  # type: ignore[attr-defined]
     torch.set_warn_always(True)  # what torch says once is not used up
-    for level, least in levels:
-        level.value = max(level.value, least)
+    level.value = max(before, _ERROR)
     try:
         yield
     finally:
-        for (level, least), value in zip(levels, before, strict=True):
-            if level.value == least:  # the first session sets Kineto's
-                level.value = value
+        level.value = before
         torch.set_warn_always(always)
         shown &= told
         if item in filters:
@@ -54,11 +50,11 @@ def quiet() -> Generator[None]:
 
 
 @functools.cache
-def log_levels() -> list[tuple[ctypes.c_int, int]]:
-    """Return the variables that this torch has of those that `TORCH_CPP_LOG_LEVEL` and `KINETO_LOG_LEVEL` set."""
-    found: list[tuple[ctypes.c_int, int]] = []
-    for library, (name, least) in _LEVELS.items():
-        for file in (Path(torch.__file__).parent / "lib").glob(f"*{library}.[sd]*"):
-            with contextlib.suppress(OSError, ValueError):
-                found.append((ctypes.c_int.in_dll(ctypes.CDLL(str(file)), name), least))
-    return found
+def log_level() -> ctypes.c_int:
+    """Return what `TORCH_CPP_LOG_LEVEL` sets; a number of no consequence where this torch does not have it."""
+    for name in ("libc10.so", "libc10.dylib", "c10.dll"):
+        with contextlib.suppress(OSError, ValueError):
+            return ctypes.c_int.in_dll(
+                ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / name)), "FLAGS_caffe2_log_level"
+            )
+    return ctypes.c_int()
