@@ -38,23 +38,36 @@ def main() -> int:
         sys.exit(f"--name {arguments.name!r} is not a name: letters, digits, '.', '-' and '_'.")
     folder = Path(f"{arguments.name}-report").resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return compare(arguments, folder)
+    except SystemExit as end:  # what keeps it from an answer replaces the comment of an earlier run, too
+        title = "The comparison"
+        text = comment([], [(title, fenced(str(end)))], [title], arguments.name, arguments.link)
+        (folder / "comment.md").write_text(text, encoding="utf-8")
+        raise
+
+
+def compare(arguments: argparse.Namespace, folder: Path) -> int:
     base, head = folder / "base.fxscope", folder / "head.fxscope"
-    if failed := record(arguments.record, head, Path.cwd()):
-        sys.exit(failed)
+    code, said = record(arguments.record, head, Path.cwd())
+    if not head.exists():
+        sys.exit(said)
     with tempfile.TemporaryDirectory() as place:
         run("git", "worktree", "add", "--detach", place, arguments.base)
         try:
-            failed = record(arguments.record, base, Path(place))
+            base_code, failed = record(arguments.record, base, Path(place))
         finally:
             run("git", "worktree", "remove", "--force", place)
+    failed = "" if base.exists() else failed
     recordings = [head] if failed else [base, head]
     fxscope("view", *recordings, "-o", folder / "page.html", "--force")
     tables: list[tuple[str, str, bool]] = []
+    if code:  # it ended with an error after it was recorded, which may be how it always ends
+        tables.append(("The program", fenced(said), code == base_code and not failed))
     if arguments.expect:
         tables.append(("Expectations", *check(head, Path(arguments.expect).resolve(), folder)))
     if failed:  # as in the pull request that adds the program
-        quoted = failed.replace("```", "'''")
-        tables.append(("Nothing to compare with", f"```text\n{quoted}\n```", True))
+        tables.append(("Nothing to compare with", fenced(failed), True))
     else:
         for suffix in ("md", "json"):
             fxscope("diff", base, head, "-o", folder / f"diff.{suffix}", "--force")
@@ -73,8 +86,8 @@ def main() -> int:
     return 1 if broken and arguments.gate != "none" else 0
 
 
-def record(command: str, output: Path, checkout: Path) -> str | None:
-    """Run the recording command in a checkout; return its message where it makes no recording."""
+def record(command: str, output: Path, checkout: Path) -> tuple[int, str]:
+    """Run the recording command in a checkout; return its exit code and what it says of a failure."""
     output.unlink(missing_ok=True)
     try:
         words = [word.replace("{output}", str(output)) for word in shlex.split(command)]
@@ -83,9 +96,14 @@ def record(command: str, output: Path, checkout: Path) -> str | None:
         done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
     except (OSError, ValueError, IndexError) as error:  # such as a quote that is not closed
         sys.exit(f"--record {command!r} cannot be run: {error}. It is one program with its arguments.")
-    if output.exists():
-        return None
-    return f"{command} made no recording in {checkout} (exit code {done.returncode}):\n{done.stderr[-2000:].strip()}"
+    ended = "ended" if output.exists() else "made no recording"
+    said = f"{command} {ended} in {checkout} (exit code {done.returncode}):\n{done.stderr[-2000:].strip()}"
+    return done.returncode, said
+
+
+def fenced(text: str) -> str:
+    quoted = text.replace("```", "'''")
+    return f"```text\n{quoted}\n```"
 
 
 def strip(recordings: list[Path], folder: Path) -> str:

@@ -7,6 +7,7 @@ user-written kernels), and every number that is not a counter of torch (`mul_3`)
 times, decisions, versions and the device's name.
 """
 
+import itertools
 import re
 from functools import cache
 from pathlib import Path
@@ -24,8 +25,8 @@ _CHUNK = re.compile(rf"{_FIGURE}|{_NUMBERS}|\w+(?:[.-]\w+)*")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _MOST_DIGITS = 4  # of all counters of a name: arg12_1, mul_1234
 _LIBRARY = re.compile(
-    r"(?:void )?at::native::|nvjet_sm\d+_|ncclDevKernel_|Memcpy |Memset |"
-    r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_"
+    r"(?!.*\d{5})(?:(?:void )?at::native::|nvjet_sm\d+_|ncclDevKernel_|Mem(?:cpy|set) [\w() >-]*$|"
+    r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_)"
 )
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
@@ -92,7 +93,7 @@ class _Redactor:
     def theirs(self, kind: str, text: str) -> str:
         """Replace a user's name; the parts of a module's path one by one, its numbers kept."""
         if kind == "module":
-            layer = re.compile(r"[0-9]{1,3}").fullmatch
+            layer = re.compile(r"1?[0-9]{1,2}").fullmatch
             return ".".join(part if layer(part) else self.token(kind, part) for part in text.split("."))
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
@@ -113,18 +114,17 @@ class _Redactor:
 def public(name: str, counters: int = 0) -> bool:
     """Return whether every word of a name is one of PyTorch's ops or of fxscope itself, and its numbers are counters."""
     known = _vocabulary()
-    numbers: list[str] = []
+    tokens: list[str] = []
     for part in re.split(r"[ _.-]+", name):
-        if part.lower() in known:  # bfloat16, conv2d
-            continue
-        words = _PARTS.findall(part)  # AddmmBackward0
+        words = [part] if part.lower() in known else _PARTS.findall(part)  # bfloat16, conv2d; AddmmBackward0
         are_known = all(word.isdigit() or len(word) == 1 or word.lower() in known for word in words)
         if "".join(words) != part or not are_known:
             return False
-        numbers += filter(str.isdigit, words)
-    return sum(map(len, numbers)) <= _MOST_DIGITS and all(
-        number == str(int(number)) and int(number) < counters for number in numbers
-    )
+        tokens += words
+    end = list(itertools.dropwhile(lambda token: not token.isdigit(), tokens))  # counters are there, or op0_op1
+    numbers = [token for token in end if token.isdigit()]
+    are_counters = all(number == str(int(number)) and int(number) < counters for number in numbers)
+    return are_counters and sum(map(len, numbers)) <= _MOST_DIGITS and not any(t.isalpha() and t[2:] for t in end)
 
 
 @cache

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
+from fxscope.store import OwnFolder
 
 PERFETTO = "https://ui.perfetto.dev"
 # Perfetto's own content-security policy lets its page fetch from this address and port, and from no other.
@@ -98,15 +99,18 @@ def serve(server: HTTPServer, name: str, data: BinaryIO, *, browser: bool, timeo
     server.handle_error = lambda request, client_address: None  # a client that goes away
     server.timeout = 0.5
     url = f"{PERFETTO}/#!/?url=http://{ADDRESS[0]}:{ADDRESS[1]}{where}"
-    try:
-        shown = browser and webbrowser.open(url)
-    except (webbrowser.Error, IndexError, ValueError):  # a BROWSER that is no command
-        shown = False
-    if not shown:
-        print(url, flush=True)
-    end = time.monotonic() + timeout_s
-    while not fetched and time.monotonic() < end:
-        server.handle_request()
+    with OwnFolder() as folder:  # others see the command line of a browser, but not what is in this folder
+        page = Path(folder) / "open.html"
+        page.write_text(f'<meta http-equiv="refresh" content="0;url={url}">')
+        try:
+            shown = browser and webbrowser.open(page.as_uri())
+        except (webbrowser.Error, IndexError, ValueError):  # a BROWSER that is no command
+            shown = False
+        if not shown:
+            print(url, flush=True)
+        end = time.monotonic() + timeout_s
+        while not fetched and time.monotonic() < end:
+            server.handle_request()
     if not fetched:
         raise FxscopeError(f"no one fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
     return 0

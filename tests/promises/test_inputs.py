@@ -285,6 +285,26 @@ def test_open_answers_its_own_address_alone_and_outlasts_a_silent_client(
     assert captured.out.startswith(opening.PERFETTO) and captured.err == ""
 
 
+def test_a_browsers_command_line_does_not_hold_the_address_of_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[str, str, int]] = []
+
+    def browser(address: str) -> bool:
+        page = Path(address.removeprefix("file://"))
+        opened.append((address, page.read_text(), page.parent.stat().st_mode & 0o077))
+        return True
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(opening, "ADDRESS", free.getsockname())
+    monkeypatch.setattr(opening.webbrowser, "open", browser)
+    with opening.listen() as server, pytest.raises(FxscopeError, match="no one fetched") as error:
+        opening.serve(server, "t.json", io.BytesIO(b"{}"), browser=True, timeout_s=0.1)
+    (address, page, others) = opened[0]
+    url = str(error.value).partition(" Open ")[2].partition(" in a browser")[0]
+    assert url.startswith(opening.PERFETTO) and url in page and "127.0.0.1" not in address and others == 0
+    assert not Path(address.removeprefix("file://")).exists()
+
+
 def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

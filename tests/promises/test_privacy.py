@@ -113,6 +113,38 @@ def test_no_number_of_the_program_is_left() -> None:
     assert "aten::add" in text
 
 
+@pytest.mark.parametrize(
+    ("kept", "text"),
+    [
+        (False, "client_142_score"),
+        (False, "triton_user_doctor_7_account"),
+        (False, "Memcpy jane.doe@acme.com"),
+        (False, "sm80_jane_gemm_4155512"),
+        (True, "Memcpy HtoD (Pageable -> Device)"),
+        (True, "nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT"),
+        (True, "triton_poi_fused_add_mul_3"),
+        (True, "op0_op1"),
+        (True, "float8_e4m3fn"),
+    ],
+)
+def test_numbers_that_are_not_a_counter_at_the_end_are_the_users(kept: bool, text: str) -> None:
+    graph = Graph(
+        id="g", stage="eager", nodes=tuple(Node(name=f"add_{i}", op="dispatch", target="aten::add") for i in range(600))
+    )
+    launch = Launch(id=0, name=text, category="kernel", start_ns=1, duration_ns=2)
+    (left,) = redact(Recording(graphs=(graph,), launches=(launch,))).launches
+    assert (left.name == text) == kept, left.name
+
+
+def test_parts_of_a_modules_path_are_layers_or_the_users() -> None:
+    paths = ("calls.415.555", "layers.126.0")
+    nodes = tuple(
+        Node(name=f"a{i}", op="dispatch", target="a", source=Source(module=path)) for i, path in enumerate(paths)
+    )
+    kept = redact(Recording(graphs=(Graph(id="g", stage="eager", nodes=nodes),))).graphs[0].nodes
+    assert [re.findall(r"(?<![a-z\d])\d+", node.source.module) for node in kept if node.source] == [[], ["126", "0"]]
+
+
 @pytest.mark.parametrize("number", ["41/55/51/23", "(415) 555-12", "4️⃣1️⃣5️⃣5️⃣1️⃣", "٤١٥٥٥٥١٢", "41, 55, 12", "415|551"])
 def test_numbers_side_by_side_are_one(number: str) -> None:
     place = {"op": "dispatch", "target": "aten::add", "reason": f"in {number}"}
