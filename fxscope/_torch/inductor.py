@@ -584,11 +584,12 @@ def with_lines(
     from fxscope.passes.schedules import match
 
     members = {call.id: names for call, names in match(calls, schedule)}
+    written = [text.strip() for text in texts]
     for call in calls:
         first = call.code.kernel[0] if call.code.kernel else 0
         known = lines.get(members.get(call.id, ()), {}) if first else {}
         found = ((first + 1 + position, text, name) for position, (text, name) in known.items())
-        fitting = ((number, name) for number, text, name in found if text in map(str.strip, texts[number - 1 : number]))
+        fitting = ((number, name) for number, text, name in found if written[number - 1 : number] == [text])
         yield replace(call, lines=tuple(fitting))
 
 

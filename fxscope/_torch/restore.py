@@ -338,7 +338,7 @@ def _parts(tensor: torch.Tensor) -> dict[str, torch.Tensor]:
 
 
 def _items(path: str, container: Any) -> list[tuple[str, Any]]:
-    """What a container holds, each with its place; none where all are numbers and texts."""
+    """Return what a container holds, each with its place; none where all are numbers and texts."""
     is_dict = isinstance(container, dict)
     found = [(" key", key) for key in container if is_dict and not isinstance(key, _PLAIN)]
     if {*map(type, container.values() if is_dict else container)} <= {*_PLAIN}:
@@ -367,7 +367,7 @@ def _put_contents(container: Any, before: tuple[Any, ...]) -> None:
 
 
 def _use_of(value: Any) -> tuple[Any, ...]:
-    """What differs once an iterator, a queue or a cache was used; empty for others."""
+    """Return what differs once an iterator, a queue or a cache was used; empty for others."""
     if isinstance(value, types.GeneratorType):
         return getattr(value.gi_frame, "f_lasti", None), *gc.get_referents(value)
     if isinstance(value, _lru_cache_wrapper):
@@ -380,7 +380,7 @@ def _use_of(value: Any) -> tuple[Any, ...]:
 
 
 def _referents(value: Any) -> list[Any]:
-    """What an object written in C leads to; the dict of a cache is its own, and a gradient's graph names its tensors."""
+    """Return what an object written in C leads to: of a cache what is in its dict, of a gradient's graph its tensors."""
     if hasattr(type(value), "next_functions"):
         return [getattr(value, "variable", None), *dict(value.next_functions)]
     if isinstance(value, _WEAK):

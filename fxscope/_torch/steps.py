@@ -272,7 +272,7 @@ class StepWatch:
         what = kind.__qualname__, module.training, torch.is_grad_enabled(), _shapes((given["args"], given["kwargs"]))
         if self.ended_at is None:
             self._kinds.add(kind)
-            self.sees_shapes |= "torch.Size" in str(what)
+            self.sees_shapes = self.sees_shapes or "torch.Size" in str(what)
         self._called(self._models, id(module), what, lambda: not self._made)
 
     def _called(self, all_: dict[Any, Repeated], key: Any, what: Hashable, may_end: Callable[[], bool]) -> None:

@@ -288,7 +288,7 @@ def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
 
 
 class _Total(NamedTuple):
-    """What runs of one group: values by step; of a plan there is one step, with times in µs."""
+    """Totals of one group, by step; of a plan there is one step, with times in µs."""
 
     facts: Sequence[PlaceFacts]
     by_step: Mapping[int, float]  # ns of launches

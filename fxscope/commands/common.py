@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.select import Place
     from fxscope.model import Recording
 
-HELP = read_table("verbs.json")["options"]  # texts that take more than a line
+HELP = read_table("options.json")  # texts that take more than a line
 TRACES = ("trace.json.gz", "trace.json")
 TEXT_SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 TEXT_FORMATS = tuple(TEXT_SUFFIXES.values())

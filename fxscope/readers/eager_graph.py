@@ -209,7 +209,7 @@ def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
 
 
 def op_tree(ops: Sequence[Op], rows: list[int]) -> dict[int, int | None]:
-    """Of some positions those of CPU ops, parents first → of the op that called it, `None` for none."""
+    """Map the positions of CPU ops among `rows`, parents first, to that of the op that called each, `None` for none."""
     ids, *columns = (column(ops, field, rows) for field in ("id", "category", "parent", "start_ns"))
     category, parents, start = (dict(zip(rows, values, strict=True)) for values in columns)
     position_of: dict[int | None, int] = dict(zip(ids, rows, strict=True))
