@@ -39,6 +39,13 @@ def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
         assert done.returncode == 0, (command, done.stderr)
 
 
+def test_no_text_installs_fxscope_from_an_index_that_does_not_have_it() -> None:
+    places = ("docs/**/*.md", "*.md", "action/*", "fxscope/**/*.py", "fxscope/data/*.json", "packaging/**/*.yaml")
+    texts = {path: path.read_text() for place in places for path in ROOT.glob(place)}
+    index = re.compile(r"(?:pip install|uvx|pipx run)(?: -\S+)* ['\"]?fxscope(?![\w/]|\[\w+\] @)")
+    assert not [(path, found[0]) for path, text in texts.items() if (found := index.search(text))]
+
+
 def test_every_command_in_any_text_has_a_verb_and_options_that_exist() -> None:
     (verbs,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
     places = ("docs/**/*.md", "examples/**/*.md", ".github/**/*.yml", "*.md", "action/*")

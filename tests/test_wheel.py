@@ -139,6 +139,9 @@ def test_nothing_that_it_requires_brings_or_moves_torch(wheel: Path) -> None:
     assert "Project-URL" not in metadata  # the release workflow says where the repository is
     always = {re.split(r"[^\w-]", line)[0] for line in requires if "extra ==" not in line}
     assert always == {"graphviz", "msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
+    recipe = (ROOT / "packaging/conda/recipe.yaml").read_text()
+    run = recipe.partition("  run:\n")[2].partition("  run_constraints")[0].splitlines()
+    assert {line.split()[1].removeprefix("python-") for line in run} == {"python", *always}
     assert 'torch; extra == "torch"' in requires  # no bound: an installed one satisfies it
 
 

@@ -133,7 +133,7 @@ def scanner() -> Check:
         return Check("trace scanner", True, "compiled", purpose)
     if "FXSCOPE_NO_NATIVE" in os.environ:
         return Check("trace scanner", False, "switched off by FXSCOPE_NO_NATIVE", purpose, "unset FXSCOPE_NO_NATIVE")
-    again = f"{sys.executable} -m pip install --force-reinstall --no-deps --no-cache-dir fxscope"
+    again = f"{PIP} --force-reinstall --no-deps --no-cache-dir .    (in the checkout of fxscope)"
     remedy = again if shutil.which("g++") else install("g++")
     return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, remedy)
 

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         from mcp.server import MCPServer  # pyright: ignore[reportMissingImports]
         from mcp.server.mcpserver.exceptions import ToolError  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise FxscopeError('the MCP SDK is not installed: pip install "fxscope[mcp]".') from None
+        raise FxscopeError('the MCP SDK is not installed: pip install "mcp>=2".') from None
     folders = [Path(name).resolve() for name in arguments.folders]
     if missing := [str(folder) for folder in folders if not folder.is_dir()]:
         raise FxscopeError(f"{missing[0]} is not a folder: name the folders that tools may read and write.")

@@ -22,7 +22,7 @@ def made(found: Sequence[Source], address: str | None) -> Generator[tuple[Source
         import ray  # pyright: ignore[reportMissingImports]
         from ray.exceptions import RayError  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise FxscopeError("--on ray needs Ray: pip install 'fxscope[ray]'.") from None
+        raise FxscopeError('--on ray needs Ray: pip install "ray[client]".') from None
     is_own = not ray.is_initialized()
     try:
         if is_own:

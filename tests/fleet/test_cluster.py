@@ -30,7 +30,7 @@ def without_what_ray_leaves(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.usefixtures("without_what_ray_leaves")
 def test_a_node_killed_in_the_middle_loses_nothing() -> None:
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fxscope[ray]'")
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'ray[client]'")
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     found = sources.listed([str(JOB)])
     nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
@@ -56,4 +56,4 @@ def test_a_node_killed_in_the_middle_loses_nothing() -> None:
 def test_a_cluster_that_cannot_be_used_is_one_line(monkeypatch: pytest.MonkeyPatch, command) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     (said,) = command("fleet", JOB, "--on", "ray", status=2).err.splitlines()
-    assert "pip install 'fxscope[ray]'" in said
+    assert 'pip install "ray[client]"' in said
