@@ -37,11 +37,12 @@ from fxscope.model import Problem
 MAX_OBJECTS = 200_000
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.layout)
-_WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)  # change by themselves
-_ATOMS = (*_PLAIN, *_LOCKS, types.CodeType, types.MappingProxyType)
+_WEAK = (weakref.ref, *weakref.ProxyTypes)
+_ATOMS = (*_PLAIN, *_LOCKS, types.CodeType)
 _CONTAINERS = (list, collections.deque, set, collections.OrderedDict, dict)
 _WITH_STATE = (torch.Generator, random.Random, io.BytesIO, io.StringIO)
 _MEMBER = types.MemberDescriptorType  # of `__slots__`
+_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 _ON_HEAP = 1 << 9  # types that are not written in C
 _TABLES = read_table("torch_state.json")
 
@@ -146,6 +147,8 @@ class _State:
         self._waiting += roots[::-1]
         while self._waiting and len(self._seen) <= MAX_OBJECTS:
             path, value = self._waiting.pop()
+            if issubclass(type(value), _WEAK):
+                value = _target(value)
             if isinstance(value, _ATOMS) or id(value) in self._seen:
                 continue
             self._seen[id(value)] = value
@@ -177,12 +180,13 @@ class _State:
             found = _items(path, value)
         else:
             found = self._keep_opaque(path, value)
-        return found if isinstance(value, _WEAK) else found + self._keep_attributes(path, value)
+        return found + self._keep_attributes(path, value)
 
     def _keep_class(self, path: str, kind: type) -> list[tuple[str, Any]]:
         put, remove = partial(type.__setattr__, kind), partial(type.__delattr__, kind)
         before = self.hold_names(path, lambda: dict(vars(kind)), put, remove)
-        return [*((f".{name}", item) for name, item in before.items()), *(("", base) for base in kind.__bases__)]
+        found = [(f".{name}", item) for name, item in before.items()]
+        return found + [("", base) for base in (type(kind), *kind.__bases__)]
 
     def _keep_globals(self, path: str, live: dict[str, Any]) -> list[tuple[str, Any]]:
         """Keep what names stand for in a module; a new name stays if no code uses it (Dynamo's), or if it is a module."""
@@ -200,7 +204,7 @@ class _State:
     def _keep_function(self, path: str, function: types.FunctionType) -> list[tuple[str, Any]]:
         if (inner := getattr(function, "_torchdynamo_orig_callable", None)) is not None:
             return [("", inner)]
-        found: list[tuple[str, Any]] = [("", function.__defaults__), ("", function.__kwdefaults__)]
+        found: list[tuple[str, Any]] = []
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             put, remove = partial(setattr, cell), partial(delattr, cell)
             before = self.hold_names(f"{path} closure {name}", partial(_in_cell, cell), put, remove)
@@ -215,7 +219,7 @@ class _State:
     def _keep_container(self, path: str, container: Any) -> list[tuple[str, Any]]:
         """Keep a list, a set or a dict; what holds a lock is shared by threads, so it is only compared."""
         items = _items(path, container)
-        if is_shared := id(container) in self._shared or any(isinstance(item, _LOCKS) for _, item in items):
+        if is_shared := id(container) in self._shared or any(issubclass(type(item), _LOCKS) for _, item in items):
             self._shared |= {id(item) for _, item in items if isinstance(item, _CONTAINERS)}
         write = None if is_shared else partial(_put_contents, container)
         self.hold(path, partial(_contents, container), write)
@@ -230,7 +234,10 @@ class _State:
         if is_array or isinstance(value, (bytearray, array.array)):
             if (not is_array or value.flags.writeable) and self._has_space(value.nbytes if is_array else len(value)):
                 self.hold(path, None, partial(value.__setitem__, place), before=copy.copy(value))
-            return []
+            return [("[…]", item) for item in value.flat] if is_array and value.dtype.hasobject else []
+        with contextlib.suppress(TypeError, ValueError, BufferError), memoryview(value) as view:
+            if not view.readonly and self._has_space(view.nbytes):  # of ctypes, of a file in memory
+                self.hold(path, None, lambda kept: io.BytesIO(kept).readinto(value), view.tobytes())
         if top == "numpy" and hasattr(type(bits := getattr(value, "bit_generator", value)), "state"):
             self.hold(path, None, partial(setattr, bits, "state"), before=bits.state)
         elif get and (top == "numpy" or isinstance(value, _WITH_STATE)):
@@ -244,7 +251,8 @@ class _State:
         kind = type(value)
         if kind not in self._slots:
             members = [name for base in kind.__mro__ for name, item in vars(base).items() if isinstance(item, _MEMBER)]
-            self._slots[kind] = ["__class__", "__dict__", *(name for name in members if name[:2] != "__")]
+            own = _OF_FUNCTIONS if kind is types.FunctionType else ()
+            self._slots[kind] = ["__class__", "__dict__", *own, *(name for name in members if name[:2] != "__")]
         names = self._slots[kind] if kind.__dictoffset__ or kind.__flags__ & _ON_HEAP else []
 
         def read() -> dict[str, Any]:
@@ -383,12 +391,16 @@ def _referents(value: Any) -> list[Any]:
     """Return what an object written in C leads to: of a cache what is in its dict, of a gradient's graph its tensors."""
     if hasattr(type(value), "next_functions"):
         return [getattr(value, "variable", None), *dict(value.next_functions)]
-    if isinstance(value, _WEAK):
-        return [*chain(*value.items())] if hasattr(value, "items") else [*value]
     found = gc.get_referents(value)
     if isinstance(value, _lru_cache_wrapper):
         return [*chain(*(item.values() if isinstance(item, dict) else [item] for item in found))]
     return found
+
+
+def _target(weak: Any) -> Any:
+    """Return what a weak reference, or a proxy, stands for; None where it is gone."""
+    with contextlib.suppress(ReferenceError):
+        return weak() if isinstance(weak, weakref.ref) else weak.__repr__.__self__
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -409,7 +421,7 @@ def _in_cell(cell: types.CellType) -> dict[str, Any]:
 
 def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
     storage = tensor.untyped_storage()
-    place = storage._cdata, storage.nbytes(), tensor.storage_offset(), tensor.dtype, tensor.device
+    place = storage._cdata, storage.nbytes(), storage.is_shared(), tensor.storage_offset(), tensor.dtype, tensor.device
     return *place, tensor.size(), *tensor.stride()
 
 

@@ -127,10 +127,7 @@ def loss_of(output: Any) -> torch.Tensor:
         )
     if len(found) == 1 and found[0].numel() == 1:
         return found[0].reshape(())
-    loss = found[0].sum()
-    for leaf in found[1:]:
-        loss = loss + leaf.sum()
-    return loss
+    return sum((leaf.sum() for leaf in found[1:]), found[0].sum())
 
 
 def fresh_dynamic_state(hooks: Hooks) -> None:

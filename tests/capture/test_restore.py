@@ -93,6 +93,7 @@ def _filled(kind: Any) -> Any:
         (lambda: contextvars.ContextVar("name"), lambda variable: variable.set(1), "inputs[0] (ContextVar)"),
         (lambda: table(3) is None or table, lambda cached: cached(4), "inputs[0] (_lru_cache_wrapper)"),
         (lambda: torch.ones(2, requires_grad=True) * 2, lambda x: x.mul_(x), "inputs[0]"),
+        (lambda: torch.ones(2), torch.Tensor.share_memory_, "inputs[0]"),
     ],
 )
 def test_what_cannot_be_restored_is_reported(make: Any, change: Any, what: str) -> None:
