@@ -440,8 +440,7 @@ class Recorder:
         return "does it call PyTorch in this process?"
 
     def _unobserved(self, steps: StepTimes | None, others: StepTimes | None) -> list[Unobserved]:
-        watch, found = self._now.watch, list[Unobserved]()
-        eager = self._eager
+        watch, eager, found = self._now.watch, self._eager, list[Unobserved]()
         own = eager.session.own if eager is not None else None
         is_same = own is not None and self._capture.module_ids & own.tree.roots.keys()  # else it may be another model
         if eager is not None and is_same and (times := eager.watch.later(0)[0]) is not None:
@@ -486,34 +485,31 @@ def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> t
         return Recording(), None
     graph, ties = eager_graph.program_graph(recording.ops, facts)
     problems = (*recording.problems, *observed.problems)
-    recording = replace(recording, unobserved=left_out_of(observed, tree.times.cut), problems=problems)
+    recording = replace(recording, unobserved=(*left_out_of(observed, tree.times.cut),), problems=problems)
     return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording, observed.steps.num_calls
 
 
-def left_out_of(observed: OwnTrace, cut: SessionCut | None) -> tuple[Unobserved, ...]:
-    """Return what of the observed part is not in the recording; `cut`: what is beyond the most that is read."""
-    found: list[Unobserved] = []
+def left_out_of(observed: OwnTrace, cut: SessionCut | None) -> Generator[Unobserved]:
+    """Yield what of the observed part is not in the recording; `cut`: what is beyond the most that is read."""
     plan = observed.steps
     if plan.start_up is not None:
         duration = plan.start_up.end - plan.start_up.start
         detail = f"start-up ({counted(observed.num_early, 'op')} called, {duration / 1e6:.3g} s)"
-        found.append(Unobserved(what="start-up", count=observed.num_early, duration_us=duration, detail=detail))
+        yield Unobserved(what="start-up", count=observed.num_early, duration_us=duration, detail=detail)
     if count := len(observed.tuned):
         duration = sum(event["dur"] for event in observed.tuned)
         detail = f"{counted(count, 'kernel')} that the compiler ran to benchmark candidates"
-        found.append(Unobserved(what="tuning", count=count, duration_us=duration, detail=detail))
-    if plan.others:
+        yield Unobserved(what="tuning", count=count, duration_us=duration, detail=detail)
+    if count := len(plan.others):
         duration = sum(span.end - span.start for span in plan.others)
-        count = len(plan.others)
         detail = f"{counted(count, 'observed step')} like others or for warm-up"
-        found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
+        yield Unobserved(what="steps", count=count, duration_us=duration, detail=detail)
     if count := observed.num_fake:
         detail = f"{counted(count, 'op')} on fake or meta tensors, which compute nothing"
-        found.append(Unobserved(what="fake", count=count, detail=detail))
+        yield Unobserved(what="fake", count=count, detail=detail)
     if cut is not None:
         detail = f"{counted(observed.num_cut, 'op')} after the first {cut.bound}"
-        found.append(Unobserved(what="ops", count=observed.num_cut, detail=detail))
-    return tuple(found)
+        yield Unobserved(what="ops", count=observed.num_cut, detail=detail)
 
 
 def _with_facts(recording: Recording, facts: Recording) -> Recording:

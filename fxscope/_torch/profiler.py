@@ -213,7 +213,7 @@ class Session:
         self._their_profile: Callable[[], Any] = lambda: None
         self._num_theirs = 0
         self.aside = ""  # what the program did that ended our session
-        self.on_call: Callable[..., None] | None = None  # told of each compiled graph that is about to run
+        self.on_call: Callable[..., None] = lambda *_: None  # with each compiled graph that is about to run
         self.thread = 0
         self._ours: int | None = None  # the thread whose calls are our own session's
         self._ended = threading.Event()
@@ -246,8 +246,7 @@ class Session:
 
     def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
         """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
-        if self.on_call is not None:
-            self.hooks.guard("calls of compiled graphs", self.on_call, graph, *args, **kwargs)
+        self.hooks.guard("calls of compiled graphs", self.on_call, graph, *args, **kwargs)
         with self.unstacked():
             return original(graph, *args, **kwargs)
 
@@ -272,10 +271,6 @@ class Session:
     def _own_folder(self) -> OwnFolder:
         return OwnFolder()  # only when there is something to write: a program that is killed leaves none
 
-    @property
-    def _folder(self) -> Path:
-        return Path(self._own_folder.name)
-
     def cleanup(self) -> None:
         vars(self).pop("_own_folder", None)  # removed with the last who holds it
         self.own = self.theirs = self._their_tree = None
@@ -286,9 +281,6 @@ class Session:
             function()
         finally:
             self._ours = None
-
-    def _is_ours(self) -> bool:
-        return self._ours == threading.get_ident()
 
     def pause(self) -> None:
         """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
@@ -329,7 +321,7 @@ class Session:
     def _keep(self, profile: Any) -> None:
         if not has_trace(profile.profiler):
             return
-        path = self._folder / "own.json"
+        path = Path(self._own_folder.name, "own.json")
         self._as_ours(functools.partial(profile.export_chrome_trace, str(path)))
         check_written(path)
         self.own = Traced(path, EventTree(profile.profiler.kineto_results))  # now: freed code has no names
@@ -342,7 +334,7 @@ class Session:
     @hook_around("torch.autograd.profiler_legacy:_enable_profiler_legacy", _ASIDE)
     @hook_around("torch.autograd:_disable_profiler", _ASIDE)
     def _steps_aside(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if self._is_ours():
+        if self._ours == threading.get_ident():
             return original(*args, **kwargs)
         ends = self.is_on() and original is torch._C._autograd._disable_profiler
         if self.is_on():
@@ -354,7 +346,7 @@ class Session:
 
     @hook_after("torch.autograd.profiler:profile.__exit__", _THEIRS)
     def _theirs_ended(self, _: Any, profile: Any, *__: Any) -> None:
-        if self._is_ours() or not has_trace(profile):
+        if self._ours == threading.get_ident() or not has_trace(profile):
             return
         if self._their_tree is None:
             tree = EventTree(profile.kineto_results)
@@ -369,7 +361,7 @@ class Session:
         if profile is not self._their_profile() or use_python_export:
             return
         if Path(path).is_file():
-            shutil.copyfile(path, self._folder / "theirs.json")
+            shutil.copyfile(path, Path(self._own_folder.name, "theirs.json"))
         else:  # Kineto could not write it, and says so on stderr
             self._their_tree, self._num_theirs = None, 0
 
@@ -377,7 +369,7 @@ class Session:
         """Return the program's own session; what the program did not write by now is written here, and kept for it."""
         if self._their_tree is None:
             return None
-        path, profile = self._folder / "theirs.json", self._their_profile()
+        path, profile = Path(self._own_folder.name, "theirs.json"), self._their_profile()
         if not path.exists():
             self._their_tree.results.save(str(path))
             check_written(path)

@@ -52,6 +52,7 @@ _LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 # What prepares a program does not count as observed: (end of the file's name, function; "" for all of them).
 _PREPARES: list[list[str]] = read_table("preparing.json")
 _MORE = 24, 3  # times the bound of seconds: for the first step of an optimizer (autotuning), for those wanted after it
+_call_impl = torch.nn.Module._call_impl
 _num_nodes: Callable[[], int] = getattr(torch._C._autograd, "_get_sequence_nr", int)
 
 
@@ -264,9 +265,10 @@ class StepWatch:
     def _module_called(self, module: Any, frame: FrameType) -> None:
         """Count calls of a module that no other one calls; end the observation where there were enough."""
         caller = frame.f_back
-        while caller is not None and caller.f_code is not _Calls.torchs.__code__:
+        while caller is not None and caller.f_code is not _call_impl.__code__:
             caller = caller.f_back
-        if caller is not None or threading.get_ident() != self._thread:
+        is_call = frame.f_code is torch.nn.Module._wrapped_call_impl.__code__
+        if not is_call or caller is not None or threading.get_ident() != self._thread:
             return
         kind, given = type(module), frame.f_locals
         what = kind.__qualname__, module.training, torch.is_grad_enabled(), _shapes((given["args"], given["kwargs"]))
@@ -274,6 +276,9 @@ class StepWatch:
             self._kinds.add(kind)
             self.sees_shapes = self.sees_shapes or "torch.Size" in str(what)
         self._called(self._models, id(module), what, lambda: not self._made)
+
+    def _graph_called(self, graph: Any, frame: FrameType) -> None:
+        self.called(graph, frame.f_locals.get("args", ()))
 
     def _called(self, all_: dict[Any, Repeated], key: Any, what: Hashable, may_end: Callable[[], bool]) -> None:
         """Count a call, with all that tells it from others of the same; time it after the observation."""
@@ -348,12 +353,13 @@ class StepWatch:
         self._is_looking = True
         kinds = [torch.nn.Module] if self.ended_at is None else [] if self._timed is self._graphs else list(self._kinds)
         for kind in kinds:
-            if kind._call_impl is _Calls.torchs:
-                self._timing.put(kind, "_call_impl", _Calls(self._timing, self._module_called), "calls of modules")
+            if kind._call_impl is _call_impl:
+                calls = _Calls(self._timing, self._module_called, _call_impl)
+                self._timing.put(kind, "_call_impl", calls, "calls of modules")
         if kinds and "torch._dynamo.convert_frame" in sys.modules:
             self._timing.wrap(COMPILE_FRAME, before=self._compiles)
         if self._graphs and self.ended_at is not None:
-            self._timing.wrap(COMPILED_CALL, before=self.called)
+            self._timing.replace(COMPILED_CALL, _Calls(self._timing, self._graph_called, resolve(COMPILED_CALL)[2]))
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
         if torch.compiler.is_compiling():  # first of all: Dynamo traces no further
@@ -368,7 +374,8 @@ class StepWatch:
                 self._stepped.append(_Stepped(len(self._stepped)))
             mine = next(item for item in self._stepped if item not in taken)
             self._stepped_of[optimizer] = mine
-            size = sum(item.numel() for group in optimizer.param_groups for item in group["params"])
+            with torch._C.DisableTorchFunction():  # else a function mode of the program's would see it
+                size = sum(item.numel() for group in optimizer.param_groups for item in group["params"])
             mine.kind = type(optimizer).__qualname__, size
         if not self._is_looking:
             self._look()
@@ -413,26 +420,22 @@ def _shapes(value: Any, levels: int = 4) -> Hashable:
 
 
 class _Calls:
-    """`nn.Module._call_impl`, or that of one class, which says of which module it is looked up, and in which frame.
+    """A method of torch's, which says of which object it is looked up, and in which frame.
 
-    The lookup returns torch's own: there is no frame of fxscope's around the module's code.
+    The lookup returns torch's own: there is no frame of fxscope's around the program's code.
     """
 
-    torchs = torch.nn.Module._call_impl
+    def __init__(self, hooks: Hooks, called: Callable[[Any, FrameType], None], method: Any) -> None:
+        self._hooks, self._called, self._method = hooks, called, method
 
-    def __init__(self, hooks: Hooks, called: Callable[[Any, FrameType], None]) -> None:
-        self._hooks, self._called = hooks, called
-
-    def __get__(self, module: Any, kind: type) -> Any:
-        if module is None:
-            return _Calls.torchs
+    def __get__(self, owner: Any, kind: type) -> Any:
+        if owner is None:
+            return self._method
         try:  # not by `guard`: each call of Python costs while it is observed
-            frame = sys._getframe(1)
-            if frame.f_code is torch.nn.Module._wrapped_call_impl.__code__:
-                self._called(module, frame)
+            self._called(owner, sys._getframe(1))
         except Exception as error:
-            self._hooks.problem("calls of modules", one_line(error))
-        return MethodType(_Calls.torchs, module)
+            self._hooks.problem("calls", one_line(error))
+        return MethodType(self._method, owner)
 
 
 @functools.cache

@@ -294,11 +294,16 @@ def own_function_mode():
 
     class Loud(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            print(getattr(func, "__name__", func))
+            if func.__name__ != "__get__":  # torch's tracer reads the gradients of an optimizer
+                print(func.__name__)
             return func(*args, **(kwargs or {}))
 
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters())
     with Loud():
-        return torch.randn(3).relu() + 1
+        model(torch.randn(2, 3).relu() + 1).sum().backward()
+        optimizer.step()
+    return model.weight
 
 
 def flop_counter():

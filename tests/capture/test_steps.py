@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -367,6 +369,28 @@ def test_what_is_not_known_of_later_steps_is_said(rows, is_called, count, words)
     times = recorder.recording.step_times
     assert (times.when == "after" and times.count) == count
     assert any(item.startswith(words) for item in report(recorder.recording).unknown)
+
+
+@pytest.mark.cpp
+def test_no_frame_of_fxscope_is_around_compiled_calls_after_the_observation() -> None:
+    """The sizes of a graph's inputs are known all the same."""
+    stacks: list[str] = []
+
+    @torch.library.custom_op("fxscope_tests::looked", mutates_args=())
+    def looked(x: torch.Tensor) -> torch.Tensor:
+        stacks.append("".join(traceback.format_stack()))
+        return x + 1
+
+    looked.register_fake(torch.empty_like)
+    function, weight = torch.compile(lambda x: looked(x.sin()), dynamic=True), torch.nn.Parameter(torch.ones(4))
+    optimizer = torch.optim.SGD([weight])
+    with Recorder() as recorder:
+        for size in [4] * 20 + [6] * 10:
+            function(torch.ones(size))
+            weight.sum().backward()
+            optimizer.step()
+    assert [f"{os.sep}_torch{os.sep}" in stack for stack in (stacks[1], stacks[-1])] == [True, False]
+    assert [item.count for item in recorder.recording.unobserved if item.what == "later"] == [10]
 
 
 def test_a_closure_of_an_optimizer_is_the_models() -> None:
