@@ -18,6 +18,7 @@ _BARE = frozenset(
     """aten prims prim inductor rngprims higher_order extern_kernels mkldnn mkl onednn quantized c10d c10d_functional
     _c10d_functional""".split()
 )
+_LIBRARIES = ("quantized", "mkldnn", "mkl", "onednn")  # a `linear` of theirs is a kernel, not ATen's composite
 _PREFIX = re.compile(
     r"(?:torch\.ops|torch\.Tensor|extern_kernels|(?:torch\.)?nn(?:\.functional)?|functional|F|Tensor|_?operator|math|builtins)\.|aoti_torch_(?:(?:cuda|cpu|xpu|mps)_)?"
 )
@@ -55,8 +56,8 @@ DELEGATES = _SETS["delegate"]
 HANDS_TO = {op: frozenset(called.split()) for op, called in _DATA["hands_to"].items()}
 USERS_TRITON = "triton_kernel_wrapper"  # begins the names of the ops that call Triton kernels of the user's
 # What compiled code is called in a trace: what Dynamo compiled, then what of it Inductor's code runs (a region without one
-# is of another backend, or `torch.cond` by itself, and calls eager ops), and a backward. In a region with one, only that is
-# compiled: around it are the ops between graph breaks.
+# is of another backend, or `torch.cond` by itself, and calls eager ops), and a backward. Only Inductor's code is compiled:
+# around it are the ops between graph breaks.
 COMPILED_REGION, INDUCTOR_RUNS = "Torch-Compiled Region", "## Call CompiledFxGraph"
 COMPILED_CODE = (INDUCTOR_RUNS, "CompiledFunction")
 COMPILED_REGIONS = (COMPILED_REGION, *COMPILED_CODE)
@@ -235,7 +236,7 @@ def expected_nature(text: str) -> Nature:
     `reshape` and `contiguous`, and false of `_unsafe_view`, which launches nothing (torch 2.13, `torch/_ops.py`).
     """
     found, name = parse(text), op_name(text)
-    kinds = table().get(name, frozenset[str]())
+    kinds = table().get(name, frozenset[str]()) if found.namespace not in _LIBRARIES else frozenset[str]()
     if name in MAY_COPY:
         return "unknown"
     if name in _HOST:

@@ -71,6 +71,7 @@ def test_an_extern_kernel_is_known_by_the_ops_it_shows_as() -> None:
         ("aten::reshape", "unknown"),  # a view or a copy
         ("aten::contiguous", "unknown"),
         ("aten::linear", "composite"),
+        ("quantized::linear", "unknown"),
         ("aten::argsort", "composite"),
         ("aten::convolution", "composite"),
         ("aten::empty_strided", "host"),

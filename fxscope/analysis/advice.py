@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fxscope import gpus
 from fxscope.analysis.select import place
-from fxscope.analysis.traced_regions import is_compiled
+from fxscope.analysis.traced_regions import is_compiled, runs_other_backend
 from fxscope.columns import distinct, rows_of
 from fxscope.index import index_of, warm
 from fxscope.model import Gap, Item, Recording, Summary
@@ -53,7 +53,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     found = [*failed, *_compile_advice(made)]
     is_eager = bool(recording.launches) and not is_compiled(recording)
     if not (is_eager and failed):
-        found += list(_idle_advice(recording, made)) or list(_eager_advice(made) if is_eager else ())
+        found += list(_idle_advice(recording, made)) or list(_eager_advice(recording, made) if is_eager else ())
     found += [*_sync_advice(recording, made), *_optimizer_advice(made), *_loading_advice(recording, made)]
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
     found += [*_communication_advice(recording, made), *_attention_advice(made), *_dtype_advice(made)]
@@ -189,7 +189,7 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
     return sum(gap.duration_ns for gap in long) * scale / 1e3, long[0] if long else None
 
 
-def _eager_advice(made: Report) -> Iterator[Advice]:
+def _eager_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     rows = [row for row in made.groups if row.phase != "optimizer" and row.ops and all(map(is_pointwise, row.ops))]
     time_us = sum(row.time_us or 0.0 for row in rows)
     share = time_us / made.step.device_us if made.step.device_us else 0.0
@@ -198,7 +198,8 @@ def _eager_advice(made: Report) -> Iterator[Advice]:
         what = "kernels' time" if made.step.on_cpu else "device time"
         why = f"{percent(share)} of the {what} is in pointwise ops that it can fuse ({names})"
         saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
-        yield Advice("torch.compile", why, saved or time_us)
+        text = 'torch.compile(backend="inductor")' if runs_other_backend(recording) else "torch.compile"
+        yield Advice(text, why, saved or time_us)
 
 
 def _attention_advice(made: Report) -> Iterator[Advice]:

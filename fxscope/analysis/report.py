@@ -218,6 +218,8 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
         parts.append(counted(len(traced_regions.regions_of(recording)), "compiled region"))
     elif traced_regions.runs_generated(recording):
         parts.append("compiled, its graphs not recorded")
+    elif traced_regions.runs_other_backend(recording):
+        parts.append("torch.compile without Inductor")
     if compiled and not traced_regions.is_compiled(recording):
         if failures:
             return f"{parts[0]}, none ran: {failures[0].reason} at {failures[0].where}"
@@ -608,10 +610,10 @@ def unknown(recording: Recording) -> list[str]:
     if covered and covered.unattributed:
         how = " (graph replays: --capture)" if replays(recording) else ""
         out.append(f"the op of {covered.unattributed} of {covered.device_events} device events{how}")
-    if recording.launches and not recording.graphs:
-        out.append("graph nodes")
     if traced_regions.regions_of(recording) and not recording.calls:
-        out.append("fusion decisions (--compile-log)")
+        out.append("graph nodes and fusion decisions (--compile-log)")
+    elif recording.launches and not recording.graphs:
+        out.append("graph nodes")
     elif recording.launches and not recording.calls and not _has_node(recording, "outputs", bool):
         out.append("missed fusions (record with fxscope run)")
     has_cpp = traced_regions.regions_of(recording) or any(call.type == "cpp" for call in recording.calls)

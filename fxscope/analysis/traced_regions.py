@@ -2,7 +2,7 @@
 
 import re
 
-from fxscope.columns import distinct
+from fxscope.columns import array, column, distinct, marked, nearest, positions
 from fxscope.index import index_of, kept
 from fxscope.model import Recording
 from fxscope.op_names import INDUCTOR_RUNS, REGION_ID
@@ -15,12 +15,17 @@ MORE = (
 
 
 def regions_of(recording: Recording) -> frozenset[str]:
-    """The ids of the compiled regions of a trace; none where the compile's files say more."""
+    """The ids of a trace's regions in which code of Inductor's ran; none where the compile's files say more."""
     return frozenset() if recording.calls else kept(recording, "traced regions", _regions)
 
 
 def _regions(recording: Recording) -> frozenset[str]:
-    found = map(REGION_ID.match, distinct(recording.ops, "name"))
+    regions = marked(recording.ops, "name", REGION_ID.match)
+    if not regions.any():
+        return frozenset()
+    around = nearest(positions(recording.ops, "id", array(recording.ops, "parent")), regions)
+    inside = around[marked(recording.ops, "name", _GENERATED.match)]
+    found = map(REGION_ID.match, column(recording.ops, "name", inside[inside >= 0].tolist()))
     return frozenset(match["id"] for match in found if match)
 
 
@@ -29,6 +34,11 @@ def is_compiled(recording: Recording) -> bool:
     compiled = index_of(recording).compiled
     runs = {item.compile_id: item.runs for item in recording.compiles}
     return any(runs.get(item) != 0 for item in compiled) or bool(regions_of(recording)) or runs_generated(recording)
+
+
+def runs_other_backend(recording: Recording) -> bool:
+    """Return whether regions of torch.compile ran, and no code of Inductor's in any of them."""
+    return any(map(REGION_ID.match, distinct(recording.ops, "name"))) and not is_compiled(recording)
 
 
 def runs_generated(recording: Recording) -> bool:

@@ -14,7 +14,7 @@ from fxscope.columns import array, column, distinct, marked, positions, rows_of,
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, Graph, KernelCall, Launch, LaunchEvidence, Problem, Recording, Timing, replace
-from fxscope.op_names import COMPILED_REGION, copies_around_graph, expected_nature
+from fxscope.op_names import COMPILED_REGION, INDUCTOR_RUNS, copies_around_graph, expected_nature
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
 from fxscope.text import counted, microseconds, percent
 
@@ -220,7 +220,12 @@ def with_remainder(recording: Recording) -> Recording:
     has_owner = marked(launches, "call", bool) | marked(launches, "nodes", bool) | (array(launches, "cuda_graph") >= 0)
     places = (marked(launches, "op", bool) & ~has_owner).nonzero()[0].tolist()
     unowned = rows_of(launches, "op", "chain", "duration_ns", which=places)
-    left = [time for op, chain, time in unowned if not copies_around_graph(op, chain)]
+    left = [
+        time
+        for op, chain, time in unowned
+        if not copies_around_graph(op, chain)
+        and (recording.calls or not any(name.startswith(INDUCTOR_RUNS) for name in chain))  # `unknown` says it of a trace
+    ]
     problems = [item for item in recording.problems if item.where != REMAINDER]
     if left:
         share = sum(left) / (sum(column(launches, "duration_ns")) or 1)

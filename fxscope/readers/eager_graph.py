@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, positions, rows_of, with_columns
+from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, nearest, positions, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, expected_nature, is_dispatched, op_name, runs_compiled
-from fxscope.readers.trace.columns import nearest
+from fxscope.op_names import INDUCTOR_RUNS, expected_nature, is_dispatched, is_generated, op_name, runs_compiled
 
 GRAPH_ID = "eager"
 # What Dynamo and the profiler write besides ops.
@@ -192,20 +191,18 @@ def _above(parent_of: Callable[[int], int | None], rows: Iterable[int]) -> set[i
 
 
 def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
-    """Positions of the ops that no compiled region ran."""
-    regions, inductors, no_ops = (
-        marked(ops, "name", lambda name, begins=begins: name.startswith(begins))
-        for begins in (COMPILED_REGIONS, INDUCTOR_RUNS, NOT_OPS)
-    )
-    if not regions.any():
-        return np.flatnonzero(~no_ops)
+    """Positions of the ops that no code of Inductor's ran. A region of another backend calls eager ops."""
+    runs = marked(ops, "name", lambda name: name.startswith(INDUCTOR_RUNS) or is_generated(name))
+    outside = ~marked(ops, "name", lambda name: name.startswith(NOT_OPS))
+    if not runs.any():
+        return np.flatnonzero(outside)
     parent = positions(ops, "id", array(ops, "parent")).astype(np.int32)
     around = np.zeros(len(ops), np.bool_)
-    around[list(_above(parent.tolist().__getitem__, np.flatnonzero(inductors).tolist()))] = True
+    around[list(_above(parent.tolist().__getitem__, np.flatnonzero(runs).tolist()))] = True
     calls_code = around & marked(ops, "name", lambda name: runs_compiled("aten::copy_", name))
-    runs = marked(ops, "name", lambda name: runs_compiled(name, INDUCTOR_RUNS))
-    compiled = (regions & ~around) | inductors | (runs & (parent >= 0) & calls_code[parent])
-    return np.flatnonzero(~no_ops & ~compiled & (nearest(parent, compiled) < 0))
+    copies = marked(ops, "name", lambda name: runs_compiled(name, INDUCTOR_RUNS)) & (parent >= 0)
+    compiled = runs | (copies & calls_code[parent])
+    return np.flatnonzero(outside & ~compiled & (nearest(parent, compiled) < 0))
 
 
 def op_tree(ops: Sequence[Op], rows: list[int]) -> dict[int, int | None]:

@@ -41,6 +41,24 @@ def test_files_tell_more_than_the_trace_so_they_are_used() -> None:
     assert not traced_regions.regions_of(read_trace(folder / "trace.json.gz", debug_dir=folder / "inductor"))
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_backend_that_calls_eager_ops_leaves_them_in_the_eager_graph(backend: str, tmp_path: Path) -> None:
+    """Its regions have the names that Inductor's have. A kernel of a wrapper runs in neither of them."""
+    torch = pytest.importorskip("torch")
+    model = torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU()), backend=backend)
+    model(torch.ones(4, 8)).sum().backward()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        model(torch.ones(4, 8)).sum().backward()
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    recording = read_trace(tmp_path / "trace.json")
+    assert any("Torch-Compiled Region" in op.name for op in recording.ops)
+    assert {"aten::addmm", "aten::gelu", "aten::mm"} <= {launch.op for launch in recording.launches}
+    assert all(launch.nodes for launch in recording.launches) and not recording.problems
+    made = report(recording)
+    assert made.contents == "torch.compile without Inductor" and not any("compile" in text for text in made.unknown)
+    assert made.advice[0].text == 'torch.compile(backend="inductor")'
+
+
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: "-".join(path.parent.relative_to(H200).parts))
 def test_every_compiled_capture_is_seen_as_compiled(path: Path) -> None:
     recording = read_trace(path)

@@ -28,7 +28,7 @@ TRACES = [
     *sorted(DATA.glob("vendors/*.gz")),
 ]
 NAMES = ["-".join(path.relative_to(DATA).parts[:-1]) + path.name.removesuffix("trace.json.gz") for path in TRACES]
-OPS = """aten::mul aten::add aten::add_ aten::linear aten::to aten::copy_ aten::_to_copy aten::zero_ aten::fill_ aten::view
+OPS = """aten::mul aten::add aten::add_ aten::einsum aten::to aten::copy_ aten::_to_copy aten::zero_ aten::fill_ aten::view
 my::op aten::sum aten::clone FooBackward0 aten::mm""".split()
 
 

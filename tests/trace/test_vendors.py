@@ -38,9 +38,12 @@ def test_a_launch_leads_to_its_op_and_a_wait_is_one(
 
 
 @pytest.mark.parametrize(
-    ("name", "device"), [("aten::record_stream", "GPU"), ("nccl:all_to_all", "GPU"), ("aten::record", "CPU")]
+    ("name", "device"),
+    [(name, "GPU") for name in ("aten::record_stream", "nccl:all_to_all", "aten::_cudnn_rnn", "aten::miopen_batch_norm")]
+    + [("aten::_lstm_mps", "MPS"), ("aten::mps_convolution_backward", "MPS"), ("aten::linear", "unknown device")]
+    + [("aten::record", "CPU"), ("aten::addmm", "CPU"), ("quantized::linear", "CPU")],
 )
-def test_ops_that_need_a_gpu_show_that_its_events_are_missing(name: str, device: str, tmp_path: Path) -> None:
+def test_ops_of_one_device_show_that_its_events_are_missing(name: str, device: str, tmp_path: Path) -> None:
     recording = trace.recording(build.write_trace(tmp_path / "trace.json", [build.event("cpu_op", name, 1, 2)]))
     assert recording.environment.device == device and len(recording.launches) == (device == "CPU")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fxscope.columns import nearest
 from fxscope.errors import TraceError
 from fxscope.index import COMPILES_DATA, COMPILING, whole_steps
 from fxscope.model import WHOLE, Problem, Step
@@ -29,7 +30,7 @@ from fxscope.op_names import (
     table,
 )
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import nearest, of_names
+from fxscope.readers.trace.columns import of_names
 from fxscope.readers.trace.reader import HEAD_BYTES, refusal
 from fxscope.readers.trace.unpacked import open_trace
 from fxscope.text import counted
@@ -98,7 +99,7 @@ class Kept:
         if (unread := trace.unread_device) is not None:
             known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace", "cpu_instant_event"}
             kinds = ", ".join(sorted(trace.categories - known)) or "none"
-            say(f"no device event of the {unread} is known (other kinds of events: {kinds}): its work is not shown")
+            say(f"{unread}: no device event is known (other kinds of events: {kinds}), its work is not shown")
         if not self.on_device:
             return tuple(found)
         rows = self.launch_rows[trace.op[self.launch_rows] < 0]
