@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.analysis.compare.assign import assign, name_of, work
+from fxscope.analysis.compare.assign import are_torchs, assign, name_of, work
 from fxscope.analysis.compare.decisions import decision_changes
 from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_step_us, settings, totals
 from fxscope.analysis.compare.uses import sum_bytes, use, without_memsets
@@ -51,7 +51,7 @@ def build(
     if a and b and any(samples):
         time = compare_recorded(*samples, on_cpu=any(item.category == "cpu_kernel" for item in (*a, *b)))
         if how != "nodes":
-            time = of_equal_work(time, work(group_a), work(group_b), by_place=how == "order")
+            time = of_equal_work(time, work(group_a), work(group_b))
     bytes_a, bytes_b = sum_bytes(a), sum_bytes(b)
     comparable = a and b and (kind != "regrouped" or len(a) == len(b))
     return KernelMatch(
@@ -64,31 +64,22 @@ def build(
     )
 
 
-def of_equal_work(time: TimeComparison, a: set[str], b: set[str], *, by_place: bool) -> TimeComparison:
-    """Withhold a verdict on kernels one of which does more work, or of which only their place says that they are one.
+def of_equal_work(time: TimeComparison, a: set[str], b: set[str]) -> TimeComparison:
+    """Withhold a verdict on kernels one of which does more work.
 
     Args:
         time: the verdict.
         a: the ops that A runs, empty where they are not known.
         b: the same of B.
-        by_place: nothing but their place between the same kernels ties the two.
     """
     more, less = (b - a, a - b) if time.verdict == "slower" else (a - b, b - a)
     if not (a and b and (more or less)) or time.ratio is None or (less and not are_torchs(a | b)):
         return time
-    if by_place and are_torchs(a | b):
-        reason = "only their place between the same kernels ties the two"
-    elif more and time.verdict in ("slower", "faster"):
-        side = "second" if time.verdict == "slower" else "first"
-        reason = f"only the {side} recording's kernel also runs {listed(sorted(more))}"
-    else:
+    if not more or time.verdict not in ("slower", "faster"):
         return time
+    side = "second" if time.verdict == "slower" else "first"
+    reason = f"only the {side} recording's kernel also runs {listed(sorted(more))}"
     return replace(time, verdict="not the same work", reason=f"{time.reason}; {reason}")
-
-
-def are_torchs(ops: set[str]) -> bool:
-    """Return whether all ops are torch's: what a program's own does is not known."""
-    return {*map(op_names.out_of_place, ops)} <= op_names.table().keys()
 
 
 def together(group: Sequence[Unit]) -> list[float]:

@@ -4,6 +4,7 @@ An item is a kernel, or an op of a kernel, with its modules and lines. An item i
 has a counterpart. A kernel belongs to the one with which it shares most items.
 """
 
+import itertools
 import re
 from bisect import bisect
 from collections import Counter, defaultdict
@@ -238,15 +239,20 @@ class _Links:
         return None, "op"
 
     def take_places(self) -> None:
-        """Link what is left between two certain pairs: a hand-written kernel shows no ops."""
+        """Link a kernel alone between two certain pairs with what is there, if ops of one are unknown or not torch's.
+
+        Such a kernel is hand-written; several on both sides are other programs.
+        """
         self.cut()
         places = [
             grouped(self.unlinked_kernels(n), lambda at, n=n: (self.gap(n, at), self.phases[n][at])) for n in (0, 1)
         ]
         for key in places[0].keys() & places[1].keys() if self.cuts else ():
             xs, ys = places[0][key], places[1][key]
-            for x, y in [*((x, ys[0]) for x in xs), *((xs[0], y) for y in ys)]:
-                self.link(x, y, "order")
+            for x, y in itertools.product(xs, ys) if 1 in (len(xs), len(ys)) else ():
+                ran = [work([self.sides[n][place]]) for n, place in enumerate((x, y))]
+                if not (all(ran) and are_torchs(ran[0] | ran[1])):
+                    self.link(x, y, "order")
 
     def groups(self) -> list[Aligned]:
         """Kernels with the one with which each shares most items; with all of them where the graph's nodes say so."""
@@ -325,6 +331,11 @@ def work(units: Sequence[Unit | KernelUse]) -> set[str]:
     """The ops that kernels run, empty where one does not say."""
     ops = [{op for op in unit.ops if not op_names.is_generated(op)} for unit in units]
     return set().union(*ops) if all(ops) else set()
+
+
+def are_torchs(ops: set[str]) -> bool:
+    """Return whether all ops are torch's: what a program's own does is not known."""
+    return {*map(op_names.out_of_place, ops)} <= op_names.table().keys()
 
 
 def compatible(x: Unit, y: Unit) -> bool:
