@@ -246,18 +246,6 @@ def positions(items: Sequence[Any], field: str, wanted: Any) -> Any:
     return np.where(numbers[found] == wanted, found, -1)
 
 
-def nearest(parent: Any, wanted: Any) -> Any:
-    """For each row the nearest row around it, itself left out, that is wanted; -1 for none. `parent`: the row around each."""
-    import numpy as np  # slow to import
-
-    jump = np.where(wanted, np.arange(len(parent), dtype=parent.dtype), parent)
-    while True:  # each round looks twice as far up
-        further = np.where(jump >= 0, jump[jump], -1)
-        if np.array_equal(further, jump):
-            return np.where(parent >= 0, jump[parent], -1)
-        jump = further
-
-
 def different(*columns: Any) -> tuple[Any, Any]:
     """The number of each row of some arrays among the different rows, and the position where each of these is first."""
     import numpy as np  # slow to import

@@ -180,11 +180,6 @@ def copies_around_graph(op: str, chain: Iterable[str]) -> bool:
     return op_name(op) in ("copy_", "_foreach_copy_") and any(name.startswith(COMPILED_REGIONS) for name in chain)
 
 
-def runs_compiled(name: str, caller: str) -> bool:
-    """Return whether it is Inductor's code, or a copy for it; `caller`: the op around both, if there is one, else ""."""
-    return name.startswith(INDUCTOR_RUNS) or (caller.startswith(COMPILED_CODE) and copies_around_graph(name, (caller,)))
-
-
 def is_attention(text: str) -> bool:
     return bool(_ATTENTION.search(op_name(text)))
 
@@ -268,11 +263,6 @@ def split_joined(text: str) -> list[str]:
     return ops
 
 
-def ops_in_name(kernel: str) -> list[str]:
-    """The ops that the name of a generated kernel has: `triton_poi_fused_gelu_mul_0` → gelu and mul."""
-    return split_joined(kernel.partition("_fused_")[2].rpartition("_")[0])
-
-
 @lru_cache(maxsize=1)
 def _most_words() -> int:
     return max(name.count("_") for name in table()) + 1
@@ -298,5 +288,5 @@ def only_named(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
         dict.fromkeys(op_of(nodes[name]) if name in nodes else name for name in names)
         for names in ((*call.nodes, *call.biases), call.named_only)
     )
-    words = ops_in_name(call.kernel)
+    words = split_joined(call.kernel.partition("_fused_")[2].rpartition("_")[0])  # `triton_poi_fused_gelu_mul_0`
     return [] if call.is_extern else [op for op in named if op not in ran and op in words]

@@ -92,9 +92,14 @@ def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
         ({"median_us": 400.0, "total_us": 4e3}, "median of 10 steps after the profiled ones", ""),
         ({"median_us": 400.0, "total_us": 8e3}, "median of 10 steps after the profiled ones", "mean 800.0 µs"),
         (
-            {"median_us": 400.0, "total_us": 8e3, "p95_us": 2e3},
+            {"median_us": 400.0, "total_us": 8e3, "p95_us": 2e3, "samples_us": (400.0,) * 20},
             "median of 10 steps after the profiled ones",
             "mean 800.0 µs, 5 % take ≥ 2.00 ms",
+        ),
+        (
+            {"median_us": 400.0, "total_us": 4e3, "max_us": 9e3},
+            "median of 10 steps after the profiled ones",
+            "the longest 9.00 ms",
         ),
         (
             {"median_us": 400.0, "total_us": 4e3, "when": "device", "launching_us": 300.0},
@@ -104,7 +109,7 @@ def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
     ],
 )
 def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis, spread):
-    times = StepTimes(**{"count": 10, "p95_us": 500.0, "max_us": 9e3, **fields})
+    times = StepTimes(**{"count": 10, "p95_us": 500.0, "max_us": 500.0, **fields})
     recording = Recording(step_times=times)
     assert (step_basis(recording), report_of.spread(recording)) == (basis, spread)
 
@@ -427,7 +432,8 @@ def test_times_that_a_cpu_trace_does_not_contain_are_unknown(kernel, is_unknown)
     region = Op(id=0, name="Torch-Compiled Region: 0/0", category="cpu_op", step=0, start_ns=0, duration_ns=9)
     launch = build.launch(0, kernel, category="cpu_kernel")
     call = KernelCall(id="1", graph="g", kernel="cpp_fused_add_0", type="cpp", handle="1")
-    for known in ({"ops": (region,)}, {"calls": (call,)}):  # a trace alone, and with its compile log
+    run = replace(region, id=1, name="## Call CompiledFxGraph f ##", parent=0)
+    for known in ({"ops": (region, run)}, {"calls": (call,)}):  # a trace alone, and with its compile log
         made = report(Recording(launches=(launch,), **known))
         assert any("generated C++ kernels" in text for text in made.unknown) == is_unknown
 

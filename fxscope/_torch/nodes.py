@@ -27,10 +27,6 @@ _MAX_ARGUMENTS = 400
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+), in (.+)\n(?! *File ") *(.*)', re.MULTILINE)  # and its code
 
 
-def fx_nodes(graph: Any) -> tuple[Node, ...]:
-    return tuple(fx_node(node) for node in graph.nodes)
-
-
 def fx_node(node: Any) -> Node:
     meta = node.meta
     original = meta.get("original_aten")

@@ -20,6 +20,7 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
+from statistics import median
 from types import FrameType, MethodType
 from typing import Any
 
@@ -91,14 +92,13 @@ def summary(times_us: Iterable[float], when: Any, *, calls: int = 1) -> StepTime
     if not samples:
         return None
     ordered = sorted(samples)
-    median, p95 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.95))
     return StepTimes(
         count=len(samples) * calls,
         when=when,
         samples_us=samples[:_SAMPLES],
         total_us=sum(samples) * calls,
-        median_us=median,
-        p95_us=p95,
+        median_us=median(ordered),
+        p95_us=ordered[math.ceil(0.95 * len(ordered)) - 1],
         max_us=ordered[-1],
     )
 

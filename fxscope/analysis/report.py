@@ -29,6 +29,7 @@ from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
 
 SCHEMA = "fxscope-report/1"
+MIN_FOR_PERCENTILE = 20  # steps; of fewer the 95th percentile is the longest
 MAX_RANGES = 24  # of a compiled graph's memory, the largest
 # Kineto does not detach CUPTI when a session ends (docs/benchmarks.md has what that costs).
 CUPTI = "CUPTI stays attached after a profile: launches cost more than without"
@@ -44,7 +45,7 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     wall_us: float | None = None
     basis: str = ""  # "median of 23 steps after the profiled ones"
-    spread: str = ""  # "mean 800.0 µs, 5 % take ≥ 2.00 ms", where steps differ
+    spread: str = ""  # "mean 800.0 µs, 5 % take ≥ 2.00 ms", where steps differ; "the longest 9.00 ms" of few
     slowed_by: str = ""  # what makes these steps longer than those of the program alone
     busy_us: float | None = None  # some stream of the device runs something
     busy_share: float | None = None
@@ -333,10 +334,12 @@ def spread(recording: Recording) -> str:
         return ""
     if times.when == "device":
         return f"the CPU launches a step in {microseconds(times.launching_us)}"
-    has_tail, mean_us = times.p95_us > 2 * times.median_us, times.total_us / times.count
+    is_many, mean_us = len(times.samples_us) >= MIN_FOR_PERCENTILE, times.total_us / times.count
+    tail_us = times.p95_us if is_many else times.max_us
     parts = [f"eager {microseconds(item.duration_us)}" for item in recording.unobserved if item.what == "eager"]
     parts += [f"mean {microseconds(mean_us)}"] if mean_us > 1.5 * times.median_us else []
-    return ", ".join([*parts, *([f"5 % take ≥ {microseconds(times.p95_us)}"] if has_tail else [])])
+    tail = f"{'5 % take ≥' if is_many else 'the longest'} {microseconds(tail_us)}"
+    return ", ".join([*parts, *([tail] if tail_us > 2 * times.median_us else [])])
 
 
 def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[KernelRow, ...]:
@@ -606,10 +609,9 @@ def unknown(recording: Recording) -> list[str]:
     if recording.launches and (idle := column(recording.compiles, "runs").count(0)):
         ran = "that no recorded step ran (record what runs them: `with fxscope.record():`)"
         out.append(f"{counted(idle, 'compiled graph')} {ran}")
-    covered = recording.coverage
-    if covered and covered.unattributed:
-        how = " (graph replays: --capture)" if replays(recording) else ""
-        out.append(f"the op of {covered.unattributed} of {covered.device_events} device events{how}")
+    said = sum(op is call is None for op, call in rows_of(recording.launches, "op", "call"))  # a problem of the reader
+    if (covered := recording.coverage) and (rest := covered.unattributed - said):
+        out.append(f"the op of {rest} of {covered.device_events} device events (graph replays: --capture)")
     if traced_regions.regions_of(recording) and not recording.calls:
         out.append("graph nodes and fusion decisions (--compile-log)")
     elif recording.launches and not recording.graphs:

@@ -2,7 +2,7 @@
 
 import re
 
-from fxscope.columns import array, column, distinct, marked, nearest, positions
+from fxscope.columns import distinct
 from fxscope.index import index_of, kept
 from fxscope.model import Recording
 from fxscope.op_names import INDUCTOR_RUNS, REGION_ID
@@ -15,25 +15,20 @@ MORE = (
 
 
 def regions_of(recording: Recording) -> frozenset[str]:
-    """The ids of a trace's regions in which code of Inductor's ran; none where the compile's files say more."""
+    """The ids of the compiled regions of a trace with code of Inductor's; none where the compile's files say more."""
     return frozenset() if recording.calls else kept(recording, "traced regions", _regions)
 
 
 def _regions(recording: Recording) -> frozenset[str]:
-    regions = marked(recording.ops, "name", REGION_ID.match)
-    if not regions.any():
-        return frozenset()
-    around = nearest(positions(recording.ops, "id", array(recording.ops, "parent")), regions)
-    inside = around[marked(recording.ops, "name", _GENERATED.match)]
-    found = map(REGION_ID.match, column(recording.ops, "name", inside[inside >= 0].tolist()))
-    return frozenset(match["id"] for match in found if match)
+    found = map(REGION_ID.match, distinct(recording.ops, "name"))
+    return frozenset(match["id"] for match in found if match and runs_generated(recording))
 
 
 def is_compiled(recording: Recording) -> bool:
     """Return whether a recorded or planned step runs compiled code."""
     compiled = index_of(recording).compiled
     runs = {item.compile_id: item.runs for item in recording.compiles}
-    return any(runs.get(item) != 0 for item in compiled) or bool(regions_of(recording)) or runs_generated(recording)
+    return any(runs.get(item) != 0 for item in compiled) or runs_generated(recording)
 
 
 def runs_other_backend(recording: Recording) -> bool:

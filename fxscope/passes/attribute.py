@@ -220,12 +220,9 @@ def with_remainder(recording: Recording) -> Recording:
     has_owner = marked(launches, "call", bool) | marked(launches, "nodes", bool) | (array(launches, "cuda_graph") >= 0)
     places = (marked(launches, "op", bool) & ~has_owner).nonzero()[0].tolist()
     unowned = rows_of(launches, "op", "chain", "duration_ns", which=places)
-    left = [
-        time
-        for op, chain, time in unowned
-        if not copies_around_graph(op, chain)
-        and (recording.calls or not any(name.startswith(INDUCTOR_RUNS) for name in chain))  # `unknown` says it of a trace
-    ]
+    elsewhere = () if recording.calls else INDUCTOR_RUNS  # a trace alone has no graph of what Inductor's code runs
+    unowned = (row for row in unowned if not any(name.startswith(elsewhere) for name in row[1]))
+    left = [time for op, chain, time in unowned if not copies_around_graph(op, chain)]
     problems = [item for item in recording.problems if item.where != REMAINDER]
     if left:
         share = sum(left) / (sum(column(launches, "duration_ns")) or 1)

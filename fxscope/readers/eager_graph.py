@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, nearest, positions, rows_of, with_columns
+from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, positions, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import INDUCTOR_RUNS, expected_nature, is_dispatched, is_generated, op_name, runs_compiled
+from fxscope.op_names import COMPILED_CODE, INDUCTOR_RUNS, expected_nature, is_dispatched, is_generated, op_name
+from fxscope.readers.trace.columns import nearest
 
 GRAPH_ID = "eager"
 # What Dynamo and the profiler write besides ops.
@@ -155,18 +156,15 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
     """
     ops = tuple(ops)
     tree = op_tree(ops, list(range(len(ops))))
-    compiled: set[int] = set()
+    outside = {*outside_of_compiled(ops).tolist()}
     inside: set[int] = set()  # an op that is known, or below one
-    inductors = _above(tree.get, (row for row in tree if ops[row].name.startswith(INDUCTOR_RUNS)))
     for row, parent in tree.items():  # parents first
-        if parent in compiled or runs_compiled(ops[row].name, ops[parent].name if parent in inductors else ""):
-            compiled.add(row)
-        elif ops[row].external_id in facts or parent in inside:
+        if row in outside and (ops[row].external_id in facts or parent in inside):
             inside.add(row)
     keep = _above(tree.get, inside)
     # What an op calls before it hands on to one that is known: `mse_loss_backward` fills its output first
     for row, parent in tree.items():
-        if parent in keep and row not in compiled and is_dispatched(ops[parent].name):
+        if parent in keep and row in outside and is_dispatched(ops[parent].name):
             keep.add(row)
     steps = grouped((row for row in tree if row in keep), lambda row: ops[row].step)
     kinds: dict[tuple[str, ...], list[int]] = {}
@@ -199,8 +197,8 @@ def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
     parent = positions(ops, "id", array(ops, "parent")).astype(np.int32)
     around = np.zeros(len(ops), np.bool_)
     around[list(_above(parent.tolist().__getitem__, np.flatnonzero(runs).tolist()))] = True
-    calls_code = around & marked(ops, "name", lambda name: runs_compiled("aten::copy_", name))
-    copies = marked(ops, "name", lambda name: runs_compiled(name, INDUCTOR_RUNS)) & (parent >= 0)
+    calls_code = around & marked(ops, "name", lambda name: name.startswith(COMPILED_CODE))
+    copies = marked(ops, "name", lambda name: op_name(name) in ("copy_", "_foreach_copy_")) & (parent >= 0)
     compiled = runs | (copies & calls_code[parent])
     return np.flatnonzero(outside & ~compiled & (nearest(parent, compiled) < 0))
 

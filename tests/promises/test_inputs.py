@@ -219,6 +219,7 @@ def test_a_trace_from_a_pipe_is_refused_before_any_of_it_is_read(tmp_path: Path,
     os.mkfifo(tmp_path / "t.json")
     for verb in ("view", "why"):
         assert "t.json is a pipe" in command(verb, tmp_path / "t.json", status=2).err
+        assert "- is a pipe" in command(verb, "-", status=2).err
 
 
 def test_names_made_to_be_slow_are_read(tmp_path: Path) -> None:

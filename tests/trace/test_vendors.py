@@ -39,7 +39,10 @@ def test_a_launch_leads_to_its_op_and_a_wait_is_one(
 
 @pytest.mark.parametrize(
     ("name", "device"),
-    [(name, "GPU") for name in ("aten::record_stream", "nccl:all_to_all", "aten::_cudnn_rnn", "aten::miopen_batch_norm")]
+    [
+        (name, "GPU")
+        for name in ("aten::record_stream", "nccl:all_to_all", "aten::_cudnn_rnn", "aten::miopen_batch_norm")
+    ]
     + [("aten::_lstm_mps", "MPS"), ("aten::mps_convolution_backward", "MPS"), ("aten::linear", "unknown device")]
     + [("aten::record", "CPU"), ("aten::addmm", "CPU"), ("quantized::linear", "CPU")],
 )

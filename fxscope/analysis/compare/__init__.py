@@ -68,7 +68,6 @@ def of_equal_work(time: TimeComparison, a: set[str], b: set[str]) -> TimeCompari
     """Withhold a verdict on kernels one of which does more work.
 
     Args:
-        time: the verdict.
         a: the ops that A runs, empty where they are not known.
         b: the same of B.
     """

@@ -239,10 +239,7 @@ class _Links:
         return None, "op"
 
     def take_places(self) -> None:
-        """Link a kernel alone between two certain pairs with what is there, if ops of one are unknown or not torch's.
-
-        Such a kernel is hand-written; several on both sides are other programs.
-        """
+        """Link a kernel that is alone between two certain pairs with what is there, if an op is unknown or not torch's."""
         self.cut()
         places = [
             grouped(self.unlinked_kernels(n), lambda at, n=n: (self.gap(n, at), self.phases[n][at])) for n in (0, 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import nearest, uncollected
+from fxscope.columns import uncollected
 from fxscope.errors import TraceError
 from fxscope.model import Problem, Step
 from fxscope.op_names import is_dispatched
@@ -27,7 +27,7 @@ from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RU
 if TYPE_CHECKING:
     from fxscope.readers.trace.graphs import Capture
 
-_OF_GPUS = re.compile(r"aten::record_stream$|nccl:|aten::_?(cudnn|miopen)_(?!is_)")  # ops and annotations that need a GPU
+_OF_GPUS = re.compile(r"aten::record_stream$|nccl:|aten::_?(cudnn|miopen)_(?!is_)")  # ops and annotations
 _OF_MPS = re.compile(r"aten::(\w+_|_)?mps(_|$)")
 _OPTIMIZER = "Optimizer.step#"  # begins the annotation of a call of `step`
 CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs
@@ -315,6 +315,16 @@ def find_rows(
     hit = count > 0
     found[hit] = rows[order[last[hit] - 1]]
     return found, count
+
+
+def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """For each row the nearest row around it, itself left out, that is wanted; -1 for none."""
+    jump = np.where(wanted, np.arange(len(parent), dtype=np.int32), parent)
+    while True:  # each round looks twice as far up
+        further = np.where(jump >= 0, jump[jump], -1)
+        if np.array_equal(further, jump):
+            return np.where(parent >= 0, jump[parent], -1)
+        jump = further
 
 
 def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], Any]) -> NDArray[np.bool_]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import BLOCK, Chosen, Column, Given, Items, Made, Numbers, nearest
+from fxscope.columns import BLOCK, Chosen, Column, Given, Items, Made, Numbers
 from fxscope.kernel_names.tables import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import Trace, of_names, read
+from fxscope.readers.trace.columns import Trace, nearest, of_names, read
 from fxscope.readers.trace.kept import Kept, keep
 from fxscope.readers.trace.reader import made_of
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize

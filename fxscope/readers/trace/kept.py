@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import nearest
 from fxscope.errors import TraceError
 from fxscope.index import COMPILES_DATA, COMPILING, whole_steps
 from fxscope.model import WHOLE, Problem, Step
@@ -30,7 +29,7 @@ from fxscope.op_names import (
     table,
 )
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import of_names
+from fxscope.readers.trace.columns import nearest, of_names
 from fxscope.readers.trace.reader import HEAD_BYTES, refusal
 from fxscope.readers.trace.unpacked import open_trace
 from fxscope.text import counted

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import nearest
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Gap, KernelStats, LaunchCategory, OpStats, StepStats, Summary, replace
 from fxscope.passes import bound
 from fxscope.readers.trace import intervals
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import Trace, of_names
+from fxscope.readers.trace.columns import Trace, nearest, of_names
 from fxscope.readers.trace.kept import Kept
 from fxscope.readers.trace.table import device_and_stream
 

@@ -103,7 +103,7 @@ def open_trace(path: Path) -> IO[bytes] | Unpacked:
             + (f"name the trace in it ({listed(names)})" if names else "name the trace, a .json or .json.gz file")
             + f". The ranks of a job are read together with `fxscope fleet {path}`."
         )
-    if path.is_fifo():
+    if path.is_fifo() or str(path) == "-":
         raise TraceError(f"{path} is a pipe, and a trace is read more than once: write it to a file first.")
     try:
         with path.open("rb") as file:
