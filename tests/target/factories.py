@@ -332,6 +332,21 @@ def flex_attention():
 eigenvalues = of(lambda a: torch.linalg.eigh(a @ a.t())[0] * 2, 8, 8)
 third_smallest = of(lambda a: a.kthvalue(3).values * 2, 4, 8)
 hessian = of(torch.func.hessian(lambda a: (a**3).sum()), 8)
+
+
+def gradient(x):
+    return torch.autograd.grad((x**3).sum(), x)[0] * 2
+
+
+def forces():
+    return Function(torch.enable_grad()(lambda x: gradient(x.detach().requires_grad_()))), (torch.randn(8),)
+
+
+def gradient_of_a_function():
+    return gradient, (torch.randn(8, requires_grad=True),)
+
+
+gradient_without_grad = of(gradient, 8)
 distances = of(lambda a: torch.nn.functional.pdist(a) * 2, 8, 4)
 
 

@@ -251,6 +251,7 @@ def test_early_decomposition_is_an_assumption() -> None:
     [
         ("data_dependent", {}, ["aten.nonzero", "factories.py:", "depends on the data"]),
         ("other_device", {}, ["at einsum (factories.py:", "cuda:0", "cpu"]),
+        ("gradient_without_grad", {}, ["at torch.autograd (factories.py:", "does not require grad"]),
         ("aborts", {}, ["SIGABRT", "fxscope_tests.aborts", "tracing for NVIDIA H200"]),
         ("unsupported", {}, ["fxscope_tests.unsupported", "no fake impl"]),
         ("sparse", {}, ["sparse_coo", "dense"]),
@@ -399,6 +400,8 @@ def test_an_op_without_a_shape_rule_is_planned_by_the_cpus_shapes(factory: str, 
         ("scanned", {"fullgraph": True}, "triton_poi_fused"),
         ("data_dependent", {"fullgraph": True}, "nonzero"),
         ("hessian", {}, "triton_poi_fused"),  # autograd is asked while the program is traced
+        ("forces", {}, "triton_poi_fused_expand_mul_pow"),  # and between two graphs
+        ("gradient_of_a_function", {}, "triton_poi_fused_expand_mul_pow"),
     ],
 )
 def test_what_inductor_lowers_without_tensors_is_planned(factory: str, options: dict, kernel: str) -> None:

@@ -7,8 +7,6 @@ The simulated GPU (`simulate.py`) patches torch globally and a mistake in it can
 the caller. The copy has the caller's model, whatever it is.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-
 import contextlib
 import faulthandler
 import importlib.util
@@ -38,7 +36,6 @@ Progress = Callable[[str], None]
 Send = Callable[[tuple[str, Any]], None]
 
 TIMEOUT_S = 600.0
-_NO_ENGINE = "Cannot access accelerator device"  # autograd's, of fake CUDA tensors
 INSIDE = "FXSCOPE_INSIDE_CHILD"  # set in the environment of a child
 _ENVIRONMENT = {INSIDE: "1", "CUDA_VISIBLE_DEVICES": "", "KINETO_LOG_LEVEL": "6"}  # torch may not be imported yet
 
@@ -134,7 +131,7 @@ def _planned(request: Request, timeout_s: float, progress: Progress | None) -> R
                     break
                 if kind == "recording":
                     return msgspec.json.decode(value, type=Recording)
-                if kind == "error" and _NO_ENGINE in value and not request.on_cpu:  # `torch.func.grad`
+                if kind == "asks autograd":
                     return _planned(request._replace(on_cpu=True), timeout_s, progress)
                 if kind == "error":
                     raise CaptureError(value)
@@ -171,7 +168,9 @@ def _in_the_copy(request: Request, log: BinaryIO, sender: Connection) -> None:
 
 
 def answer(request: Request, send: Send) -> tuple[str, Any]:
-    """Return ("recording", JSON) or ("error", one line); progress and the current op are sent meanwhile."""
+    """Return ("recording", JSON), ("error", one line) or, where the plan must be made on CPU tensors, ("asks autograd", "");
+    progress and the current op are sent meanwhile.
+    """
     at = ""
 
     def note(op: str) -> None:
@@ -180,14 +179,16 @@ def answer(request: Request, send: Send) -> tuple[str, Any]:
         send(("op", op[:200]))
 
     try:
-        return "recording", encoded(plan(request, lambda line: send(("progress", line)), note))
+        recording = plan(request, lambda line: send(("progress", line)), note)
+        return ("recording", encoded(recording)) if recording is not None else ("asks autograd", "")
     except CaptureError as error:
         return "error", str(error)
     except BaseException as error:
         return "error", explain(error, request.gpu.device_name, at)
 
 
-def plan(request: Request, say: Callable[[str], None], note: Callable[[str], None]) -> Recording:
+def plan(request: Request, say: Callable[[str], None], note: Callable[[str], None]) -> Recording | None:
+    """Plan; `None` where the program runs a backward itself, which works on CPU tensors only (`Request.on_cpu`)."""
     say("importing torch")
     import torch
 
@@ -206,7 +207,7 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
     options = running.compile_options(request.compile) or {}
     call, fake_factory = _call_factory(request.call, gpu) if isinstance(request.call, str) else (request.call, None)
     model, inputs, kwargs = call
-    with simulate.planning(gpu) as made, following(note):
+    with simulate.planning(gpu) as made, following(note), simulate.asking_autograd(made, note):
         made.progress, made.on_cpu = say, request.on_cpu
         if fake_factory:
             made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
@@ -220,6 +221,10 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
                 here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
         except simulate.PlanError as error:
             raise CaptureError(str(error)) from None
+        except Exception:
+            if made.asks_autograd and not made.on_cpu:
+                return None
+            raise
         if not made.codes:
             raise CaptureError(
                 f"nothing was compiled: torch.compile captured no graph: {capture.why_no_graph}. "
@@ -316,11 +321,6 @@ def following(note: Callable[[str], None]) -> Generator[None]:
         yield
 
 
-_OP_IN_TEXT = (
-    re.compile(r"fake tensors: call_\w+ (.+?)\("),  # Dynamo, propagating shapes
-    re.compile(r"debug context: call_\w+ <built-in function (\w+)>"),
-    re.compile(r"target: (\S+)"),  # Inductor, lowering
-)
 _CAUSE_IN_TEXT = (re.compile(r"got (\w+\((['\"]).*?\2\))", re.DOTALL), re.compile(r"Explanation: (.+?)\n"))
 _DATA_DEPENDENT = ("DataDependentOutputException", "DynamicOutputShapeException")
 
@@ -342,13 +342,12 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
         )
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind
-    named = next((found[1] for pattern in _OP_IN_TEXT if (found := pattern.search(text))), None)
     if kind in _DATA_DEPENDENT:
-        named = lines[0] if lines else named
+        op = lines[0] if lines else op
         what = "its result depends on the data, and a plan has none; on the device it would run outside of the graph"
     else:
         what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
-    where = re.sub(r"<(?:built-in )?\w+ ([\w.]+)(?: (?:of|at) .*)?>", r"\1", named or op)
+    where = re.sub(r"<(?:built-in )?\w+ ([\w.]+)(?: (?:of|at) .*)?>", r"\1", op)
     at_op = f"at {where}{_users_line(error)}: " if where else ""
     return f"no plan for {device}: {at_op}{what[:400]}"
 

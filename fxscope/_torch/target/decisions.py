@@ -3,8 +3,6 @@
 Names: torch 2.11 to 2.14.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-
 from __future__ import annotations
 
 import contextlib

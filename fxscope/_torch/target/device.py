@@ -4,8 +4,6 @@ Each patch answers one question that Inductor asks while it compiles. What a rea
 choose is in `decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-
 from __future__ import annotations
 
 import contextlib

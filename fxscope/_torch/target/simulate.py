@@ -13,8 +13,6 @@ so that they also run where fxscope's other dependencies are missing (`tools/zoo
 Works with a CPU build of torch, and with a CUDA build on a machine without a driver.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-
 import contextlib
 import inspect
 import os
@@ -50,6 +48,7 @@ class Plan:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
         on_cpu: traced on CPU tensors that stand for the device's: a training, or a program that asks autograd itself.
+        asks_autograd: a backward ran, by the program itself or to trace a training.
         progress: called with a line now and then.
     """
 
@@ -59,6 +58,7 @@ class Plan:
         self.backwards: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
         self.on_cpu = False
+        self.asks_autograd = False
         self.cudagraphs = False  # the program asks for them
         self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
         self.parts: defaultdict[str, list[Any]] = defaultdict(list)  # compile id → what torch captures as CUDA graphs
@@ -95,6 +95,20 @@ def planning(gpu: Gpu) -> Generator[Plan]:
     plan = Plan(gpu)
     with fake_device.device(plan), sdpa.choice(plan), _no_launch(plan), _shapes_from_cpu(plan):
         yield plan
+
+
+@contextlib.contextmanager
+def asking_autograd(plan: Plan, note: Callable[[str], None]) -> Generator[None]:
+    """Note each backward that the program runs (`torch.autograd.grad`, `Tensor.backward`, `torch.func.grad`)."""
+    original: Any = torch.autograd._engine_run_backward
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        plan.asks_autograd = True
+        note("torch.autograd")
+        return original(*args, **kwargs)
+
+    with mock.patch.object(torch.autograd, "_engine_run_backward", run):
+        yield
 
 
 @contextlib.contextmanager
@@ -243,6 +257,8 @@ def compile_for_target(
     mode, values = FakeTensorMode(shape_env=symbols), Values()
     plan.on_cpu |= train
     device = "cpu" if plan.on_cpu else "cuda"
+    # As a real recording: a module without a backward runs under `no_grad`, a function decides itself.
+    grad = train or (plan.on_cpu and not isinstance(module, nn.Module))
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
         made = _fake(tensor, mode, device)
@@ -258,14 +274,14 @@ def compile_for_target(
             _make_optimizer_fake(optimizer, once, mode, plan)
         call_inputs, call_kwargs = torch.utils._pytree.tree_map_only(
             torch.Tensor,
-            lambda tensor: fake(tensor).requires_grad_(tensor.requires_grad and train),
+            lambda tensor: fake(tensor).requires_grad_(tensor.requires_grad and grad),
             (tuple(inputs), dict(kwargs or {})),
         )
     with contextlib.ExitStack() as stack:
         stack.enter_context(inductor_config.patch(patches))
         backend = stack.enter_context(training.backend(plan)) if plan.on_cpu else compile_fx
         compiled: Any = torch.compile(module, backend=backend, **arguments)
-        stack.enter_context(torch.set_grad_enabled(train))
+        stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(mode)
         stack.enter_context(decisions.branches(mode, plan))
         stack.enter_context(values.followed(mode, plan, decisions.asked_at))

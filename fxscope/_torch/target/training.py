@@ -12,8 +12,6 @@ installed torch: its header `ATen/autocast_mode.h` has them as macros.
 Experimental: an op that dispatches by device before Inductor sees it is traced as on a CPU.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-
 from __future__ import annotations
 
 import contextlib

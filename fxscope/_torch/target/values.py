@@ -6,8 +6,6 @@ beside their fake tensors, and every op that reads nothing else is also computed
 while a graph is traced: there Dynamo sees what it sees on the device.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-
 from __future__ import annotations
 
 import contextlib
