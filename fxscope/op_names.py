@@ -189,6 +189,11 @@ def is_collective(text: str) -> bool:
     return parse(text).namespace in ("c10d", "c10d_functional", "_c10d_functional", "symm_mem")
 
 
+def repeats_draw(text: str) -> bool:
+    """Return whether it is `run_and_save_rng_state` or `run_with_rng_state`: torch's wrapper of a draw in a checkpoint."""
+    return "rng_state" in text
+
+
 def may_multiply(text: str) -> bool:
     """Return whether the op multiplies matrices, or is not torch's, so that nobody knows."""
     return "::" in op_name(text) or bool(_MULTIPLIES.search(op_name(text)))

@@ -18,6 +18,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from fxscope.model import Node, Source, TensorMeta, replace
+from fxscope.op_names import repeats_draw
 
 _TORCH = str(Path(torch.__file__).parent)
 _FXSCOPE = str(Path(__file__).parents[1])
@@ -60,8 +61,8 @@ def target_name(node: Any) -> str:
     if isinstance(target, (str, torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return str(target)
     if isinstance(target, torch._ops.OperatorBase):  # higher-order operators
-        if "rng_state" in target.name() and node.args and isinstance(node.args[0], torch._ops.OpOverload):
-            return str(node.args[0])  # a draw that a checkpoint repeats
+        if repeats_draw(target.name()) and node.args and isinstance(node.args[0], torch._ops.OpOverload):
+            return str(node.args[0])
         return f"higher_order.{target.name()}"
     module = getattr(target, "__module__", None) or ""
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or str(target)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fxscope.index import Key, index_of
 from fxscope.model import KernelCall, Node, Purpose, Recording, Schedule, SchedulerNode, replace
-from fxscope.op_names import MOVES, is_attention, is_collective, op_name, ops_of, out_of_place
+from fxscope.op_names import MOVES, is_attention, is_collective, op_name, ops_of, out_of_place, repeats_draw
 from fxscope.passes.slices import TRANSPARENT
 
 Found = tuple[Purpose | None, dict[str, Any]]
@@ -83,7 +83,7 @@ class _Graph:
         if is_collective(call.kernel) or any(is_collective(node.target) for node in ran):
             return "collective", {"op": op_name(ran[0].target if ran else call.kernel)}
         if working and all(node.name in self.recomputed for node in working):
-            by_user = any("recompute" in (node.recompute or "") for node in working) or "rng_state" in call.kernel
+            by_user = any("recompute" in (node.recompute or "") for node in working) or repeats_draw(call.kernel)
             return "recompute", {"ops": ops_of(working), "checkpoint": by_user}
         if call.is_extern:
             return self._extern(call, ran, members)
@@ -97,7 +97,7 @@ class _Graph:
         if op_name(call.kernel) == "copy_" and any(op_name(node.target) == "copy_" for node in ran):
             return "mutation_copy", {"into": ran[0].inputs[0] if ran[0].inputs else None}
         made_for = next((member.made_for for member in members if member.made_for is not None), None)
-        op = op_name(ran[0].target if "rng_state" in call.kernel and ran else call.kernel)
+        op = op_name(ran[0].target if repeats_draw(call.kernel) and ran else call.kernel)
         if call.type == "fallback" and made_for is not None and not is_attention(op):
             return "fallback", {"cause": made_for.cause, "op": op}
         return "computes", {"ops": ops_of(ran) or [op_name(call.kernel)]}
