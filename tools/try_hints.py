@@ -1,8 +1,9 @@
 """Try every verified hint of a battery of programs: plan each again with the switch that the hint names.
 
-    python tools/try_hints.py [NAME …] [-o FILE]
+    python tools/try_hints.py [NAME …] [--models] [-o FILE]
 
-A hint holds where the two ops of its pair are in one kernel then. Needs no GPU.
+A hint holds where the two ops of its pair are in one kernel then. Needs no GPU. `--models`: models of `tests/zoo` instead,
+those whose library is here; NAME is then theirs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import fxscope
+from tests.zoo.programs import PROGRAMS, Program
 
 if TYPE_CHECKING:
     from fxscope.model import Decision, Recording
@@ -29,7 +32,7 @@ Make = Callable[..., torch.Tensor]
 TEMPLATES = {
     "max_autotune_gemm": True,
     "max_autotune_gemm_backends": "TRITON",
-    "max_autotune_conv_backends": "TRITON",
+    "max_autotune_conv_backends": "ATEN",
     "benchmark_epilogue_fusion": False,
     "benchmark_template_fusion": False,
 }
@@ -133,16 +136,34 @@ def programs() -> dict[str, tuple[Battery, dict[str, Any]]]:
     return found
 
 
-def planned(program: Battery, options: dict[str, Any]) -> Recording:
+def models() -> dict[str, tuple[Program, dict[str, Any]]]:
+    here = {name: program for name, program in PROGRAMS.items() if find_spec(program.library)}
+    options = {"": {}, "_off": {**OFF, "max_fusion_size": 8, "max_fusion_unique_io_buffers": 3}}
+    return {name + how: (program, switches) for how, switches in options.items() for name, program in here.items()}
+
+
+def planned(program: Battery | Program, options: dict[str, Any]) -> Recording | None:
+    """The plan with these switches; `None`, and a line, where there is none."""
+    try:
+        return plan_of(program, options)
+    except fxscope.FxscopeError as error:
+        print(error, flush=True)
+        return None
+
+
+def plan_of(program: Battery | Program, options: dict[str, Any]) -> Recording:
     torch._dynamo.reset()
     torch.manual_seed(0)
-    given = [torch.randn(shape, dtype=program_dtype(program)) for shape in program.shapes]
     known = {name: value for name, value in options.items() if hasattr(torch._inductor.config, name.split(".")[0])}
-    return fxscope.record(program, *given, compile={"options": known} if known else True, target="h200")
-
-
-def program_dtype(program: Battery) -> torch.dtype:
-    return program.dtype
+    compile = {"options": known} if known else {}
+    if isinstance(program, Battery):
+        given = [torch.randn(shape, dtype=program.dtype) for shape in program.shapes]
+        return fxscope.record(program, *given, compile=compile or True, target="h200")
+    module, inputs = program.make("cpu")
+    if program.train:
+        inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
+    compile = {**program.compile, "options": {**program.compile.get("options", {}), **known}}
+    return fxscope.record(module, *inputs, compile=compile, backward=program.train, target="h200")
 
 
 def with_switch(options: dict[str, Any], item: Decision) -> dict[str, Any]:
@@ -162,9 +183,10 @@ def is_joined(item: Decision, after: Recording) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--models", action="store_true", help="try models instead of the battery")
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
-    every = programs()
+    every: Mapping[str, tuple[Battery | Program, dict[str, Any]]] = models() if arguments.models else programs()
     counts: Counter[tuple[str, bool]] = Counter()
     false: list[list[Any]] = []
     unverified = 0
@@ -172,12 +194,14 @@ def main() -> None:
         program, options = every[name]
         started = time.time()
         before = planned(program, options)
+        if before is None:
+            continue
         claimed = [item for item in before.decisions if item.hint_verified]
         unverified += sum(item.hint_code is not None and not item.hint_verified for item in before.decisions)
         for config in dict.fromkeys(item.config for item in claimed):
             mine = [item for item in claimed if item.config == config]
             after = planned(program, with_switch(options, mine[0]))
-            for item in mine:
+            for item in mine if after is not None else ():
                 holds = is_joined(item, after)
                 counts[str(config), holds] += 1
                 if not holds:

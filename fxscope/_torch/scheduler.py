@@ -43,8 +43,7 @@ class Watch:
             if ":forward" in graph:
                 saved = self.hooks.guard("saved tensors", scheduler_facts.returned, graph_lowering, schedule)
                 self._saved[compile_id] = saved or {}
-            trials = (graph_lowering, schedule, problems)
-            schedule = self.hooks.guard("trial fusions", fusion_trials.tried, *trials) or schedule
+            schedule = self.hooks.guard("trial fusions", fusion_trials.tried, graph_lowering, schedule) or schedule
             self._graphs.pop(id(graph_lowering), None)  # what was heard of the trials
         return schedule, observed.lines
 
@@ -84,17 +83,9 @@ class Watch:
 
         vars(V.graph).setdefault(scheduler_facts.PARTITIONS, []).append(wrapper)
 
-    @hook_around(f"{SCHEDULER}.fuse_two_nodes", "how nodes were joined")
-    def _fuse_two_nodes(
-        self, original: Callable[..., Any], scheduler: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        how = self.hooks.guard("Scheduler.fuse_two_nodes", scheduler_facts.how_joined, node1, node2)
-        joined = original(scheduler, node1, node2, *args, **kwargs)
-        self.hooks.guard("Scheduler.fuse_two_nodes", self._joined, node1, node2, joined, how)
-        return joined
-
-    def _joined(self, node1: Any, node2: Any, joined: Any, how: Any) -> None:
-        self._observed().joined(node1, node2, scheduler_facts.how_of_type(joined) or how)
+    @hook_after(f"{SCHEDULER}.fuse_two_nodes", "how nodes were joined")
+    def _joined(self, joined: Any, _: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any) -> None:
+        self._observed().joined(node1, node2, scheduler_facts.how_of_type(joined))
 
     @hook_after(f"{SCHEDULER}.will_fusion_create_cycle", "pairs kept apart because joining them would make a cycle")
     def _cycle(self, result: Any, _: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any) -> None:

@@ -27,6 +27,7 @@ from fxscope.model import (
 from fxscope.op_names import expected_nature
 from fxscope.passes.footprint import footprint, number
 from fxscope.passes.fusion.reasons import LIMITS
+from fxscope.passes.schedules import groups_of, how_joined
 
 # Scheduler node → the nodes that run in it, those of which it computes a part, whether it computes anything
 Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any], bool]]"
@@ -86,21 +87,6 @@ def flatten(nodes: Any) -> tuple[str, ...]:
         elif hasattr(node, "get_nodes"):
             names += members_of(node)
     return tuple(dict.fromkeys(names))
-
-
-def how_joined(node1: Any, node2: Any) -> How:
-    """Say how two nodes about to be fused relate."""
-    if node1.is_foreach() or node2.is_foreach():
-        return "foreach"
-    if node1.is_template():
-        return "epilogue"
-    if node2.is_template():
-        return "prologue"
-    if node1.is_extern():  # a user's Triton kernel that takes an epilogue
-        return "epilogue"
-    if node1.get_operation_names() & node2.ancestors:
-        return "reduction" if node1.is_reduction() or node2.is_reduction() else "vertical"
-    return "horizontal"
 
 
 def how_of_type(node: Any) -> How | None:
@@ -208,11 +194,12 @@ class _Live:
             groups.append(ScheduledGroup(members=members_of(group), type=type_of(group), reads=reads, writes=writes))
             nodes += [self._node(member, position) for member in group.get_nodes()]
         renames = {str(new): str(old) for new, old in self.versions.items()}
+        nodes = list(_by_version(nodes, renames))
         return Schedule(
             graph=graph_id,
-            nodes=tuple(_by_version(nodes, renames)),
+            nodes=tuple(nodes),
             groups=tuple(groups),
-            attempts=self._attempts(observed, {node.name: node.group for node in nodes}),
+            attempts=self._attempts(observed, {node.name: node for node in nodes}),
             kernels=tuple(observed.kernels),
             renames=renames,
             outputs=tuple(dict.fromkeys(str(name) for name in self.graph.get_output_names())),
@@ -306,17 +293,19 @@ class _Live:
         found = self.graph.name_to_buffer.get(real) or self.graph.graph_inputs.get(real)
         return None if isinstance(found, getattr(torch._inductor.ir, "NonTensorObj", ())) else found
 
-    def _attempts(self, observed: ObservedGraph, group_of: dict[str, int]) -> tuple[FusionAttempt, ...]:
+    def _attempts(self, observed: ObservedGraph, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:
         """The joins, and for each pair that stayed apart the last answer per direction.
 
         An answer about nodes that were joined with each other later says nothing any more and is dropped.
         """
-        attempts = [FusionAttempt(a=a, b=b, fused=True, how=how, order=clock) for clock, a, b, how in observed.joins]
+        attempts = [
+            FusionAttempt(a=a, b=b, fused=True, how=how or how_joined(a, b, nodes), order=clock)
+            for clock, a, b, how in observed.joins
+        ]
         last: dict[tuple[int, int], tuple[int, int, FusionAttempt]] = {}
         for clock, node1, node2, answer, reasons in observed.pairs.values():
             a, b = members_of(node1), members_of(node2)
-            groups_a, groups_b = {group_of.get(name) for name in a}, {group_of.get(name) for name in b}
-            if len(groups_a) != 1 or len(groups_b) != 1 or groups_a == groups_b or None in groups_a | groups_b:
+            if not nodes.keys() >= {*a, *b} or (key := groups_of(a, b, nodes)) is None:
                 continue
             words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
             reason, cause, could_fuse = words or (reasons[-1] if reasons else None), None, False
@@ -327,7 +316,6 @@ class _Live:
             attempt = FusionAttempt(
                 a=a, b=b, fused=False, raw_reason=reason, cause=cause, could_fuse=could_fuse, order=clock
             )
-            key = (groups_a.pop() or 0, groups_b.pop() or 0)
             rank = (len(a) + len(b), clock)
             if key not in last or last[key][:2] < rank:
                 last[key] = (*rank, attempt)

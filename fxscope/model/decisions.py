@@ -59,12 +59,12 @@ class FusionAttempt(Item, frozen=True, kw_only=True):
 
 
 class FusionTrial(Item, frozen=True, kw_only=True):
-    """The scheduler's verdict on two groups with a switch set that was not."""
+    """Two groups that the scheduler joins with a switch set that was not."""
 
     a: int  # positions of groups in the final schedule, the smaller first
     b: int
     config: str
-    accepted: bool
+    accepted: bool = True  # False in recordings of older versions, of two that it does not join
 
 
 class MemoryRange(Item, frozen=True, kw_only=True):

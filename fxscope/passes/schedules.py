@@ -8,6 +8,7 @@ from fxscope.index import index_of
 from fxscope.model import (
     BufferAccess,
     Graph,
+    How,
     KernelCall,
     Node,
     Recording,
@@ -277,3 +278,25 @@ def aliases(schedule: Schedule) -> dict[str, str]:
                 for read in node.reads:
                     root[find(schedule.renames.get(read.buffer, read.buffer))] = find(write.buffer)
     return {name: find(name) for name in list(root)}
+
+
+def how_joined(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, SchedulerNode]) -> How:
+    """Say how two nodes that were joined relate, from what they read and write."""
+    kinds = [{nodes[name].type for name in side if name in nodes} for side in (a, b)]
+    if "foreach" in kinds[0] | kinds[1]:
+        return "foreach"
+    if kinds[0] & {"template", "user_triton"}:
+        return "epilogue"
+    if "template" in kinds[1]:
+        return "prologue"
+    written = {item.buffer for name in a if name in nodes for item in nodes[name].writes}
+    read = {item.buffer for name in b if name in nodes for item in nodes[name].reads}
+    if not written & read:
+        return "horizontal"
+    return "reduction" if "reduction" in kinds[0] | kinds[1] else "vertical"
+
+
+def groups_of(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, SchedulerNode]) -> tuple[int, int] | None:
+    """The final groups of two nodes that stayed apart; `None` where one was split, or they were joined with each other."""
+    one, other = ({nodes[name].group for name in side} for side in (a, b))
+    return (*one, *other) if len(one) == len(other) == 1 and one != other else None

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from fxscope.index import grouped
-from fxscope.model import BufferAccess, FusionAttempt, How, MemoryDep, Schedule, ScheduledGroup, SchedulerNode
-from fxscope.passes.schedules import merge
+from fxscope.model import BufferAccess, FusionAttempt, MemoryDep, Schedule, ScheduledGroup, SchedulerNode
+from fxscope.passes.schedules import groups_of, how_joined, merge
 
 HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$", re.M)
 SEVERAL = re.compile("Fused|^Foreach|^Grouped")  # FusedSchedulerNode, OuterLoopFusedSchedulerNode, ForeachKernel…
@@ -139,24 +139,8 @@ def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttemp
         if not nodes.keys() >= {*a, *b}:
             continue
         if fused:
-            joins.append(FusionAttempt(a=a, b=b, fused=True, how=how(a, b, nodes), order=order))
+            joins.append(FusionAttempt(a=a, b=b, fused=True, how=how_joined(a, b, nodes), order=order))
             continue
-        groups = {nodes[name].group for name in a}, {nodes[name].group for name in b}
-        if len(groups[0]) == len(groups[1]) == 1 and groups[0] != groups[1]:
-            attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason.strip(), order=order)
-            last[groups[0].pop(), groups[1].pop()] = attempt
+        if (groups := groups_of(a, b, nodes)) is not None:
+            last[groups] = FusionAttempt(a=a, b=b, fused=False, raw_reason=reason.strip(), order=order)
     return tuple(sorted((*joins, *last.values()), key=lambda item: item.order))
-
-
-def how(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, SchedulerNode]) -> How:
-    """Say how two nodes that were joined relate, from what they read and write."""
-    kinds = [{nodes[name].type for name in side} for side in (a, b)]
-    if "template" in kinds[0]:
-        return "epilogue"
-    if "template" in kinds[1]:
-        return "prologue"
-    written = {item.buffer for name in a for item in nodes[name].writes}
-    read = {item.buffer for name in b for item in nodes[name].reads}
-    if not written & read:
-        return "horizontal"
-    return "reduction" if "reduction" in kinds[0] | kinds[1] else "vertical"

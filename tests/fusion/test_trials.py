@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from tools import try_hints as battery
 
@@ -19,13 +20,14 @@ def test_templates_take_what_torch_accepts_and_nothing_else(dtype):
     parts = [lambda t, a=a: a(product(t), t) for a in after]
     relu = battery.BEFORE["relu"]
     parts += [lambda t: relu(t) @ t(256, 384), lambda t: ((y := relu(t)), y @ t(256, 384))]  # a prologue; also returned
+    parts.append(lambda t: F.silu(product(t)) * product(t))  # one kernel between two GEMMs joins one of them
     program = battery.Battery(parts, dtype)
-    before = battery.planned(program, {})
+    before = battery.plan_of(program, {})
     assert not before.problems
-    templates = battery.planned(program, battery.TEMPLATES)
+    templates = battery.plan_of(program, battery.TEMPLATES)
     pairs = [item for item in before.decisions if item.reason_code == "extern_gemm" and "share_input" not in item.notes]
-    assert len(pairs) == 6
-    assert sum(bool(item.hint_verified) for item in pairs) == 3
+    assert len(pairs) == 8
+    assert sum(bool(item.hint_verified) for item in pairs) == 4
     for item in pairs:
         assert bool(item.hint_verified) == battery.is_joined(item, templates) == bool(item.hint), item
 
@@ -34,8 +36,8 @@ def test_templates_take_what_torch_accepts_and_nothing_else(dtype):
 @pytest.mark.parametrize("name", ["half_and_sum_float32", "rows_and_transposed_off_float32"])
 def test_a_switch_joins_what_torch_accepts(name):
     program, options = battery.programs()[name]
-    before = battery.planned(program, options)
+    before = battery.plan_of(program, options)
     verified = [item for item in before.decisions if item.hint_verified]
     assert bool(verified) == (name != "half_and_sum_float32")
     for item in verified:
-        assert battery.is_joined(item, battery.planned(program, battery.with_switch(options, item)))
+        assert battery.is_joined(item, battery.plan_of(program, battery.with_switch(options, item)))

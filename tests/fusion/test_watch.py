@@ -52,7 +52,7 @@ def test_the_result_is_the_same():
     assert hooks.problems == []
 
 
-@pytest.mark.parametrize("name", ["how_joined", "members_of", "flatten"])
+@pytest.mark.parametrize("name", ["how_of_type", "members_of", "flatten"])
 def test_a_hook_that_fails_is_a_problem_and_not_an_error(monkeypatch, name):
     expected = compile_and_run()
 
