@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fxscope.model import Item, encoded
+from fxscope.model import Item, Source, encoded
 
 COMPARISON_SCHEMA = "fxscope-comparison/2"
 REPORT_SCHEMA = "fxscope-check/1"
@@ -114,6 +114,8 @@ class Outcome(Item, frozen=True, kw_only=True):
     found: str  # the fact
     reason: str | None = None  # why it is so, for fusion from the decisions
     note: str | None = None  # what the file says about it
+    line: int | None = None  # of the file
+    sources: tuple[Source, ...] = ()  # the program's lines of what it names, where it is not met
 
 
 class CheckReport(Item, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
@@ -43,19 +44,23 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("give recordings and one .toml file of expectations.")
     format = common.text_format(arguments.output, arguments, SUFFIXES)
     try:
-        data = check.parse(contents(names[0], limit=16 << 20, what="a file of expectations").decode(), names[0])
+        text = contents(names[0], limit=16 << 20, what="a file of expectations").decode()
     except UnicodeDecodeError:
         raise FxscopeError(f"{names[0]} is not text in UTF-8.") from None
+    data = check.parse(text, names[0])
     check.entries(data, names[0])  # a typo is an error before the recordings are read
-    report = check.check(common.named(others, arguments), data, where=names[0])
+    lines = check.lines_of(text) if format in ("github", "sarif") else ()
+    report = check.check(common.named(others, arguments), data, where=names[0], lines=lines)
+    where, here = str(Path(names[0]).resolve()), Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     failed_first = tuple(sorted(report.outcomes, key=lambda item: item.status == "met"))
     show: dict[str, Callable[[CheckReport], str]] = {
         "terminal": lambda report: reports.check_text(report, width=common.width()),
         "md": reports.check_markdown,
         "json": lambda item: replace(item, outcomes=failed_first).to_json() + "\n",
         "junit": reports.junit,
-        "github": lambda item: reports.github(item, where=names[0]),
-        "sarif": lambda item: reports.sarif(item, where=names[0]),
+        "github": lambda item: reports.github(item, where=where, root=root),
+        "sarif": lambda item: reports.sarif(item, where=where, root=root),
     }
     common.write_text(show[format](report), arguments.output, arguments)
     return 0 if report.passed else 1

@@ -25,8 +25,7 @@ class Question(NamedTuple):
     is_list: bool = False
 
 
-_ROWS = read_table("questions.json")
-QUESTIONS = tuple(Question(*row) for row in _ROWS)
+QUESTIONS = tuple(Question(*row) for row in read_table("questions.json"))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +78,7 @@ def confront(question: Question, answer: str, recordings: dict[str, Recording]) 
     try:
         outcome = hold(question.kind, Context(recordings, question.about), names if question.is_list else answer)
     except PassError as error:
-        where = {"claim": question.text, "kind": question.kind, "subject": question.about}
-        return Outcome(**where, status="not_met", expected=answer, found=str(error))
+        text, kind, about, _ = question
+        return Outcome(claim=text, kind=kind, subject=about, status="not_met", expected=answer, found=str(error))
     found = f"right: {outcome.found}" if outcome.status == "met" else outcome.found
     return replace(outcome, claim=question.text, found=found)

@@ -196,7 +196,22 @@ def test_the_reports(tmp_path: Path) -> None:
     assert reports.check_markdown(report).startswith("### a &lt; b\n\n```text\n✗ kernels 3")
 
 
-def test_the_command(tmp_path: Path, command) -> None:
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("# a\n\nkernels = 3\ngemms = 4", [{"kernels": 3, "gemms": 4}]),
+        ('title = "a"\r\n[[expect]]\r\nkernels = 3\r\n', [{"title": 1}, {"kernels": 3}]),
+        ('[[expect]]\nnote = """\n[[expect]]\ngemms = 1"""\nkernels = 3', [{}, {"note": 2, "kernels": 5}]),
+        ('[ops]\n"aten::mm" = 3\n[[expect]]\n[expect.ops]\nkernels = 3', [{"ops": 1}, {"ops": 4}]),
+        ("[[expect]]\nops.a = 3\nops.b = 3\n[[expect]] # b\ngemms = 1", [{}, {"ops": 2}, {"gemms": 5}]),
+        ('expect = [\n{ kernels = 3 },\n{ gemms = 1 }]\nfused = [\n"]"]', [{"fused": 4}, {"kernels": 1}, {"gemms": 1}]),
+    ],
+)
+def test_each_expectation_has_its_line(text: str, lines: list[dict[str, int]]) -> None:
+    assert check.lines_of(text) == lines
+
+
+def test_the_command(tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch) -> None:
     build.gelu_mul_eager().save(tmp_path / "eager.fxscope")
     build.gelu_mul_compiled().save(tmp_path / "compiled.fxscope")
     expectations = tmp_path / "expect.toml"
@@ -205,18 +220,32 @@ def test_the_command(tmp_path: Path, command) -> None:
     command("check", *files, "-o", tmp_path / "junit.xml")
     assert "2 of 2 hold" in command("check", *files).out
     assert ElementTree.parse(tmp_path / "junit.xml").getroot().get("failures") == "0"
-    expectations.write_text("kernels = 3\n[[expect]]\nclaim = 'one: 100 %, no'\ngemms = 9\n")
+    expectations.write_text("kernels = 3\n[[expect]]\nclaim = 'one: 100 %, no'\ngemms = 9\nfused = ['gelu',\n'mm']\n")
+    at = f"::error file={expectations},line"  # outside of a repository
     lines = command("check", *files, "--format", "github", status=1).out.splitlines()
-    assert lines[0].startswith(f"::error file={expectations},title=kernels 3::expected 3; found 2 kernels")
-    assert "title=one%3A 100 %25%2C no::" in lines[1] and lines[-1].startswith("::notice title=fxscope check::1 of 4")
-    command("check", *files, "-o", tmp_path / "check.sarif", status=1)
+    assert lines[0].startswith(f"{at}=1,title=kernels 3::expected 3; found 2 kernels")
+    assert lines[1].startswith(f"{at}=4,title=one%3A 100 %25%2C no::expected 9")
+    assert lines[4].startswith(f"{at}=5,") and lines[4].endswith("source: model.py:7")
+    assert lines[-1].startswith("::notice title=fxscope check::1 of 6")
+    (tmp_path / "repo/sub").mkdir(parents=True)
+    (tmp_path / "repo/.git").touch()
+    monkeypatch.chdir(tmp_path / "repo/sub")
+    expectations = expectations.rename(tmp_path / "repo/sub/100 %.toml")
+    command("check", *files[:2], "100 %.toml", "-o", tmp_path / "check.sarif", status=1)
     (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
-    assert [item["kind"] for item in run["results"]] == ["pass", "fail", "fail", "fail"]
+    places = [
+        item["locations"][0]["physicalLocation"] for item in run["results"]
+    ]  # GitHub shows what holds as an alert
+    assert [item["region"]["startLine"] for item in places] == [1, 4, 4, 5, 5]
+    assert {tuple(item["artifactLocation"].values()) for item in places} == {("sub/100%20%25.toml", "%SRCROOT%")}
     rules = {item["id"]: item["help"]["text"] for item in run["tool"]["driver"]["rules"]}
-    assert rules == {kind: check.KINDS[kind].help for kind in ("kernels", "gemms")}
-    assert {item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in run["results"]} == {1}
+    assert rules == {kind: check.KINDS[kind].help for kind in ("kernels", "gemms", "fused")}
+    related = run["results"][4]["relatedLocations"][0]["physicalLocation"]
+    assert related == {"artifactLocation": {"uri": "file:///somewhere/model.py"}, "region": {"startLine": 7}}
+    assert "source: [model.py:7](1)" in run["results"][4]["message"]["text"]
+    files[2] = str(expectations)
     command("check", *files, "-o", tmp_path / "check.xml", status=1)
-    assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "3"
+    assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "5"
     shapes = 'shapes = { "aten::mm" = [[0x%s]] }'
     for text in ("kernels = " + "9" * 5000, f"ratio = {{ is = {'9' * 5000} }}", shapes % ("f" * 5000)):
         expectations.write_text(text)

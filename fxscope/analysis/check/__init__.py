@@ -1,8 +1,9 @@
 """Hold recordings against a file of expectations. A typo is an error that names the nearest known, never a pass."""
 
+import contextlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from fxscope.analysis import select
@@ -12,20 +13,22 @@ from fxscope.analysis.check.kernels import is_as_expected
 from fxscope.analysis.check.kinds import KINDS, help_of_kinds
 from fxscope.analysis.findings import CheckReport, Outcome, Status
 from fxscope.errors import FOREIGN, PassError
-from fxscope.model import Recording, replace
+from fxscope.model import Recording, Source, replace
 from fxscope.text import shorten
 
-__all__ = ["KINDS", "check", "entries", "help_of_kinds", "parse", "words"]
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["KINDS", "check", "entries", "help_of_kinds", "lines_of", "parse", "words"]
+MAX_SOURCES = 10  # of an outcome
 _SAID = ("claim", "in", "note")
 _TOP = ("title", "expect")
 
 
 def parse(text: str, where: str) -> dict[str, Any]:
     """Parse a file of expectations. Raises PassError with the line of a syntax error."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
         data = tomllib.loads(text)
         json.dumps(data, default=str)  # Python does not print an integer of more than 4,300 digits, such as 0xf…
@@ -34,6 +37,25 @@ def parse(text: str, where: str) -> dict[str, Any]:
     except ValueError as error:
         raise PassError(f"{where} is not valid TOML: {str(error).split(';')[0]}.") from None
     return data
+
+
+def lines_of(text: str) -> list[dict[str, int]]:
+    """The line of each key: of those at the top, then of each `[[expect]]` table.
+
+    The parser gives no lines. It is asked for longer and longer parts of the file: what is new in one begins there.
+    """
+    found, begin = list[dict[str, int]](), 1
+    lines = text.replace("\r\n", "\n").split("\n")
+    for end in range(1, len(lines) + 1):
+        with contextlib.suppress(ValueError):  # a part ends within an array or a text
+            data = tomllib.loads("\n".join(lines[:end]))
+            expected = data.pop("expect", [])
+            tables = [data, *expected]
+            found += ({} for _ in tables[len(found) :])
+            for known, table in zip(found, tables, strict=True):
+                known.update((key, begin) for key in table.keys() - known.keys())
+            begin = end + 1
+    return found
 
 
 def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -68,15 +90,21 @@ def claim_of(item: Mapping[str, Any]) -> str:
 
 
 def check(
-    recordings: Mapping[str, Recording], data: Mapping[str, Any], *, where: str = "the expectations"
+    recordings: Mapping[str, Recording],
+    data: Mapping[str, Any],
+    *,
+    where: str = "the expectations",
+    lines: Sequence[Mapping[str, int]] = (),
 ) -> CheckReport:
-    """Hold every expectation against its recordings, in the file's order.
+    """Hold every expectation against its recordings, in the file's order; `lines` are those of `lines_of`.
 
     Raises:
         PassError: an unknown key, name or value, each with the nearest known one.
     """
     outcomes: list[Outcome] = []
-    for number, item in enumerate(entries(data, where), start=1):
+    items = entries(data, where)
+    for number, item in enumerate(items, start=1):
+        keys = lines[number - len(items) - 1] if lines else {}
         for name in [key for key in item if key in KINDS]:
             try:
                 chosen = a_list(item["in"], "in") if "in" in item else list(recordings) or [""]
@@ -86,8 +114,8 @@ def check(
                 for here in chosen[:1] if KINDS[name].across else chosen:
                     outcome = hold(name, Context(recordings, here), item[name])
                     subject = "all" if KINDS[name].across and "in" not in item else here
-                    claim = item.get("claim") or outcome.claim
-                    outcomes.append(replace(outcome, subject=subject, claim=claim, note=item.get("note")))
+                    claim, note = item.get("claim") or outcome.claim, item.get("note")
+                    outcomes.append(replace(outcome, subject=subject, claim=claim, note=note, line=keys.get(name)))
             except (PassError, *FOREIGN) as error:
                 wrong = f"{item[name]!r:.80} is not a valid value ({error})."
                 why = error if isinstance(error, PassError) else wrong
@@ -110,6 +138,7 @@ def hold(name: str, context: Context, value: object) -> Outcome:
         parts = [list(dict.fromkeys(part for row in wrong or rows if (part := row[at]))) for at in (1, 2, 3)]
         expected, found, reason = ("; ".join(map(str, part)) for part in parts)
         reason = reason if wrong and reason else None
+    sources = {(item.file, item.line): item for item in (sources_of(context, value) if status != "met" else ())}
     return Outcome(
         claim=f"{name} {expected}",
         kind=name,
@@ -118,7 +147,22 @@ def hold(name: str, context: Context, value: object) -> Outcome:
         expected=expected,
         found=found,
         reason=reason,
+        sources=tuple(sources.values())[:MAX_SOURCES],
     )
+
+
+def sources_of(context: Context, value: object) -> Iterator[Source]:
+    """The program's lines of the nodes that an expected value names."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from sources_of(context, item)
+    for part in value.split(" + ") if isinstance(value, str) else ():
+        with contextlib.suppress(PassError):  # a word that names no place
+            where, name = context.place(part.strip())
+            nodes = select.nodes_named(context.recordings[where], name) if name else ()
+            yield from (node.source for _, node in nodes if node.source and node.source.file and node.source.line)
 
 
 def rows_of(name: str, context: Context, value: object) -> Iterator[Row]:
