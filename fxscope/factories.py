@@ -27,15 +27,17 @@ def parse_setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise CaptureError(f"--set {text}: write NAME=VALUE, such as --set epilogue_fusion=false.")
-    lowered = value.strip().lower()
-    if lowered in ("true", "on", "yes"):
-        return name.strip(), True
-    if lowered in ("false", "off", "no"):
-        return name.strip(), False
+    return name.strip(), parse_value(value)
+
+
+def parse_value(text: str) -> Any:
+    lowered = text.strip().lower()
+    if lowered in ("true", "on", "yes", "false", "off", "no"):
+        return lowered in ("true", "on", "yes")
     try:
-        return name.strip(), ast.literal_eval(value)
+        return ast.literal_eval(text)
     except (TypeError, *NOT_PYTHON):  # a text, however many brackets it has
-        return name.strip(), value
+        return text
 
 
 def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:

@@ -21,6 +21,7 @@ import weakref
 import zipfile
 import zlib
 from array import array
+from graphlib import CycleError, TopologicalSorter
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import Any, Literal
@@ -95,16 +96,13 @@ def _whole(recording: Recording, where: str) -> Recording:
     """The recording. Raises FxscopeError where an op or a node is inside itself: what walks up would never end."""
     for items, name in ((recording.ops, "id"), *((graph.nodes, "name") for graph in recording.graphs)):
         above = dict(rows_of(items, name, "parent"))
-        after = set(above)
-        for start, parent in above.items():
-            after.discard(start)
-            item: Any = start if parent in after or parent == start else None
-            walked: set[Any] = set()
-            while item is not None:  # in a circle, some item stands before what it is inside of
-                if item in walked:
-                    raise FxscopeError(f"{where} is not a valid recording: {item!r} is inside itself.")
-                walked.add(item)
-                item = above.get(item)
+        order = {item: place for place, item in enumerate(above)}
+        if any(order.get(parent, -1) >= order[item] for item, parent in above.items()):  # as some item of a circle
+            try:
+                TopologicalSorter({item: (parent,) for item, parent in above.items()}).prepare()
+            except CycleError as error:
+                inside = f"{error.args[1][0]!r} is inside itself"
+                raise FxscopeError(f"{where} is not a valid recording: {inside}.") from None
     return recording
 
 

@@ -90,7 +90,6 @@ def flatten(nodes: Any) -> tuple[str, ...]:
 
 
 def how_of_type(node: Any) -> How | None:
-    """Say how a node was made, where its class says so."""
     by_class: dict[str, How] = {
         "FusedMixOrderReductions": "mix_order",
         "FusedNestedReductions": "nested_reduction",

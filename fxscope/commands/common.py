@@ -140,7 +140,6 @@ def add_input_options(parser: argparse.ArgumentParser, *, nargs: str | None = "+
 
 
 def add_trace_options(parser: argparse.ArgumentParser) -> None:
-    """Return how traces among the inputs are read."""
     add = parser.add_argument_group("traces").add_argument
     add("--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3")
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")

@@ -67,7 +67,6 @@ def record_here(model: Any, inputs: tuple[Any, ...], *, compiled: bool) -> Recor
 
 
 def plan_for_h200() -> Recording:
-    """Plan the MLP at the article's size for an H200 that need not be here."""
     from fxscope._torch import geglu
     from fxscope._torch.target import child
 

@@ -35,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Digest, compare, show."""
     from fxscope.fleet import findings, sources
     from fxscope.fleet import run as running
 

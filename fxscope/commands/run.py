@@ -14,15 +14,13 @@ A factory is a function of no arguments that returns `(module, inputs)`; a dicti
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope import factories
 from fxscope.commands import script
 from fxscope.commands.common import HELP, add_output_options, check_outputs, emit, refuse, say, tidy_on_termination
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -76,54 +74,30 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 def _run_factory(arguments: argparse.Namespace) -> int:
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "numerics")
-    title = arguments.title or Path(arguments.program).name
+    title, options = arguments.title or Path(arguments.program).name, _compile_options(arguments)
     with tidy_on_termination(), script.stdout_for_the_result(arguments):
         if arguments.target:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child
 
-            recording = child.record(
-                arguments.program,
-                target=arguments.target,
-                compile=_compile_options(arguments) or {},
-                backward=arguments.backward,
-                title=title,
-                progress=say,
-            )
+            plan = partial(child.record, arguments.program, target=arguments.target, progress=say)
+            recording = plan(compile=options or {}, backward=arguments.backward, title=title)
         else:
-            recording = _record(arguments, title)
+            from fxscope.capture import record
+
+            model, inputs, kwargs = factories.load_factory(arguments.program)
+            compiled = False if options is None else options
+            counts = {name: number for name in ("steps", "warmup") if (number := getattr(arguments, name)) is not None}
+            observe = partial(record, model, *inputs, kwargs=kwargs, numerics=arguments.numerics, **counts)
+            with factories.explained_errors(title):
+                recording = observe(compile=compiled, backward=arguments.backward, title=title)
     emit(recording, arguments, keep=True)
     return 0
 
 
-def _record(arguments: argparse.Namespace, title: str) -> Recording:
-    from fxscope.capture import record
-
-    model, inputs, kwargs = factories.load_factory(arguments.program)
-    options = _compile_options(arguments)
-    with factories.explained_errors(title):
-        return record(
-            model,
-            *inputs,
-            kwargs=kwargs,
-            compile=False if options is None else options,
-            backward=arguments.backward,
-            steps=3 if arguments.steps is None else arguments.steps,
-            **({} if arguments.warmup is None else {"warmup": arguments.warmup}),
-            title=title,
-            numerics=arguments.numerics,
-        )
-
-
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
     """The keyword arguments of `torch.compile` that the options ask for; None where they ask for none."""
-    if not (arguments.compile or arguments.mode or arguments.dynamic or arguments.set or arguments.numerics):
-        return None
-    options: dict[str, Any] = {}
-    if arguments.mode:
-        options["mode"] = arguments.mode
-    if arguments.dynamic:
-        options["dynamic"] = True
-    if arguments.set:
-        options["options"] = dict(factories.parse_setting(text) for text in arguments.set)
-    return options
+    switches = dict(factories.parse_setting(text) for text in arguments.set)
+    asked = {"mode": arguments.mode, "dynamic": arguments.dynamic, "options": switches}
+    options = {name: value for name, value in asked.items() if value}
+    return options if options or arguments.compile or arguments.numerics else None

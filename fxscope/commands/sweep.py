@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
 from fxscope.errors import CaptureError
+from fxscope.factories import parse_value
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 
@@ -43,19 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
 def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
     """(name, values) of "batch=1,8,64". Raises CaptureError."""
     name, equals, rest = text.partition("=")
-    values = [value_of(item.strip()) for item in rest.split(",") if item.strip()]
+    items = [item.strip() for item in rest.split(",") if item.strip()]
+    values = [value if isinstance(value := parse_value(item), (int, float)) else item for item in items]
     if not equals or not name.strip().isidentifier() or not values:
         raise CaptureError(f"--vary {text}: write NAME=V1,V2,…, such as --vary batch=1,8,64.")
     return name.strip(), list(dict.fromkeys(values))
-
-
-def value_of(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def measure(arguments: argparse.Namespace) -> Sweep:

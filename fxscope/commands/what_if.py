@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import CaptureError, FxscopeError
@@ -29,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope._torch.hooks import inductor_switches
     from fxscope.analysis.compare import compare
     from fxscope.analysis.select import nearest
-    from fxscope.factories import load_factory, parse_setting
+    from fxscope.capture import record
+    from fxscope.factories import explained_errors, load_factory, parse_setting
     from fxscope.render.diff import SAME, diff_json, diff_text, is_same
 
     changed = dict(parse_setting(text) for text in arguments.settings)
@@ -39,12 +41,16 @@ def run(arguments: argparse.Namespace) -> int:
     for name in changed:
         if name not in known:
             raise CaptureError(f"torch._inductor.config has no switch {name!r}. {nearest(name, known)}")
-    program = load_factory(arguments.program)
+    model, inputs, kwargs = load_factory(arguments.program)
     title = ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
-    asked: dict[str, Any] = {"options": changed} if changed else {}
-    asked |= {"mode": arguments.mode} if arguments.mode else {}
-    before = recorded(arguments, program, {}, "before")
-    after = recorded(arguments, program, asked, title)
+    asked = {name: value for name, value in (("options", changed), ("mode", arguments.mode)) if value}
+    observe = partial(record, model, *inputs, kwargs=kwargs, steps=10, warmup=10)
+    made: list[Recording] = []
+    for name, how in (("before", True), (title, asked)):
+        common.say(f"recording: {name}")
+        with explained_errors(f"{arguments.program} with {name}"):
+            made.append(observe(compile=how, backward=arguments.backward, target=arguments.target, title=name))
+    before, after = made
     comparison = compare(before, after)
     if arguments.json:
         sys.stdout.write(common.budgeted(diff_json(comparison), arguments))
@@ -57,28 +63,3 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(diff_text(comparison, width=common.width(), every=arguments.all))
     return 0
-
-
-def recorded(
-    arguments: argparse.Namespace,
-    program: tuple[Any, tuple[Any, ...], dict[str, Any]],
-    compile_options: dict[str, Any],
-    name: str,
-) -> Recording:
-    from fxscope.capture import record
-    from fxscope.factories import explained_errors
-
-    model, inputs, kwargs = program
-    common.say(f"recording: {name}")
-    with explained_errors(f"{arguments.program} with {name}"):
-        return record(
-            model,
-            *inputs,
-            kwargs=kwargs,
-            compile=compile_options or True,
-            backward=arguments.backward,
-            target=arguments.target,
-            steps=10,
-            warmup=10,
-            title=name,
-        )

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.commands import common
 from fxscope.errors import UsageError
-
-if TYPE_CHECKING:
-    from fxscope.analysis.why import WhyAnswer
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     answer = why(recording, *arguments.names)
     if format == "json":
+        from msgspec.structs import asdict
+
         from fxscope.analysis.report import report
         from fxscope.model import encoded
 
-        found: dict[str, Any] = {"text": words(recording, answer, width=240).splitlines(), **decided(answer)}
+        ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or 0.0))  # most time saved first
+        decisions = [{**asdict(item), "reason": item.reason, "hint": item.hint} for item in ordered]  # and their words
+        found: dict[str, Any] = {"text": words(recording, answer, width=240).splitlines(), "decisions": decisions}
         if not arguments.names and (made := report(recording)).missed:
             found = {"missed": made.missed, "brackets": made.brackets}
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
@@ -46,12 +47,3 @@ def run(arguments: argparse.Namespace) -> int:
     text = words(recording, answer, width=common.width(), everything=arguments.all)
     common.write_words(text, format, arguments, everything=arguments.all)
     return 0
-
-
-def decided(answer: WhyAnswer) -> dict[str, Any]:
-    """The decisions about names, most time saved first, with the words beside their codes."""
-    import msgspec
-
-    ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or 0.0))
-    found = [{**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint} for item in ordered]
-    return {"decisions": found}
