@@ -219,7 +219,10 @@ def coded(items: Sequence[Any], field: str, which: list[int] | None = None) -> t
         return found.codes, found.table
     known: dict[Any, int] = {}
     values = column(items, field, slice(None) if which is None else which)
-    return np.array([known.setdefault(value, len(known)) for value in values], np.int64), list(known)
+    codes = np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+    if isinstance(items, Items) and isinstance(found, Given) and which is None:
+        items.columns[field] = Chosen(codes, list(known))  # the same values, coded once
+    return codes, list(known)
 
 
 def marked(items: Sequence[Any], field: str, test: Callable[[Any], Any]) -> Any:

@@ -218,10 +218,10 @@ def with_remainder(recording: Recording) -> Recording:
         return recording
     launches = recording.launches
     has_owner = marked(launches, "call", bool) | marked(launches, "nodes", bool) | (array(launches, "cuda_graph") >= 0)
+    if not recording.calls:  # a trace alone has no graph of what Inductor's code runs
+        has_owner |= marked(launches, "chain", lambda chain: any(name.startswith(INDUCTOR_RUNS) for name in chain))
     places = (marked(launches, "op", bool) & ~has_owner).nonzero()[0].tolist()
     unowned = rows_of(launches, "op", "chain", "duration_ns", which=places)
-    elsewhere = () if recording.calls else INDUCTOR_RUNS  # a trace alone has no graph of what Inductor's code runs
-    unowned = (row for row in unowned if not any(name.startswith(elsewhere) for name in row[1]))
     left = [time for op, chain, time in unowned if not copies_around_graph(op, chain)]
     problems = [item for item in recording.problems if item.where != REMAINDER]
     if left:
