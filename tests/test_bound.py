@@ -343,11 +343,21 @@ def test_eager_time_that_one_kernel_would_save_is_advice(rows: list[tuple[str, i
 
 
 @pytest.mark.parametrize(
-    ("number", "bound_by", "idle_us", "advised"),
-    [(9, "neither", 280.0, True), (1, "neither", 280.0, False), (9, "gpu", 280.0, False), (9, "neither", 20.0, False)],
+    ("number", "bound_by", "idle_us", "behind_us", "advised"),
+    [
+        (9, "neither", 280.0, 250, True),
+        (1, "neither", 280.0, 250, False),
+        (9, "gpu", 280.0, 250, False),
+        (9, "neither", 20.0, 250, False),
+        (9, "neither", 280.0, 1, False),  # the device idles elsewhere
+    ],
 )
-def test_item_is_advised_against_where_the_device_idles(number: int, bound_by, idle_us: float, advised: bool) -> None:
+def test_item_is_advised_against_where_the_device_idles(
+    number: int, bound_by, idle_us: float, behind_us: int, advised: bool
+) -> None:
     recording, made = eager_rows(("local_scalar_dense", number, 14.0), ("mm", 8, 700.0))
+    first = build.launch(0, op="aten::_local_scalar_dense", duration_ns=50)
+    recording = replace(recording, launches=(first, build.launch(1, start_ns=50 + behind_us * 1000)))
     made = replace(made, step=replace(made.step, bound=bound_by, idle_us=idle_us))
     found = [item.why for item in advice.advise(recording, made) if item.text == "Avoid .item()"]
     assert found == ["the CPU waits for the GPU 9 times"] * advised

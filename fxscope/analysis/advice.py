@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fxscope import gpus
 from fxscope.analysis.select import place
 from fxscope.analysis.traced_regions import is_compiled, runs_other_backend
-from fxscope.columns import distinct, rows_of
+from fxscope.columns import array, distinct, marked, rows_of
 from fxscope.index import index_of, warm
 from fxscope.model import Gap, Item, Recording, Summary
-from fxscope.op_names import is_gemm, is_pointwise
+from fxscope.op_names import is_gemm, is_pointwise, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten_front
 
 if TYPE_CHECKING:
@@ -120,7 +122,7 @@ def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     long_us, longest = _long_idle(recording, step)
     if step.bound == "cpu" and long_us <= step.idle_us / 2:
         yield from _launch_advice(recording, made)
-    elif step.bound == "cpu" or not (step.is_whole or long_us < MIN_LONG_IDLE * (step.wall_us or 0.0)):
+    elif step.bound == "cpu" or long_us >= MIN_LONG_IDLE * (step.wall_us or 0.0):
         after = longest.after if longest else None
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
         text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
@@ -139,7 +141,18 @@ def _sync_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         nodes = [index_of(recording).by_key[key] for row in rows for key in row.nodes]
         lines = Counter(filter(None, (place(node.source) for node in nodes))).most_common(1)
         why = f"the CPU waits for the GPU {number:,} times" + (f", most at {lines[0][0]}" if lines else "")
-        yield Advice("Avoid .item()", why, step.idle_us)
+        yield Advice("Avoid .item()", why, min(step.idle_us or 0.0, _idle_behind(recording, "_local_scalar_dense")))
+
+
+def _idle_behind(recording: Recording, op: str) -> float:
+    """Return the time in µs of a step in which the device idles right after what an op launched."""
+    launches, index = recording.launches, index_of(recording)
+    rows = np.argsort(array(launches, "start_ns"), kind="stable")
+    starts, steps = array(launches, "start_ns")[rows], array(launches, "step")[rows]
+    busy_until = np.maximum.accumulate(starts + array(launches, "duration_ns")[rows])
+    idle = np.append(starts[1:] - busy_until[:-1], 0).clip(0)
+    mine = marked(launches, "op", lambda name: name is not None and op_name(name) == op)[rows]
+    return float(idle[mine & np.isin(steps, index.steps)].sum()) / 1e3 / index.num_steps
 
 
 def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
@@ -179,11 +192,12 @@ def gaps_of_step(recording: Recording) -> tuple[float, list[Gap]]:
 
 
 def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
-    """Return the idle time in long gaps of the median step in µs, and the longest of them.
+    """Return the idle time in long gaps of the median step in µs, and the longest of them; of a run those within it.
 
     Gaps are put to the scale of the steps that nobody watched; those of a step that was slowed down more are not theirs.
     """
     profiled_us, gaps = gaps_of_step(recording)
+    gaps = [gap for gap in gaps if not step.is_whole or (gap.before and gap.after)]
     scale = min(1.0, (step.wall_us or 0.0) / (profiled_us or 1.0))
     long = [gap for gap in gaps if gap.duration_ns * scale >= LONG_IDLE_NS and scale * _MOST_SLOWED >= 1.0]
     return sum(gap.duration_ns for gap in long) * scale / 1e3, long[0] if long else None

@@ -19,7 +19,7 @@ from fxscope.analysis.missed import Bracket, MissedRow, missed_rows
 from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
-from fxscope.analysis.stats import is_on_cpu, is_whole_run
+from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, distinct, rows_of, uncollected
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
@@ -276,7 +276,7 @@ def step_row(recording: Recording) -> StepRow:
         launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(index.dispatched.get(step, 0) for step in index.steps),
         num_devices=len(distinct(recording.launches, "device") - {None}) or 1,
-        on_cpu=is_on_cpu(recording),
+        on_cpu=index_of(recording).is_on_cpu,
         bound=limit.side if limit else None,
         verdict=limit.short if limit else "",
         steps=len(index.steps),
@@ -619,7 +619,7 @@ def unknown(recording: Recording) -> list[str]:
     elif recording.launches and not recording.calls and not _has_node(recording, "outputs", bool):
         out.append("missed fusions (record with fxscope run)")
     has_cpp = traced_regions.regions_of(recording) or any(call.type == "cpp" for call in recording.calls)
-    if has_cpp and is_on_cpu(recording) and not any(map(is_generated, distinct(recording.launches, "name"))):
+    if has_cpp and index_of(recording).is_on_cpu and not any(map(is_generated, distinct(recording.launches, "name"))):
         out.append("the time of generated C++ kernels, which are not in a CPU trace")
     if _has_node(recording, "op", bool) and not _has_node(recording, "source", lambda source: source and source.file):
         out.append("source lines")

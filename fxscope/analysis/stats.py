@@ -52,10 +52,6 @@ def is_whole_run(recording: Recording) -> bool:
     return [step.name for step in recording.steps] == [WHOLE]
 
 
-def is_on_cpu(recording: Recording) -> bool:
-    return index_of(recording).is_on_cpu
-
-
 def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
     """Return what the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy.
 

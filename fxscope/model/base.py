@@ -72,9 +72,9 @@ class Printed(Item, frozen=True, kw_only=True):
     """Base of a report, which `print` shows as the terminal does."""
 
     def __str__(self) -> str:
-        from fxscope.render.report import text_of
+        from fxscope.render.report import lines
 
-        return text_of(self)
+        return "\n".join(lines(self))
 
 
 class TensorMeta(Item, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from fxscope.columns import array, column, distinct, marked, positions, rows_of,
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, Graph, KernelCall, Launch, LaunchEvidence, Problem, Recording, Timing, replace
-from fxscope.op_names import COMPILED_REGION, INDUCTOR_RUNS, copies_around_graph, expected_nature
+from fxscope.op_names import COMPILED_REGION, copies_around_graph, expected_nature
 from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of, replays_in
 from fxscope.text import counted, microseconds, percent
 
@@ -214,12 +214,11 @@ def with_remainder(recording: Recording) -> Recording:
 
     The ops of a CUDA graph's kernels ran when it was captured: they are no remainder of a recording of its replays.
     """
-    if recording.coverage is None or recording.coverage.to_node is None:
+    has_facts = recording.calls or any(any(column(graph.nodes, "outputs")) for graph in recording.graphs)
+    if recording.coverage is None or not has_facts:  # a trace alone has no graph but that of its ops in one step
         return recording
     launches = recording.launches
     has_owner = marked(launches, "call", bool) | marked(launches, "nodes", bool) | (array(launches, "cuda_graph") >= 0)
-    if not recording.calls:  # a trace alone has no graph of what Inductor's code runs
-        has_owner |= marked(launches, "chain", lambda chain: any(name.startswith(INDUCTOR_RUNS) for name in chain))
     places = (marked(launches, "op", bool) & ~has_owner).nonzero()[0].tolist()
     unowned = rows_of(launches, "op", "chain", "duration_ns", which=places)
     left = [time for op, chain, time in unowned if not copies_around_graph(op, chain)]

@@ -61,11 +61,6 @@ def ops_words(ops: Sequence[str], most: int = 4) -> str:
     return " · ".join(ops)
 
 
-def kernel_title(call: KernelCall, nodes: Mapping[str, Node]) -> str:
-    """Name a kernel call by what ran in it, in the reader's words: "gelu · mul → 1 kernel, 56.1 µs"."""
-    return ", ".join(part for part in (f"{ops_words(ops_of(call, nodes))} → 1 kernel", time_words(call)) if part)
-
-
 def op_title(target: str) -> str:
     """An op's name; on a CPU a kernel that Inductor wrote is one of a trace's ops, and is called as a kernel."""
     return kernel_name(target) if is_generated(target) else op_name(target)

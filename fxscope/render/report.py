@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from fxscope import english
 from fxscope.analysis.advice import VIEW_ALL, Advice, quoted
@@ -41,10 +40,6 @@ MIN_LABEL = 22  # columns of an op that its module leaves
 def render(recording: Recording, *, width: int = 80, everything: bool = False, name: str | None = None) -> str:
     """The report as text; `name` is the input's in its commands, "" of a recording that no file holds."""
     return "\n".join(lines(report(recording), width=width, everything=everything, name=name)) + "\n"
-
-
-def text_of(made: Any) -> str:
-    return "\n".join(lines(made))
 
 
 def to_json(recording: Recording, *, name: str | None = None) -> str:

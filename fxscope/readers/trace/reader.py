@@ -182,10 +182,6 @@ def event_of(value: dict[str, Any], **fields: Any) -> Event:
     return Event(**said | fields, args=msgspec.Raw(json.dumps(value.get("args")).encode()))
 
 
-def _is_event(found: Event | dict[str, Any]) -> bool:
-    return (found.get("ph") if isinstance(found, dict) else found.ph) is not None
-
-
 def object_end(data: bytes, at: int) -> int:
     """Return where the JSON object at a place ends, -1 where it is broken or cut off. Strings may hold any character."""
     size = 1 << 12
@@ -341,7 +337,8 @@ class Reader:
                 skip_to(self._at + 1)
                 continue
             found = self._decoded(self._data[self._at : end])
-            if found is not None and (between.strip(SPACE) == begins or _is_event(found)):
+            phase = found.get("ph") if isinstance(found, dict) else found and found.ph
+            if found is not None and (between.strip(SPACE) == begins or phase is not None):
                 event, self._at = found, end
             else:  # an event may be in it
                 skip_to(self._at + 1 if _PHASE.search(self._data, self._at, end) else end)
