@@ -255,6 +255,7 @@ def test_early_decomposition_is_an_assumption() -> None:
         ("aborts", {}, ["SIGABRT", "fxscope_tests.aborts", "tracing for NVIDIA H200"]),
         ("unsupported", {}, ["fxscope_tests.unsupported", "no fake impl"]),
         ("sparse", {}, ["sparse_coo", "dense"]),
+        ("sparse_product", {}, ["aten._sparse_addmm", "on the device", "(factories.py:"]),
         ("gru_cell", {}, ["plan for NVIDIA H200: aten._thnn_fused_gru_cell", "on the device", "compiler.disable"]),
         ("distributed", {}, ["the model is a DataParallel", "plan the module without it"]),
         ("nothing_to_compile", {}, ["nothing was compiled"]),

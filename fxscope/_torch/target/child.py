@@ -219,8 +219,6 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
                 )
                 facts = capture.facts()
                 here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
-        except simulate.PlanError as error:
-            raise CaptureError(str(error)) from None
         except Exception:
             if made.asks_autograd and not made.on_cpu:
                 return None
@@ -332,7 +330,7 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
         innermost = deeper
     kind, text = type(innermost).__name__, str(error)
     if kind == "PlanError":
-        return str(innermost)
+        return f"{innermost}{_users_line(error)}"
     if found := re.search(r"got PlanError\((['\"])(.*?)\1\)", text, re.DOTALL):  # Dynamo keeps an op's error as words
         return f"no plan for {device}: {found[2]}{_users_line(error)}"
     if "autograd's threading" in str(innermost):
