@@ -86,7 +86,9 @@ def sparse():
     return Function(lambda x: x * 2), (torch.eye(4).to_sparse(),)
 
 
-sparse_product = of(lambda x: torch.sparse.mm(torch.sparse_coo_tensor([[0], [1]], [2.0], device=x.device), x), 2, 4)
+sparse_product = of(
+    lambda x: torch.sparse.mm(torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2), device=x.device), x), 2, 4
+)
 nothing_to_compile = of(lambda x: x, 3)
 
 
