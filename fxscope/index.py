@@ -102,6 +102,15 @@ class Index:
         return by_each(self._launches, lambda launch: [launch.call] if launch.call else [])
 
     @cached_property
+    def executions(self) -> dict[str, Counter[tuple[int, int | None]]]:
+        """Call → (step, invocation) of each execution in a step that counts → nanoseconds of all its events."""
+        found: dict[str, Counter[tuple[int, int | None]]] = {}
+        for call, step, run, duration in rows_of(self._launches, "call", "step", "invocation", "duration_ns"):
+            if call is not None and step in self.step_set:
+                found.setdefault(call, Counter())[step, run] += duration
+        return found
+
+    @cached_property
     def runs_of_node(self) -> dict[str, dict[str, dict[str, list[tuple[int, int]]]]]:
         """Graph id → name → kernel → (step, nanoseconds) of each launch attributed to the node."""
         found: dict[str, dict[str, dict[str, list[tuple[int, int]]]]] = {graph.id: {} for graph in self._graphs}
@@ -139,20 +148,6 @@ class Index:
             return min(column(self._ops, "step"), default=self.steps[0])
         most_common = median_low(self.launch_counts[step] for step in with_launches)
         return next(step for step in with_launches if self.launch_counts[step] == most_common)
-
-    @cached_property
-    def runs_of_call(self) -> dict[str, float]:
-        """Call → how often a step runs it; 0.5 where every other step does."""
-        found = set(rows_of(self._launches, "call", "step", "invocation"))
-        runs = Counter(call for call, step, _ in found if call is not None and step in self.step_set)
-        return {call: number / self.num_steps for call, number in runs.items()}
-
-    @cached_property
-    def share_of_node(self) -> dict[Key, float]:
-        """Node that launched something itself → share of the steps in which it did."""
-        rows = set(rows_of(self._launches, "graph", "nodes", "step"))
-        found = {((graph, node), step) for graph, nodes, step in rows if step in self.step_set for node in nodes}
-        return {key: number / self.num_steps for key, number in Counter(key for key, _ in found).items()}
 
     @cached_property
     def step_set(self) -> frozenset[int]:

@@ -70,7 +70,6 @@ def test_how_long_the_device_works_in_a_step(name: str) -> None:
     true = median(by_step.values()) / 1e3
     assert index_of(recording).device_us == reported(name).step.device_us == pytest.approx(true)
     assert f"Kernels, {microseconds(true)} of device time per step" in shown(name)
-    assert sum(row.time_us or 0 for row in reported(name).kernels) == pytest.approx(true)
     assert totals(name)["device time per step"] == pytest.approx(true)
     streams = {launch.stream for launch in recording.launches}
     busy = reported(name).step.busy_us or 0

@@ -48,7 +48,7 @@ _FAMILIAR = re.compile(
 
 
 class KernelGroup(Item, frozen=True, kw_only=True):
-    """Equal places of a step. Times are µs per step: shares of its device time, as the medians of the groups are."""
+    """Equal places of a step. Times are µs per step: the median of what they take in a step (`time_of`)."""
 
     id: str
     label: str  # the user's ops: "gelu·mul"
@@ -100,7 +100,16 @@ class PlaceFacts(NamedTuple):
 
 def groups(recording: Recording) -> tuple[KernelGroup, ...]:
     """Recording → its groups, most device time first."""
-    return kept(recording, "groups", _groups)
+    return kept(recording, "groups", _groups)[0]
+
+
+def time_of(recording: Recording, some: Iterable[KernelGroup]) -> float | None:
+    """The µs per step of some groups together: the median of their sums, not the sum of their medians."""
+    by_step, total = kept(recording, "groups", _groups)[1], defaultdict[int, float](float)
+    for group in some:
+        for step, time in by_step[group.order].items():
+            total[step] += time
+    return per_step(total.values(), index_of(recording).num_steps) if total else None
 
 
 @lru_cache(maxsize=1 << 16)
@@ -273,14 +282,6 @@ def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
     return " ".join(f"{meta.dtype} {sizes(meta.shape)}" for part in parts for meta in part)
 
 
-def _shape(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
-    try:
-        return op_tensors(dtypes, shapes)
-    except TypeError:  # from a file, where shapes are lists
-        return op_tensors.__wrapped__(dtypes, shapes)
-
-
-@lru_cache(maxsize=4096)  # layers and steps call with the same
 def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
     """The dtypes and shapes of an op's tensors, as `tensors_words` writes them."""
     pairs = zip_longest(dtypes or (), shapes, fillvalue="")
@@ -288,30 +289,66 @@ def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
 
 
 class _Total(NamedTuple):
-    """Totals of one group, by step; of a plan there is one step, with times in µs."""
+    """Totals of one group, by step; those of a plan are the same in each."""
 
     facts: Sequence[PlaceFacts]
-    by_step: Mapping[int, float]  # ns of launches
+    shape: str
+    by_step: Mapping[int, float]  # µs of launches
     launches: Mapping[int, int]
     places: Mapping[int, int]
     kernels: Iterable[str]  # of each call or launch
-    roof: float = 0.0  # the shares of roofs, each times the time under it
-    roofed: float = 0.0  # time of what has a roof
+    roof: float | None  # the share by time; None where a place has none
     start_ns: float = math.inf  # in the typical step
+    is_predicted: bool = False
+    is_lower_bound: bool = False
 
 
-def _groups(recording: Recording) -> tuple[KernelGroup, ...]:
+def _groups(recording: Recording) -> tuple[tuple[KernelGroup, ...], Sequence[Mapping[int, float]]]:
+    """The groups, with shares of a step's device time, else of their sum; and the times of each by step, in their order."""
     places = kept(recording, "places", Places)
-    found = _ran(recording, places) if len(recording.launches) else _planned(recording, places)
+    totals = _ran(recording, places) if len(recording.launches) else _planned(recording, places)
+    num_steps, device_us = index_of(recording).num_steps, index_of(recording).device_us
+    times = [per_step(total.by_step.values(), num_steps) if total.by_step else None for total in totals]
+    whole = device_us if device_us is not None else sum(time or 0.0 for time in times)
+    found: list[KernelGroup] = []
+    for order, (total, time) in enumerate(zip(totals, times, strict=True)):
+        facts = total.facts[0]
+        modules = dict.fromkeys(module for item in total.facts for module in item.modules)
+        module = pattern(modules)
+        found.append(
+            KernelGroup(
+                id="/".join(part for part in (facts.phase, module, facts.label) if part),
+                label=facts.label,
+                ops=facts.ops,
+                phase=facts.phase,
+                module=module,
+                modules=tuple(modules),
+                count=round(median(total.places.values())),
+                order=order,
+                launches=per_step(total.launches.values(), num_steps),
+                time_us=time,
+                predicted=total.is_predicted,
+                is_lower_bound=total.is_lower_bound,
+                share=time / whole if time and whole else None,
+                roof=total.roof,
+                shape=total.shape or None,
+                kernels=tuple(dict.fromkeys(total.kernels)),
+                calls=tuple(item.call.id for item in total.facts if item.call is not None),
+                nodes=tuple(dict.fromkeys(node for item in total.facts for node in item.nodes)),
+                attributed=facts.attributed,
+                around_graph=facts.around_graph,
+            )
+        )
     ids: dict[str, int] = {}
     out: list[KernelGroup] = []
     for group in sorted(found, key=lambda item: (-(item.time_us or 0.0), item.label)):
         ids[group.id] = ids.get(group.id, 0) + 1
         out.append(group if ids[group.id] == 1 else replace(group, id=f"{group.id}#{ids[group.id]}"))
-    return tuple(out)
+    return tuple(out), [total.by_step for total in totals]
 
 
-def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
+def _ran(recording: Recording, places: Places) -> list[_Total]:
+    """The totals of what launched, in order."""
     index, launches = index_of(recording), recording.launches
     every, facts_of = _facts_of_launches(recording, places)
     steps, times, starts, ops = (array(launches, field) for field in ("step", "duration_ns", "start_ns", "op_id"))
@@ -327,22 +364,21 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
     kind, place = np.select(kinds, [0, 1], 2), np.select(kinds, [coded(launches, "call")[0], ops], np.arange(len(ops)))
     names = column(launches, "name")
     roofs = np.array([facts.roof for facts in every], np.float64)[facts_of]
-    totals: dict[tuple[Any, ...], _Total] = {}
+    found: list[_Total] = []
     for (key, same), mine in zip(same_keys.items(), members, strict=True):
         in_step, which = np.unique(steps[mine], return_inverse=True)
-        has_roof = mine[~np.isnan(roofs[mine])]
-        totals[key] = _Total(
+        total = _Total(
             [every[at] for at in same],
-            dict(zip(in_step.tolist(), np.bincount(which, times[mine]).tolist(), strict=True)),
+            key[-1],
+            dict(zip(in_step.tolist(), (np.bincount(which, times[mine]) / 1e3).tolist(), strict=True)),
             dict(zip(in_step.tolist(), np.bincount(which).tolist(), strict=True)),
             Counter(steps[mine[different(steps[mine], kind[mine], place[mine])[1]]].tolist()),
             map(names.__getitem__, mine.tolist()),
-            float(roofs[has_roof] @ times[has_roof]),
-            float(times[has_roof].sum()),
+            None if np.isnan(roofs[mine]).any() else float(roofs[mine] @ times[mine] / (times[mine].sum() or 1)),
             min(starts[mine[steps[mine] == index.typical_step]].tolist(), default=math.inf),
         )
-    in_order = dict(sorted(totals.items(), key=lambda item: item[1].start_ns))
-    return _finished(in_order, index.num_steps, index.device_us or 0.0)
+        found.append(total)
+    return sorted(found, key=lambda total: total.start_ns)
 
 
 def _keys(
@@ -359,42 +395,6 @@ def _keys(
         at: (*key[:-1], VARY) if len(seen[key]) < num_steps and varying[key[:-1]] > 1 else key
         for at, key in keys.items()
     }
-
-
-def _finished(totals: Mapping[tuple[Any, ...], _Total], num_steps: int, device_us: float | None) -> list[KernelGroup]:
-    """The groups with their shares of the device time, of all groups together where there is none."""
-    times = [per_step(total.by_step.values(), num_steps) if total.by_step else None for total in totals.values()]
-    whole = sum(time or 0.0 for time in times)
-    out: list[KernelGroup] = []
-    for order, ((key, total), time) in enumerate(zip(totals.items(), times, strict=True)):
-        share = time / (whole or 1) if time is not None else None  # medians do not add up to the step's median
-        time_us = share * device_us if share is not None and device_us is not None else time
-        facts, everything = total.facts[0], sum(total.by_step.values())
-        modules = dict.fromkeys(module for item in total.facts for module in item.modules)
-        module = pattern(modules)
-        out.append(
-            KernelGroup(
-                id="/".join(part for part in (facts.phase, module, facts.label) if part),
-                label=facts.label,
-                ops=facts.ops,
-                phase=facts.phase,
-                module=module,
-                modules=tuple(modules),
-                count=round(median(total.places.values())),
-                order=order,
-                launches=per_step(total.launches.values(), num_steps),
-                time_us=time_us,
-                share=share if time_us else None,
-                roof=total.roof / everything if everything and total.roofed == everything else None,
-                shape=key[-1] or None,
-                kernels=tuple(dict.fromkeys(total.kernels)),
-                calls=tuple(item.call.id for item in total.facts if item.call is not None),
-                nodes=tuple(dict.fromkeys(node for item in total.facts for node in item.nodes)),
-                attributed=facts.attributed,
-                around_graph=facts.around_graph,
-            )
-        )
-    return out
 
 
 def _facts_of_launches(recording: Recording, places: Places) -> tuple[list[PlaceFacts], NDArray[np.int64]]:
@@ -433,7 +433,7 @@ def _first_facts(
     made: list[PlaceFacts] = []
     for at, (call, graph, nodes, kernel, chain), op_row, kind in zip(first, seen, op_rows, kinds, strict=True):
         name, of_graph, source, dtypes, shapes = ops.get(op_row, ("", None, None, None, None))
-        shape = "" if shapes is None else _shape(dtypes, shapes)
+        shape = "" if shapes is None else op_tensors(dtypes, shapes)
         if kind == 0:
             made.append(places.of_call(index_of(recording).calls[call]))
         elif kind == 1:
@@ -447,27 +447,23 @@ def _first_facts(
     return made
 
 
-def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
-    """The groups of kernel calls without launches: a plan's, with predicted times, or those of a compile's files."""
-    runs = runs_of(recording.compiles)
-    totals: dict[tuple[Any, ...], _Total] = {}
-    for key, same in grouped(recording.calls, lambda call: places.of_call(call).key).items():
-        facts, launches = [places.of_call(call) for call in same], {0: sum(runs(call.graph) for call in same)}
+def _planned(recording: Recording, places: Places) -> list[_Total]:
+    """The totals of kernel calls without launches: a plan's, with predicted times, or those of a compile's files."""
+    runs, steps = runs_of(recording.compiles), index_of(recording).steps
+    found: list[_Total] = []
+    for same in grouped(recording.calls, lambda call: places.of_call(call).key).values():
+        facts, launches = [places.of_call(call) for call in same], sum(runs(call.graph) for call in same)
         each = [(call, call.timing.median_us if call.timing else call.estimated_us) for call in same]
         times = [(places.of_call(call).roof, time * runs(call.graph)) for call, time in each if time is not None]
-        by_step = {0: sum(time for _, time in times)} if times else {}
-        roofs = [(roof * time, time) for roof, time in times if roof]
-        under_roof = [sum(part) for part in zip(*roofs, strict=True)]
-        totals[key] = _Total(facts, by_step, launches, launches, [call.kernel for call in same], *under_roof)
-    found = _finished(totals, 1, None)
-    timed = {call.id for call in recording.calls if call.timing}
-    predicted = {call.id for call in recording.calls if call.estimated_range_us is not None}
-    return [
-        replace(group, predicted=True, is_lower_bound=predicted.isdisjoint(group.calls))
-        if timed.isdisjoint(group.calls)
-        else group
-        for group in found
-    ]
+        whole, under_roof = sum(time for _, time in times), [roof * time for roof, time in times if roof]
+        roof = sum(under_roof) / (whole or 1) if times and len(under_roof) == len(times) else None
+        by_step, counts = dict.fromkeys(steps, whole) if times else {}, dict.fromkeys(steps, launches)
+        total = _Total(facts, facts[0].shape, by_step, counts, counts, [call.kernel for call in same], roof)
+        if not any(call.timing for call in same):
+            is_lower_bound = not any(call.estimated_range_us for call in same)
+            total = total._replace(is_predicted=True, is_lower_bound=is_lower_bound)
+        found.append(total)
+    return found
 
 
 def ends_of(recording: Recording) -> Callable[[Decision], tuple[PlaceFacts, PlaceFacts]]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from fxscope.analysis.groups import Phase, ends_of, groups, pattern
+from fxscope.analysis.groups import Phase, ends_of, groups, pattern, time_of
 from fxscope.english import reason_text
+from fxscope.index import grouped
 from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import TEMPLATES, stood_in_for
@@ -55,9 +56,8 @@ def short_reason(decisions: Iterable[Decision]) -> str:
 def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
     """Return the pairs that were not fused, most time saved first, equal ones as one row; and which exclude each other."""
     ends = ends_of(recording)
-    times: dict[tuple[str, str | None], float] = {}
-    for group in groups(recording):
-        times[group.label, group.phase] = times.get((group.label, group.phase), 0.0) + (group.time_us or 0.0)
+    by_label = grouped(groups(recording), lambda group: (group.label, group.phase))
+    times = {key: time_of(recording, same) for key, same in by_label.items()}
     found: dict[object, list[tuple[int, Decision, float]]] = {}
     for position, decision in enumerate(recording.decisions):
         if decision.verdict != "fused" and decision.saved_bytes != 0:

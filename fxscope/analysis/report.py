@@ -1,7 +1,8 @@
 """The answer to "what limits this step, and what should I try first": typed rows, every number of them computed here.
 
 `Report` is the one view model: the terminal, the page, Markdown, `--json`, the notebook and tools draw it and compute
-nothing. Times are µs per step, medians over the steps that count (`fxscope.index`). Rows are sorted by what they print.
+nothing. Times are µs per step: of a kernel, an op, a module or the step itself, the median over the steps that count of
+what it takes in one (`fxscope.index`); such medians need not add up. Rows are sorted by what they print.
 """
 
 import re
@@ -14,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from fxscope import gpus
 from fxscope.analysis import select, traced_regions
 from fxscope.analysis.advice import Advice, advise, next_commands
-from fxscope.analysis.groups import KernelGroup, Phase, about, groups, pattern
+from fxscope.analysis.groups import KernelGroup, Phase, about, groups, pattern, time_of
 from fxscope.analysis.missed import Bracket, MissedRow, missed_rows
 from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
@@ -167,7 +168,7 @@ def report(recording: Recording) -> Report:
 def _report(recording: Recording) -> Report:
     found = groups(recording)
     step = step_row(recording)
-    rows = kernel_rows(found, step.device_us)
+    rows = kernel_rows(recording, step.device_us)
     missed, brackets = missed_rows(recording)
     breaks, failures, recompiles = compile_rows(recording)
     environment = recording.environment
@@ -276,7 +277,7 @@ def step_row(recording: Recording) -> StepRow:
         launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(index.dispatched.get(step, 0) for step in index.steps),
         num_devices=len(distinct(recording.launches, "device") - {None}) or 1,
-        on_cpu=index_of(recording).is_on_cpu,
+        on_cpu=index.is_on_cpu,
         bound=limit.side if limit else None,
         verdict=limit.short if limit else "",
         steps=len(index.steps),
@@ -342,16 +343,19 @@ def spread(recording: Recording) -> str:
     return ", ".join([*parts, *([tail] if tail_us > 2 * times.median_us else [])])
 
 
-def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[KernelRow, ...]:
+def kernel_rows(recording: Recording, device_us: float | None) -> tuple[KernelRow, ...]:
     """The groups by op and phase, most device time first."""
     rows: list[KernelRow] = []
-    for (label, phase), same in grouped(found, lambda group: (group.label, group.phase)).items():
+    for (label, phase), same in grouped(groups(recording), lambda group: (group.label, group.phase)).items():
         roofs = [(group.roof, group.time_us) for group in same if group.roof is not None and group.time_us]
         modules = [module for group in same for module in group.modules] if all(item.modules for item in same) else []
-        row = _together(same, device_us, id="/".join(part for part in (phase, label) if part), label=label)
         rows.append(
-            replace(
-                row,
+            _together(
+                same,
+                time_of(recording, same),
+                device_us,
+                id="/".join(part for part in (phase, label) if part),
+                label=label,
                 phase=phase,
                 module=pattern(modules),
                 roof=sum(roof * time for roof, time in roofs) / sum(time for _, time in roofs)
@@ -363,9 +367,11 @@ def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[
     return tuple(sorted(rows, key=lambda row: (-(row.time_us or 0.0), -row.launches, row.label)))
 
 
-def _together(rows: Sequence[KernelGroup | KernelRow], device_us: float | None, **fields: Any) -> KernelRow:
-    """The sums of some rows. Of places that run in few steps no more count than launches of a step."""
-    time_us, launches = total_us(rows), sum(row.launches for row in rows)
+def _together(
+    rows: Sequence[KernelGroup | KernelRow], time_us: float | None, device_us: float | None, **fields: Any
+) -> KernelRow:
+    """Some rows as one. Of places that run in few steps no more count than launches of a step."""
+    launches = sum(row.launches for row in rows)
     return KernelRow(
         **fields,
         count=min(sum(row.count for row in rows), max(1, round(launches))),
@@ -383,11 +389,11 @@ def first_rows(rows: Sequence[KernelRow], most: int) -> Sequence[KernelRow]:
 
 
 def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | None:
-    """The row of all rows but the first `shown`: what is left of the step's device time."""
+    """The row of all rows but the first `shown`, their sum."""
     rest = rows[shown:]
     if not any(row.launches or row.time_us for row in rest):
         return None
-    return _together(rest, step.device_us, id="others", label=f"others ({counted(len(rest), 'row')})")
+    return _together(rest, total_us(rest), step.device_us, id="others", label=f"others ({counted(len(rest), 'row')})")
 
 
 def compile_us(recording: Recording) -> float | None:

@@ -5,13 +5,12 @@ A kernel's name is never enough: the same kernel may run in every layer.
 """
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any
 
 from fxscope.columns import array, column, distinct, marked, positions, rows_of, with_columns
-from fxscope.index import grouped, index_of
+from fxscope.index import Index, grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, Graph, KernelCall, Launch, LaunchEvidence, Problem, Recording, Timing, replace
 from fxscope.op_names import COMPILED_REGION, copies_around_graph, expected_nature
@@ -232,30 +231,28 @@ def with_remainder(recording: Recording) -> Recording:
 
 
 def with_timing(recording: Recording) -> Recording:
-    """Fill the times of calls and of eager nodes: one value per execution, the sum of its device events."""
-    executions: defaultdict[str | None, Counter[Any]] = defaultdict(Counter)
-    for name, *execution, duration in rows_of(recording.launches, "call", "step", "invocation", "duration_ns"):
-        executions[name][tuple(execution)] += duration
+    """Fill the times of calls and of eager nodes, in the steps that count."""
+    index = index_of(recording)
     calls = tuple(
-        replace(call, timing=timing(executions[call.id].values()) if call.id in executions else None)
+        replace(call, timing=timing(index.executions[call.id].values()) if call.id in index.executions else None)
         for call in recording.calls
     )
-    runs = index_of(recording).runs_of_node
-    graphs = tuple(
-        with_times(graph, runs[graph.id]) if graph.stage == "eager" and runs[graph.id] else graph
-        for graph in recording.graphs
-    )
+    graphs = tuple(with_times(graph, index) if graph.stage == "eager" else graph for graph in recording.graphs)
     return replace(recording, calls=calls, graphs=graphs)
 
 
-def with_times(graph: Graph, runs: Mapping[str, Mapping[str, Iterable[tuple[int, int]]]]) -> Graph:
-    """The graph whose nodes have their device time, given by node and kernel as steps and nanoseconds."""
+def with_times(graph: Graph, index: Index) -> Graph:
+    """The graph whose nodes have the time of their launches in the steps that count."""
     found: dict[str, Timing] = {}
-    for name, kernels in runs.items():
+    for name, kernels in index.runs_of_node[graph.id].items():
         per_step = Counter[int]()
         for step, time in itertools.chain.from_iterable(kernels.values()):
-            per_step[step] += time
-        found[name] = timing(per_step.values())
+            if step in index.step_set:
+                per_step[step] += time
+        if per_step:
+            found[name] = timing(per_step.values())
+    if not found:
+        return graph
     times = [found.get(name, before) for name, before in rows_of(graph.nodes, "name", "timing")]
     return replace(graph, nodes=with_columns(graph.nodes, timing=times))
 

@@ -39,7 +39,7 @@ def runs_a_step(recording: Recording, call_id: str | None) -> float:
         return 1
     if call.timing is None:
         return kept(recording, "runs", lambda item: runs_of(item.compiles))(call.graph)
-    return index_of(recording).runs_of_call.get(call.id, 0.0) if recording.launches else 1
+    return call.timing.count / index_of(recording).num_steps if recording.launches else 1
 
 
 def pair_runs(recording: Recording, decision: Decision) -> float:
@@ -47,9 +47,9 @@ def pair_runs(recording: Recording, decision: Decision) -> float:
         calls = index_of(recording).calls
         timed = [end for end in ends if end in calls and calls[end].timing is not None]
         return min(runs_a_step(recording, end) for end in timed or ends[:1])
-    known = index_of(recording).share_of_node
-    shares = [known[end.graph, name] for end in decision.ends for name in end.nodes if (end.graph, name) in known]
-    return min(shares, default=1.0)
+    index = index_of(recording)
+    nodes = [index.by_key.get((end.graph, name)) for end in decision.ends for name in end.nodes]
+    return min((node.timing.count / index.num_steps for node in nodes if node and node.timing), default=1.0)
 
 
 def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: bool = True) -> PredictedStep | None:

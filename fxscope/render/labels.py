@@ -7,11 +7,11 @@ from typing import Any
 from fxscope import english
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
-from fxscope.analysis.groups import ends_of
+from fxscope.analysis.groups import KernelGroup, ends_of
 from fxscope.model import Decision, Graph, KernelCall, Node, Problem, Recording
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
-from fxscope.text import about, kernel_name, microseconds, num_bytes, of_roof, sentence, span
+from fxscope.text import about, counted, kernel_name, microseconds, num_bytes, of_roof, percent, sentence, span
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
@@ -35,6 +35,13 @@ def cost_line(call: KernelCall, *, timed: bool = True) -> str:
     if call.roof and call.roof.share is not None:
         parts.append(of_roof(call.roof.share))
     return " · ".join(part for part in parts if part)
+
+
+def in_step(group: KernelGroup) -> str:
+    """ "1.12 s, 22 % in 12 launches": what equal kernels take in a step."""
+    time = f"{group.about}{microseconds(group.time_us)}" if group.time_us is not None else ""
+    share = f", {percent(group.share)}" if group.share is not None else ""
+    return f"{time}{share} in {counted(round(group.launches), 'launch', 'launches')}".strip()
 
 
 def planned_words(call: KernelCall) -> str:

@@ -9,7 +9,7 @@ from fxscope.analysis.groups import KernelGroup
 from fxscope.analysis.missed import with_phase
 from fxscope.analysis.numerics import Difference, NumericsReport
 from fxscope.analysis.purposes import PurposeRow
-from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report, first_rows, others, report
+from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report, first_rows, others, report, total_us
 from fxscope.analysis.serving import Serving
 from fxscope.model import Recording, replace
 from fxscope.render import grid
@@ -193,7 +193,7 @@ def advice(items: Sequence[Advice], width: int, *, name: str | None = None) -> l
 
 
 def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[str]:
-    """The table of the kernels; its rows sum to the device time."""
+    """The table of the kernels; their sum, where that of the medians differs from the step's median."""
     if not made.kernels:
         return []
     shown = list(made.kernels if everything else first_rows(made.kernels, limit))
@@ -224,6 +224,9 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
             out += grid.folded(label.strip(" "), width, first="    ", rest="      ")
             label = ""
         out.append(f"  {label:<{labels}}  {shorten_front(row[1], places):<{places}}{figures}".replace("\xa0", " "))
+    whole, device_us = total_us(made.kernels) or 0.0, made.step.device_us
+    if device_us and abs(whole / device_us - 1) > 0.01 and not made.step.predicted:
+        out.append(f"  Each row is a median over steps; the rows sum to {microseconds(whole)}.")
     return out
 
 

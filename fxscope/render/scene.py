@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
-from fxscope.index import grouped, index_of
+from fxscope.index import grouped, index_of, per_step
 from fxscope.model import Graph, KernelCall, Node, Recording
 from fxscope.render import labels
 from fxscope.text import counted, microseconds, shorten
@@ -128,35 +128,34 @@ class Scene:
             if not paths[position] and users.get(position):
                 paths[position] = common([paths[user] for user in users[position]])
         if self.graph.stage == "eager":
-            self._frame_runs(paths)
+            self._frame_loose(paths)
         return paths
 
-    def _frame_runs(self, paths: list[tuple[str, ...]]) -> None:
-        """Give many ops in a row that no module called a frame: "backward" up to autograd's last, "outside" after it."""
+    def _frame_loose(self, paths: list[tuple[str, ...]]) -> None:
+        """Give many ops that no module called a frame: "backward" from autograd's first op to its last, else "outside"."""
         nodes = self.graph.nodes
-        called = [position for position, node in enumerate(nodes) if node.parent not in self.index]
-        names: Counter[str] = Counter()
-        for has_module, found in itertools.groupby(called, lambda position: bool(paths[position])):
-            run = [] if has_module else list(found)
-            backward = [k for k, position in enumerate(run) if nodes[position].target.startswith("autograd::engine")]
-            end = backward[-1] + 1 if backward else 0
-            for name, positions in (("backward", run[:end]), ("outside", run[end:])):
-                if len(positions) >= MANY:
-                    names[name] += 1
-                    path = (f"{name} {names[name]}" if names[name] > 1 else name,)
-                    for position in positions:
-                        paths[position] = path
+        ran = [position for position, node in enumerate(nodes) if node.target.startswith("autograd::engine")] or [-1]
+        loose = [
+            position for position, node in enumerate(nodes) if node.parent not in self.index and not paths[position]
+        ]
+        for name, is_backward in (("backward", True), ("outside", False)):
+            positions = [position for position in loose if (ran[0] <= position <= ran[-1]) == is_backward]
+            for position in positions if len(positions) >= MANY else ():
+                paths[position] = (name,)
 
     def _sum_modules(self) -> None:
         """Say of each module how many ops and kernels are wholly inside, and their time."""
-        sums = [Counter[str]() for _ in self.groups]
+        index = index_of(self.recording)
+        sums = [Counter[str | int]() for _ in self.groups]  # of time by step, too
         seen = {-1}
         for node, call, home in zip(self.graph.nodes, self.call_of, self.home, strict=True):
             if home >= 0:
                 sums[home]["ops"] += node.op not in ("placeholder", "output", "get_attr")
             if home >= 0 and call not in seen:
-                timing = self.recording.calls[call].timing
-                sums[home].update(kernels=1, timed=int(timing is not None), us=timing.median_us if timing else 0)  # type: ignore[arg-type]
+                runs = index.executions.get(self.recording.calls[call].id, {})
+                sums[home].update(kernels=1, timed=bool(runs))
+                for (step, _), time in runs.items():
+                    sums[home][step] += time
             seen.add(call)
         for position in reversed(range(len(self.groups))):  # parents come before what is in them
             if (parent := self.groups[position].parent) >= 0:
@@ -167,7 +166,8 @@ class Scene:
                 parts += [counted(inside["kernels"], "kernel")] if inside["kernels"] else []
                 # Only the sum over all is a sum; a part of it would read as the whole.
                 whole = inside["timed"] and inside["timed"] == inside["kernels"]
-                meta = microseconds(inside["us"]) if whole else ""
+                times = [time / 1e3 for step, time in inside.items() if isinstance(step, int)]
+                meta = microseconds(per_step(times, index.num_steps)) if whole else ""
                 self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
 
     def words(self, position: int) -> tuple[str, str, str]:

@@ -13,12 +13,12 @@ from typing import Any
 from zlib import crc32
 
 from fxscope.analysis.findings import Comparison
-from fxscope.analysis.groups import KernelGroup
+from fxscope.analysis.groups import KernelGroup, time_of
 from fxscope.analysis.report import Report
 from fxscope.data import read_text
 from fxscope.errors import RenderError
 from fxscope.model import Kind, Recording
-from fxscope.render import theme
+from fxscope.render import labels, theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
 
@@ -284,8 +284,9 @@ class Drawing:
         for number, level in enumerate([level for level in self.strip.modules[:most] if level]):
             self.name("" if number else "modules", heights["module"])
             for block, place in level:
-                total = sum(map(self.strip.weight, block.everything()))
-                share = f"{microseconds(total)}, {percent(total / self.strip.total)} of the {self.strip.clock}"
+                time = time_of(self.strip.recording, block.everything()) or 0.0
+                whole = self.strip.report.step.device_us or self.strip.total
+                share = f"{microseconds(time)}, {percent(time / whole)} of the {self.strip.clock}"
                 words, tip = fitted(block.words, place.width), block.words + (f": {share}" if self.strip.timed else "")
                 self.out.append(box(place, self.y, heights["module"] - 2, "view", words, tip, "module"))
             self.y += heights["module"]
@@ -373,9 +374,7 @@ class Drawing:
             own = [name for name in group.kernels if not name.startswith(MEMORY)] or group.kernels
             names = list(dict.fromkeys(kernel_name(name, 60) for name in own))
             time = f"{group.about}{microseconds(group.time_us)}" if group.time_us is not None else ""
-            share = f", {percent(group.share)}" if group.share is not None else ""
-            often = counted(round(group.launches), "launch", "launches")
-            tip = f"{', '.join(names) or group.label}\n{time}{share} in {often}"
+            tip = f"{', '.join(names) or group.label}\n{labels.in_step(group)}"
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y, height - 4, kind, "", tip, "kernel", ref=ref_of(group)))
             name = fitted(names[0], place.width) if names else ""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from statistics import median
 
 from fxscope.analysis import select, traced_regions
-from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import grouped, index_of
 from fxscope.model import Graph, Node, Recording
@@ -87,7 +86,6 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
     index = index_of(recording)
     runs = index.runs_of_node[graph.id]
     children = grouped((node for node in graph.nodes if node.op == "dispatch"), lambda node: node.parent)
-    steps = max(1, len(set(column(recording.launches, "step"))))
 
     def below(item: Node | str | None) -> list[Node | str]:
         if isinstance(item, str):
@@ -105,7 +103,7 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
             found.append(node)
         launches: list[Node | str] = []
         for kernel, group in runs.get(name or "", {}).items():  # with the median time, and how often in a step
-            often = len(group) / max(1, len({step for step, _ in group}) or steps)
+            often = len(group) / len({step for step, _ in group})
             time = microseconds(median(duration for _, duration in group) / 1e3)
             launches.append(f"→ {kernel_name(kernel, 56)}  {time}" + (f" × {often:g}" if often != 1 else ""))
         return [*launches, *found]

@@ -1,22 +1,26 @@
-"""A share is of the device time that the header totals, in every table: its shares sum to no more than all of it."""
+"""Every time per step is the median over steps of what something takes in one; a share is of the step's device time."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from statistics import median
 
 import pytest
 
 from fxscope import load
+from fxscope.analysis.compare import compare
 from fxscope.analysis.report import others, report
 from fxscope.index import index_of
 from fxscope.model import Recording, replace
-from fxscope.passes.attribute import timing
+from fxscope.passes.attribute import timing, with_timing
 from fxscope.passes.cost import cost
-from fxscope.render import dot, labels, markdown, tables, terminal, why
+from fxscope.render import dot, labels, markdown, strip, tables, terminal, why
+from fxscope.render.page import payload
 from fxscope.text import FASTER, microseconds, span
 from tests import build, captures
+from tests.test_screen import layers
 
 DATA = Path(__file__).parents[1] / "data"
 CAPTURES = {
@@ -41,8 +45,8 @@ def test_the_shares_of_a_table_are_of_what_the_header_says(name: str) -> None:
     what = "CPU time" if made.step.on_cpu else "device time"
     assert f"Kernels, {microseconds(index.device_us)} of {what} per step" in terminal.render(recording)
     rows = [*made.kernels[:3], *([rest] if (rest := others(made.kernels, 3, made.step)) else [])]
-    assert sum(row.time_us or 0 for row in rows) == pytest.approx(index.device_us)
-    assert sum(row.share or 0 for row in rows) == pytest.approx(1)
+    for row in (*rows, *made.groups):
+        assert row.time_us is None or row.share == pytest.approx(row.time_us / (index.device_us or 1))
     assert sum(row.launches for row in rows) == made.step.launches
     assert [row.time_us for row in made.kernels] == sorted((row.time_us or 0 for row in made.kernels), reverse=True)
     for call in recording.calls:
@@ -96,3 +100,33 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
         assert all(FASTER in mention for mention in mentions), (view, mentions)
     assert " at the limit " in texts["why"] and "floor" not in texts["why"]
     assert FASTER not in terminal.render(build.mlp_compiled(), width=120)
+
+
+def test_what_takes_time_has_one_number_in_every_pane() -> None:
+    """In steps that differ: a call, equal calls, an op and a module, each the median over steps of its sum."""
+    made = layers(3)
+    slowed = (replace(item, duration_ns=item.duration_ns * (10 + 7 * item.id % 13)) for item in made.launches)
+    noisy = with_timing(replace(made, launches=tuple(slowed)))
+
+    def true(*calls: str) -> str:
+        by_step = Counter[int]()
+        for item in noisy.launches:
+            by_step[item.step] += item.duration_ns * (item.call in calls)
+        return microseconds(median(by_step.values()) / 1e3)
+
+    answer, tips = report(noisy), re.findall("<title>(.+?)</title>", strip.render(noisy), re.DOTALL)
+    data, names = payload.page((noisy,), None)["recordings"][0], [call.id for call in noisy.calls]
+    texts = (terminal.render(noisy, everything=True), markdown.render(noisy))
+    for row in answer.kernels:
+        assert all(re.search(rf" {row.label} .* {true(*row.calls)} ", text) for text in texts)
+    assert all(f"the rows sum to {microseconds(sum(row.time_us or 0 for row in answer.kernels))}" in x for x in texts)
+    for group in answer.groups:
+        time = true(*group.calls)
+        assert any(f"\n{time}, " in tip for tip in tips) and time in texts[0]
+        assert {data["calls"]["step"][names.index(call)].partition(",")[0] for call in group.calls} == {time}
+    frames = next(graph["groups"] for graph in data["graphs"] if graph["stage"] == "post_grad")
+    found, modules = dict(zip(frames["title"], frames["meta"], strict=True)), true(*names[:6])
+    assert found["layers"] == modules and any(tip.startswith(f"layers.[0..2] ×3: {modules}, ") for tip in tips)
+    assert [found[name] for name in "012"] == [true(*names[2 * at : 2 * at + 2]) for at in range(3)]
+    for call, use in zip(noisy.calls, (use for item in compare(noisy, made).kernels for use in item.a), strict=True):
+        assert microseconds(call.timing and call.timing.median_us) == true(call.id) == microseconds(use.time_us)

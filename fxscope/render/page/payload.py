@@ -19,7 +19,7 @@ import msgspec
 
 from fxscope import english
 from fxscope.analysis.findings import Comparison
-from fxscope.analysis.groups import collective_label
+from fxscope.analysis.groups import collective_label, groups
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
@@ -219,6 +219,7 @@ class Encoder:
 
     def call_columns(self) -> dict[str, list[Any]]:
         known = index_of(self.recording).nodes
+        in_step = {call: labels.in_step(group) for group in groups(self.recording) for call in group.calls}
         return columns(
             self.recording.calls,
             "id handle kernel type flops",
@@ -229,6 +230,7 @@ class Encoder:
             named=lambda c: self.inside(c.graph, [name for name in c.named_only if name not in c.biases]),
             biases=lambda c: self.inside(c.graph, c.biases),
             evidence=lambda c: c.nodes_evidence,
+            step=lambda c: in_step.get(c.id),
             read=lambda c: c.bytes_read,
             written=lambda c: c.bytes_written,
             timing=lambda c: (t := c.timing) and [t.count, t.median_us, t.min_us, t.max_us],

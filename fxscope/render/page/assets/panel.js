@@ -353,6 +353,7 @@ class Panel {
         i = calls[0],
         roof = at(c, 'roof', i);
       add('Kernel', el('code', {}, c.kernel[i]));
+      add('Per step, equal kernels', at(c, 'step', i));
       add('Type', PAGE.theme.calls[c.type[i]]);
       if (known(at(c, 'read', i)) || known(at(c, 'written', i)))
         add('Traffic', `${words(at(c, 'read', i), 'bytes')} read, ${words(at(c, 'written', i), 'bytes')} written`);

@@ -23,23 +23,20 @@ class Timeline {
     const button = (label, name, action) =>
       el('button', { type: 'button', class: 'icon', title: name, 'aria-label': name, onclick: action }, label);
     this.note = el('span', { class: 'muted count' });
-    host.append(
-      el(
-        'div',
-        { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline' },
-        this.pick,
-        this.below,
-        el('label', { class: 'check' }, this.flows, 'Flows'),
-        this.note,
-        el('span', { class: 'spring' }),
-        button('−', 'Zoom out', () => this.zoom(1 / 1.6)),
-        button('+', 'Zoom in', () => this.zoom(1.6)),
-        button('⇥', 'Zoom to what the device ran', () => this.fitDevice()),
-        button('⤢', 'Whole step', () => this.showAll()),
-      ),
-      this.sums,
-      this.canvas,
+    this.tools = el(
+      'div',
+      { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline' },
+      this.pick,
+      this.below,
+      el('label', { class: 'check' }, this.flows, 'Flows'),
+      this.note,
+      el('span', { class: 'spring' }),
+      button('−', 'Zoom out', () => this.zoom(1 / 1.6)),
+      button('+', 'Zoom in', () => this.zoom(1.6)),
+      button('⇥', 'Zoom to what the device ran', () => this.fitDevice()),
+      button('⤢', 'Whole step', () => this.showAll()),
     );
+    host.append(this.tools, this.sums, this.canvas);
     this.tip = el('div', { class: 'tip', hidden: true });
     document.body.append(this.tip);
     this.paint = painter(() => this.draw());
@@ -447,6 +444,8 @@ class Timeline {
   scale(context, width, height, c) {
     const nice = 10 ** Math.floor(Math.log10(120 / this.perNs));
     const step = [1, 2, 5, 10].map((k) => k * nice).find((v) => v * this.perNs >= 90) || nice * 10;
+    const [tools, canvas] = [this.tools, this.canvas].map((part) => part.getBoundingClientRect());
+    const end = tools.bottom > canvas.top ? tools.left - canvas.left : width; // below a graph the tools lie on the axis
     context.font = sans(12);
     context.textBaseline = 'middle';
     context.textAlign = 'left';
@@ -455,15 +454,9 @@ class Timeline {
       context.fillStyle = mix(c.paper, c.muted, 0.16);
       context.fillRect(x, 18, 1, height);
       context.fillStyle = c.muted;
-      context.fillText(
-        t === 0
-          ? '0'
-          : microseconds(t / 1e3)
-              .replace('.00 ', ' ')
-              .replace('.0 ', ' '),
-        x + 3,
-        11,
-      );
+      const time = microseconds(t / 1e3).replace(/\.0+ /, ' ');
+      const label = t === 0 ? '0' : time;
+      if (x + 3 + context.measureText(label).width <= end) context.fillText(label, x + 3, 11); // whole, or not at all
     }
   }
   /** What an event is coloured as. */
