@@ -239,16 +239,16 @@ class _Links:
         return None, "op"
 
     def take_places(self) -> None:
-        """Link a kernel that is alone between two certain pairs with what is there, if an op is unknown or not torch's."""
+        """Link a kernel alone between two certain pairs with what is there, if its op is unknown or not torch's."""
         self.cut()
         places = [
             grouped(self.unlinked_kernels(n), lambda at, n=n: (self.gap(n, at), self.phases[n][at])) for n in (0, 1)
         ]
         for key in places[0].keys() & places[1].keys() if self.cuts else ():
             xs, ys = places[0][key], places[1][key]
-            for x, y in itertools.product(xs, ys) if 1 in (len(xs), len(ys)) else ():
-                ran = [work([self.sides[n][place]]) for n, place in enumerate((x, y))]
-                if not (all(ran) and are_torchs(ran[0] | ran[1])):
+            alone = [work([self.sides[n][row[0]]]) for n, row in enumerate((xs, ys)) if len(row) == 1]
+            if any(not ran or not are_torchs(ran) for ran in alone):
+                for x, y in itertools.product(xs, ys):
                     self.link(x, y, "order")
 
     def groups(self) -> list[Aligned]:
