@@ -192,12 +192,13 @@ def gaps_of_step(recording: Recording) -> tuple[float, list[Gap]]:
 
 
 def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
-    """Return the idle time in long gaps of the median step in µs, and the longest of them; of a run those within it.
+    """Return the idle time in long gaps of the median step in µs, and the longest of them.
 
     Gaps are put to the scale of the steps that nobody watched; those of a step that was slowed down more are not theirs.
+    The ends of a whole run, where the program may do other work, count only where the CPU is the limit.
     """
     profiled_us, gaps = gaps_of_step(recording)
-    gaps = [gap for gap in gaps if not step.is_whole or (gap.before and gap.after)]
+    gaps = [gap for gap in gaps if step.bound == "cpu" or not step.is_whole or (gap.before and gap.after)]
     scale = min(1.0, (step.wall_us or 0.0) / (profiled_us or 1.0))
     long = [gap for gap in gaps if gap.duration_ns * scale >= LONG_IDLE_NS and scale * _MOST_SLOWED >= 1.0]
     return sum(gap.duration_ns for gap in long) * scale / 1e3, long[0] if long else None
