@@ -75,6 +75,7 @@ def _cut(value: Any, key: str, rows: int, longest: int, left_out: dict[str, int]
         items = cast("list[Any]", value)
         most = rows if depth == 0 else min(rows, 3 if longest == _LONGEST else 2)  # in a row: ids, evidence
         if depth == 0 and len(items) > most:
+            most -= str(items[most - 1]).endswith(":")  # the heading of lines that are left out
             left_out[key] = len(items) - most
         return [_cut(item, key, rows, longest, left_out, depth + 1) for item in items[:most]]
     return value

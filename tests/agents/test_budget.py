@@ -43,6 +43,8 @@ def test_the_first_rows_stay_and_the_others_are_counted() -> None:
     assert len(json.loads(fit(rows, 0, more=""))["rows"]) == 100
     long = {"first": {"a": 1}, "rows": [{"id": "x" * 150, "where": "y" * 200, "ids": ["z" * 200] * 3}] * 9, "last": [1]}
     assert all(len(fit(long, limit, more="m")) > limit / 2 for limit in range(800, 4000, 100))
+    said = {"text": [f"{'x' * 90}{':' * (i % 2)}" for i in range(90)]}  # a heading goes with its lines
+    assert {json.loads(fit(said, limit, more="m"))["text"][-1][-1] for limit in range(800, 4000, 100)} == {"x"}
 
 
 @settings(deadline=None, max_examples=150)

@@ -296,8 +296,7 @@ NARROW = """() => [...document.querySelectorAll('#app *')].filter((e) => {
 }).map((e) => `${e.tagName}.${e.className}: ${e.textContent}`)"""
 LABELS = """() => { const old = CanvasRenderingContext2D.prototype.fillText; window.drawn = [];
   CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
-    if (y === 11) drawn.push([words, x + this.measureText(words).width]);
-    old.call(this, words, x, y); }; }"""
+    if (y === 11) drawn.push([words, x + this.measureText(words).width]); old.call(this, words, x, y); }; }"""
 
 
 @pytest.mark.parametrize("width", [1600, 800, 390])
@@ -323,8 +322,7 @@ def test_no_text_is_cut_and_no_page_is_wider_than_the_window(open_page, width):
         canvas, tools = map(page.page.locator, (".timeline-canvas", "#view-timeline .toolbar"))
         if (at := canvas.bounding_box()) and (over := tools.bounding_box()):
             end = over["x"] - at["x"] if over["y"] + over["height"] > at["y"] else at["width"]
-            drawn = page.page.evaluate("drawn")
-            assert drawn and [label for label in drawn if label[1] > end] == []
+            assert (drawn := page.page.evaluate("drawn")) and [label for label in drawn if label[1] > end] == []
 
 
 UNITS = {
