@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,8 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     is_eager = bool(recording.launches) and not is_compiled(recording)
     if not (is_eager and failed):
         found += list(_idle_advice(recording, made)) or list(_eager_advice(recording, made) if is_eager else ())
-    found += [*_sync_advice(recording, made), *_optimizer_advice(made), *_loading_advice(recording, made)]
+    found += [*_sync_advice(recording, made), *_optimizer_advice(made)]
+    found += list(_loading_advice(recording, made)) or _outside_advice(recording, made)
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
     found += [*_communication_advice(recording, made), *_attention_advice(made), *_dtype_advice(made)]
     found += _fusion_advice(made)
@@ -109,9 +111,28 @@ def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     share = min(1.0, loading_us / made.step.wall_us) if made.step.wall_us else 0.0
     if share >= MIN_LONG_IDLE and made.step.bound != "gpu" and made.step.wall_us is not None:
         why = f"the DataLoader takes {percent(share)} of {'the run' if made.step.is_whole else 'a step'}"
-        has_workers = any("MultiProcessing" in name for name in loaders)
-        text = "More workers" if has_workers else "Load data in workers"
+        text = "More workers" if any("MultiProcessing" in name for name in loaders) else "Load data in workers"
         yield Advice(f"{text}, DataLoader(num_workers=…)", why, share * made.step.wall_us)
+
+
+def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
+    """Name the program's line at the longest time without a kernel, where such times are much of a step on a CPU."""
+    index = index_of(recording)
+    step = next((item for item in recording.steps if item.index == index.typical_step), None)
+    if not made.step.on_cpu or step is None or made.step.wall_us is None:
+        return
+    fields = "step", "start_ns", "duration_ns", "name", "graph", "nodes"
+    rows = sorted((row for row in rows_of(recording.launches, *fields) if row[0] == step.index), key=lambda row: row[1])
+    nodes = [index.by_key.get((graph, next(iter(names), ""))) for *_, graph, names in rows]
+    places = [(node and place(node.source)) or row[3] for node, row in zip(nodes, rows, strict=True)]
+    where = [*(f"before {item}" for item in places), f"after {places[-1]}" if places else "in a step"]
+    ends = list(accumulate((start + took for _, start, took, *_ in rows), max, initial=step.start_ns))
+    starts = (*(start for _, start, *_ in rows), step.start_ns + step.duration_ns)
+    gaps = [start - end for start, end in zip(starts, ends, strict=True)]
+    share = min(1.0, sum(gap for gap in gaps if gap >= LONG_IDLE_NS) / step.duration_ns)
+    if share >= MIN_LONG_IDLE:
+        why = f"no kernel runs in {percent(share)} of a step, in gaps ≥ 1 ms; the longest is there"
+        yield Advice(f"Look at what the program does {where[gaps.index(max(gaps))]}", why, share * made.step.wall_us)
 
 
 def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
@@ -161,9 +182,11 @@ def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     if not step.idle_us:
         return
     why = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if step.is_whole else 'each step'}"
+    total = sum(row.launches for row in made.kernels) if recording.calls else 0.0  # a bare trace knows no calls
+    eager = sum(row.launches for row in made.kernels if not row.calls) / total if total else 0.0
     if (made.cuda_graphs.share or 0.0) >= 0.5:
         text = BETWEEN_REPLAYS
-    elif (eager := _eager_share(recording, made)) > 0.5:
+    elif eager > 0.5:
         text = "Compile the ops that run eagerly"
         why += f", and {percent(eager)} of the launches are theirs"
     elif made.breaks and is_compiled(recording):
@@ -175,12 +198,6 @@ def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         text = compiled if is_compiled(recording) else 'torch.compile(mode="reduce-overhead")'
         why += f" while the CPU makes {counted(round(step.launch_calls or step.launches), 'launch', 'launches')}"
     yield Advice(text, why, step.idle_us)
-
-
-def _eager_share(recording: Recording, made: Report) -> float:
-    """Return the share of launches beside compiled calls; 0 where no calls are known, as in a bare trace."""
-    total = sum(row.launches for row in made.kernels)
-    return sum(row.launches for row in made.kernels if not row.calls) / total if recording.calls and total else 0.0
 
 
 def gaps_of_step(recording: Recording) -> tuple[float, list[Gap]]:

@@ -251,7 +251,9 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
         texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         source = max(texts, key=len, default="")
         is_cpp = "cpp" in function
-        arguments, kernel_type, meta = ((), "cpp", {}) if is_cpp else _triton(source, target.id)
+        signature = re.search(r"\bkernel\(([^)]*)\)", source) if is_cpp else None
+        named = tuple(re.findall(r"(\w+)\s*(?:,|$)", signature[1])) if signature else ()
+        arguments, kernel_type, meta = (named, "cpp", {}) if is_cpp else _triton(source, target.id)
         if function == "async_compile.multi_kernel":
             kernel_type = "triton_reduction"
         comment = _comment_above(lines, statement.lineno)
@@ -260,7 +262,7 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
             type=kernel_type,
             lines=(statement.lineno, statement.end_lineno or statement.lineno),
             source=source,
-            arguments=_cpp_arguments(source) if is_cpp else arguments,
+            arguments=arguments,
             origins=tuple(found[1] for line in comment if (found := _FRAGMENT.match(line))),
             meta=meta,
             from_node={
@@ -290,11 +292,6 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
     if not name.startswith(("triton_", "multi_kernel")):
         kind = "user_triton"
     return tuple(argument.arg for argument in chosen.args.args), kind, meta
-
-
-def _cpp_arguments(source: str) -> tuple[str, ...]:
-    signature = re.search(r"\bkernel\(([^)]*)\)", source)
-    return tuple(re.findall(r"(\w+)\s*(?:,|$)", signature[1])) if signature else ()
 
 
 def _comment_above(lines: list[str], lineno: int) -> list[str]:
@@ -339,16 +336,11 @@ class _Walk:
         # `arg0_1, arg1_1 = args`
         self.inputs = {name for s in assigned if ast.unparse(s.value) == "args" for name in _targets(s)}
         self.block(body)
-        self.calls = [
-            dataclasses.replace(
-                call, reads=tuple(map(self.with_dtype, call.reads)), writes=tuple(map(self.asserted, call.writes))
+        for at, call in enumerate(self.calls):  # a later kernel's signature may say the dtype of what one reads
+            reads = (item if item.dtype else replace(item, dtype=self.dtype_of(item.buffer)) for item in call.reads)
+            self.calls[at] = dataclasses.replace(
+                call, reads=tuple(reads), writes=tuple(map(self.asserted, call.writes))
             )
-            for call in self.calls
-        ]
-
-    def with_dtype(self, access: BufferAccess) -> BufferAccess:
-        """The access with the dtype that a later kernel's signature may say."""
-        return access if access.dtype else replace(access, dtype=self.dtype_of(access.buffer))
 
     def asserted(self, access: BufferAccess) -> BufferAccess:
         """The access with what the code says of its buffer after the call."""

@@ -38,12 +38,9 @@ def check_text(report: CheckReport, *, width: int = 80) -> str:
 
 def summary(report: CheckReport) -> str:
     counts = {status: sum(o.status == status for o in report.outcomes) for status in MARKS}
-    parts = [f"{counts['met']} of {len(report.outcomes)} hold"]
-    if counts["not_met"]:
-        parts.append(f"{counts['not_met']} do not")
-    if counts["cannot_tell"]:
-        parts.append(f"{counts['cannot_tell']} unknown")
-    return ", ".join(parts)
+    others = ((counts["not_met"], "do not"), (counts["cannot_tell"], "unknown"))
+    parts = [f"{number} {words}" for number, words in others if number]
+    return ", ".join([f"{counts['met']} of {len(report.outcomes)} hold", *parts])
 
 
 def check_markdown(report: CheckReport) -> str:

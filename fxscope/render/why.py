@@ -338,12 +338,9 @@ def user_lines(nodes: list[Node], most: int = 2) -> list[str]:
     sources = [source for nature, source in known if nature != "view"] or [source for _, source in known]
     counts = Counter((source.file, source.line) for source in sources)
     kept = {place for place, _ in counts.most_common(most)}
-    found: dict[str, None] = {}
-    for source in sources:
-        if (source.file, source.line) in kept:
-            name = (source.file or "").rsplit("/", 1)[-1]
-            found[f"{name}:{source.line}" + (f"  {source.code.strip()}" if source.code else "")] = None
-    return list(found)
+    shown = (source for source in sources if (source.file, source.line) in kept)
+    names = (((item.file or "").rsplit("/", 1)[-1], item.line, (item.code or "").strip()) for item in shown)
+    return list(dict.fromkeys(f"{name}:{line}  {code}".rstrip() for name, line, code in names))
 
 
 def roof(call: KernelCall) -> str:

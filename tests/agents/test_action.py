@@ -14,12 +14,10 @@ from tests.processes import run_python
 ACTION = Path(__file__).parents[2] / "action"
 MODEL = """
 import torch
-
 class Block(torch.nn.Module):
     def forward(self, x):
         y = torch.nn.functional.gelu(x){between}
         return y * 2.0
-
 def factory():
     return Block(), (torch.ones(64, 64),)
 """
@@ -89,17 +87,13 @@ def run_step(number: int, cwd: Path, **environment: str) -> subprocess.Completed
     step = yaml.safe_load((ACTION / "action.yml").read_text())["runs"]["steps"][number]
     (cwd / "bin").mkdir(exist_ok=True)
     (cwd / "bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    (cwd / "bin/gh").write_text(
-        '#!/bin/sh\necho "$*" >> gh.log\n[ "$1 $3" = "api --paginate" ] && cat "$GH_IDS" || exit 1\n'
-    )
+    gh = '#!/bin/sh\necho "$*" >> gh.log\n[ "$1 $3" = "api --paginate" ] && cat "$GH_IDS" || exit 1\n'
+    (cwd / "bin/gh").write_text(gh)
     for program in ("python", "gh"):
         (cwd / "bin" / program).chmod(0o755)
-    given = dict.fromkeys(step["env"], "") | {
-        "NAME": "fxscope",
-        "GITHUB_ACTION_PATH": str(ACTION),
-        "GITHUB_STEP_SUMMARY": "summary.md",
-    }
-    given |= {"PYTHONPATH": str(ACTION.parent), "PATH": f"{cwd}/bin:{os.environ['PATH']}", **environment}
+    given = {**dict.fromkeys(step["env"], ""), "NAME": "fxscope", "GITHUB_ACTION_PATH": str(ACTION)}
+    given |= {"GITHUB_STEP_SUMMARY": "summary.md", "PYTHONPATH": str(ACTION.parent)}
+    given |= {"PATH": f"{cwd}/bin:{os.environ['PATH']}", **environment}
     bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     return subprocess.run(bash, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **given})
 
@@ -112,12 +106,10 @@ def test_the_steps_run_as_on_github(tmp_path: Path) -> None:
     assert "::error title=fxscope::no base" in run_step(1, here, RECORD="fxscope").stdout
     for base in ("only-at-origin", "HEAD"):
         git(tmp_path / "origin", "branch", "--force", "only-at-origin")
-        done = run_step(
-            1, here, BASE=base, RECORD="fxscope run -o '{output}' \"a b.py\" '$(touch injected)'", GATE="none"
-        )
-        assert (
-            done.returncode == 1 and "made no recording" in done.stderr and "there is no script a b.py" in done.stderr
-        )
+        record = "fxscope run -o '{output}' \"a b.py\" '$(touch injected)'"
+        done = run_step(1, here, BASE=base, RECORD=record, GATE="none")
+        assert done.returncode == 1 and "made no recording" in done.stderr, done
+        assert "there is no script a b.py" in done.stderr
     assert "is not a name" in run_step(1, here, BASE="HEAD", RECORD="x", GATE="none", NAME="../a").stderr
     for record in ("fxscope 'run", "", "no-such-program"):
         assert "cannot be run" in run_step(1, here, BASE="HEAD", RECORD=record, GATE="none").stderr
@@ -134,9 +126,7 @@ def test_the_steps_run_as_on_github(tmp_path: Path) -> None:
         assert done.returncode == 0 and "::warning title=fxscope::no comment" in done.stdout, done
         log = (here / "gh.log").read_text()
         assert f"api --silent {called} body=@{name}-report/comment.md" in log
-        assert (
-            f"repos/a/b/issues/7/comments -F body=@{name}-report/comment.md" in log
-        )  # if another's cannot be replaced
+        assert f"issues/7/comments -F body=@{name}-report/comment.md" in log  # if another's cannot be replaced
         assert f'select(.body | startswith("<!-- {name} -->")) | .id' in log
     assert not list(tmp_path.rglob("injected*"))
 

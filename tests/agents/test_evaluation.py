@@ -21,6 +21,8 @@ CASES = {
     "missed_fusion": ([("why", {**RECORDED, "a": "gelu", "b": "mul"})], ("gelu → mul", "eager", "missed_fusion.py:7")),
     "recompile": ([], ("recompile.py:", "size mismatch at index 1", "Stop the recompiles")),
     "data_loading": ([], ("Load data in workers", "num_workers", "the DataLoader takes")),
+    "loop_input": ([], ("Look at what the program does before loop_input.py:8", "no kernel runs in")),
+    "token_loop": ([], ("Look at what the program does after token_loop.py:6", "no kernel runs in")),
     "layout_copy": ([("why", {**RECORDED, "a": "clone"})], ("copy_", "layout_copy.py:12", ".contiguous()")),
 }
 

@@ -94,10 +94,7 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
 def test_a_program_is_recorded_and_fails_with_its_own_message(folder: Path) -> None:
     (folder / "good.py").write_text("import sys, torch\nprint(torch.ones(int(sys.argv[1])).sin())")
     (folder / "bad.py").write_text("raise SystemExit('no data')")
-    (good, text), (bad, said) = ask(
-        folder,
-        ("record", {"program": "good.py", "arguments": ["3"]}),
-        ("record", {"program": "bad.py", "output": "bad.fxscope"}),
-    )
+    programs = {"program": "good.py", "arguments": ["3"]}, {"program": "bad.py", "output": "bad.fxscope"}
+    (good, text), (bad, said) = ask(folder, *(("record", program) for program in programs))
     assert not good and "sin" in text and (folder / "recording.fxscope").exists()
     assert bad and "no data" in said, said

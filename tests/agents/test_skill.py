@@ -10,10 +10,8 @@ from tests.test_docs import ROOT, run
 SKILL = ROOT / "SKILL.md"
 PROGRAM = """
 import torch
-
 def step(x, y):
     return torch.nn.functional.gelu(x) * y
-
 for _ in range(4):
     step(torch.ones(64, 64), torch.ones(64, 64))
 """

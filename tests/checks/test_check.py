@@ -199,11 +199,9 @@ def test_the_reports(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        ("# a\n\nkernels = 3\ngemms = 4", [{"kernels": 3, "gemms": 4}]),
         ('title = "a"\r\n[[expect]]\r\nkernels = 3\r\n', [{"title": 1}, {"kernels": 3}]),
         ('[[expect]]\nnote = """\n[[expect]]\ngemms = 1"""\nkernels = 3', [{}, {"note": 2, "kernels": 5}]),
         ('[ops]\n"aten::mm" = 3\n[[expect]]\n[expect.ops]\nkernels = 3', [{"ops": 1}, {"ops": 4}]),
-        ("[[expect]]\nops.a = 3\nops.b = 3\n[[expect]] # b\ngemms = 1", [{}, {"ops": 2}, {"gemms": 5}]),
         ('expect = [\n{ kernels = 3 },\n{ gemms = 1 }]\nfused = [\n"]"]', [{"fused": 4}, {"kernels": 1}, {"gemms": 1}]),
     ],
 )

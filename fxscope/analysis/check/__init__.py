@@ -49,8 +49,7 @@ def lines_of(text: str) -> list[dict[str, int]]:
     for end in range(1, len(lines) + 1):
         with contextlib.suppress(ValueError):  # a part ends within an array or a text
             data = tomllib.loads("\n".join(lines[:end]))
-            expected = data.pop("expect", [])
-            tables = [data, *expected]
+            tables = [data, *data.pop("expect", [])]
             found += ({} for _ in tables[len(found) :])
             for known, table in zip(found, tables, strict=True):
                 known.update((key, begin) for key in table.keys() - known.keys())
