@@ -8,10 +8,10 @@ import contextlib
 from collections.abc import Generator, Iterable, Iterator, MutableSet
 from copy import copy
 from itertools import combinations
-from operator import attrgetter
 from typing import Any
 from unittest import mock
 
+from fxscope._torch.hooks import inductor_switches
 from fxscope.model import FusionTrial, Schedule, replace
 from fxscope.passes.fusion.reasons import translate
 
@@ -49,7 +49,7 @@ def _switches(schedule: Schedule, groups: list[Any]) -> set[str]:
         found.add(TEMPLATES)
     if any(map(_is_users_kernel, groups)):
         found.add(USERS)
-    return found
+    return found & inductor_switches().keys()
 
 
 def _may_be_template(node: Any) -> bool:
@@ -63,14 +63,10 @@ def _is_users_kernel(node: Any) -> bool:
 
 
 def _joined_with(scheduler: Any, groups: list[Any], config: str) -> Iterator[list[int]]:
-    """Yield the numbers of the groups that are in one kernel with this switch, if torch has it."""
+    """Yield the numbers of the groups that are in one kernel with this switch."""
     import torch._inductor.config as inductor
 
-    try:
-        before = attrgetter(config)(inductor)
-    except AttributeError:
-        return
-    with inductor.patch({config: _wanted(config, before), "benchmark_fusion": False}), _undone(scheduler):
+    with inductor.patch({config: _wanted(config), "benchmark_fusion": False}), _undone(scheduler):
         if config in LOOPS:
             _lay_out_anew(groups)
         elif config == USERS:
@@ -97,10 +93,9 @@ def _undone(scheduler: Any) -> Generator[None]:
         stack.enter_context(mock.patch.object(fusion_log, "disabled", True))
         for item in (scheduler, *nodes, *scheduler.name_to_buf.values()):
             stack.enter_context(mock.patch.dict(vars(item)))
-            containers = {
-                name: value for name, value in vars(item).items() if isinstance(value, (dict, list, MutableSet))
-            }
-            vars(item).update((name, copy(value)) for name, value in containers.items())
+            for name, value in [*vars(item).items()]:
+                if isinstance(value, (dict, list, MutableSet)):
+                    vars(item)[name] = copy(value)
         scheduler.name_to_fused_node.update({node.get_name(): group for group in groups for node in group.get_nodes()})
         yield
 
@@ -127,8 +122,8 @@ def _give_a_place(scheduler: Any) -> None:
             node.group = fresh.group
 
 
-def _wanted(config: str, before: Any) -> Any:
-    if isinstance(before, bool):
+def _wanted(config: str) -> Any:
+    if isinstance(inductor_switches()[config], bool):
         return config not in ("triton.tiling_prevents_pointwise_fusion", "triton.tiling_prevents_reduction_fusion")
     return 0 if config == "score_fusion_memory_threshold" else HUGE
 

@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from torch.utils._pytree import tree_leaves
+
 from fxscope.model import MemoryDep
 from fxscope.passes.footprint import number, strided
 
@@ -104,7 +106,7 @@ def deps_of(node: Any, name: str, reading: bool, real: Mapping[str, str]) -> tup
     """
     memory = real.get(name, name)
     if node.is_extern() and hasattr(node.node, "inputs"):
-        return views_of(node.node, memory) if reading else None
+        return views_of(arguments_of(node.node, reading=reading), memory)
     found: list[MemoryDep | None] = []
     for member in node.get_nodes():
         every = member.read_writes.reads if reading else member.read_writes.writes
@@ -125,12 +127,19 @@ def deps_of(node: Any, name: str, reading: bool, real: Mapping[str, str]) -> tup
     return None if None in found else tuple(dict.fromkeys(dep for dep in found if dep is not None))
 
 
-def views_of(operation: Any, memory: str) -> tuple[MemoryDep, ...] | None:
-    """The views of a buffer that an extern's arguments are; `None` where one has no size, or none before it runs."""
-    from torch.utils._pytree import tree_leaves
+def arguments_of(operation: Any, *, reading: bool) -> list[Any]:
+    """The arguments that an extern reads, or that a Triton kernel of the user's reads or writes, by torch's analysis of it."""
+    accesses = getattr(operation, "arg_accesses", None)
+    if accesses is None:
+        return tree_leaves(list(operation.inputs)) if reading else []
+    touched = accesses.read_writes.reads if reading else accesses.read_writes.writes
+    return [operation.kwargs[dep.name] for dep in touched if hasattr(operation.kwargs.get(dep.name), "get_name")]
 
+
+def views_of(arguments: Iterable[Any], memory: str) -> tuple[MemoryDep, ...] | None:
+    """The views of a buffer that an extern's arguments are; `None` where one has no size, or none before it runs."""
     found: list[tuple[MemoryDep, ...]] = []
-    for argument in tree_leaves(list(operation.inputs)):
+    for argument in arguments:
         if getattr(argument, "get_name", lambda: None)() == memory:
             layout = argument.maybe_get_layout()
             found.append(strided(*(getattr(layout, name, None) for name in ("size", "stride", "offset"))))

@@ -10,7 +10,7 @@ import torch
 
 from fxscope._torch import made_for
 from fxscope._torch.hooks import inductor_switches
-from fxscope._torch.loop_accesses import deps_of
+from fxscope._torch.loop_accesses import arguments_of, deps_of
 from fxscope._torch.tap import Tap
 from fxscope.model import (
     BufferAccess,
@@ -236,9 +236,8 @@ class _Live:
     def _accesses(self, node: Any) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
         """Return what a node reads and writes. A buffer that became internal to a fused node is in neither."""
         read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"}
-        if (accesses := getattr(node.node, "arg_accesses", None)) is not None:  # of a Triton kernel of the user's
-            arguments = (node.node.kernel_args.get(item.name) for item in accesses.read_writes.reads)
-            loaded = {item.get_name() for item in arguments if hasattr(item, "get_name")}
+        if hasattr(node.node, "arg_accesses"):  # a Triton kernel of the user's: torch orders it after all its arguments
+            loaded = {item.get_name() for item in arguments_of(node.node, reading=True)}
             read = {name for name in read if self.versions.get(name, name) in loaded}
         written = {item.name for item in node.read_writes.writes}
         kept = frozenset[str]()

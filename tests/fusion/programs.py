@@ -78,8 +78,8 @@ class Experts(nn.Module):
         return out
 
 
-def user_kernel(*, alone=False):
-    """A kernel of the user's between two ops of torch's; the second reads nothing else where it is `alone`.
+def user_kernel(*, alone=False, part=False):
+    """A kernel of the user's between two ops of torch's; the second reads nothing else, or a `part` of a tensor is written.
 
     Triton is imported here: the C++ tests do not need it.
     """
@@ -94,7 +94,7 @@ def user_kernel(*, alone=False):
 
     def program(x):
         y = x.sin()
-        out = torch.empty_like(y)
+        out = torch.zeros(2, *y.shape, device=y.device)[1] if part else torch.empty_like(y)
         double[(triton.cdiv(y.numel(), 256),)](y, out, y.numel(), BLOCK=256)
         return out.cos() if alone else out.cos() + y
 
@@ -118,4 +118,5 @@ PROGRAMS = {
 ON_A_GPU = {
     "user_kernel": (user_kernel, lambda: (torch.randn(16, 64),), False),
     "user_kernel_alone": (lambda: user_kernel(alone=True), lambda: (torch.randn(16, 64),), False),
+    "user_kernel_part": (lambda: user_kernel(part=True), lambda: (torch.randn(16, 64),), False),
 }

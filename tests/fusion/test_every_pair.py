@@ -60,6 +60,8 @@ def test_a_users_kernel_is_opaque(plan_of):
     assert item.hint is None  # its reader reads another tensor too, and then torch does not join them
     assert (item.saved_bytes, item.expected_us) == (2 * 16 * 64 * 4, None)  # its result is for that reader alone
     assert [call.bytes_read for call in recording.calls if call.type == "user_triton"] == [4096]  # not what it fills
+    (call,) = (call for call in plan_of("user_kernel_part").calls if call.type == "user_triton")
+    assert [access.bytes for access in call.writes] == [4096]  # not the memory of which it is given a part
     between = next(item for item in recording.decisions if item.raw_reason)
     assert between.reason == "the second also needs a result that is computed between the two"
 

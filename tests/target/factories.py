@@ -341,15 +341,12 @@ def gradient(x):
     return torch.autograd.grad((x**3).sum(), x)[0] * 2
 
 
-def forces():
-    return Function(torch.enable_grad()(lambda x: gradient(x.detach().requires_grad_()))), (torch.randn(8),)
-
-
 def gradient_of_a_function():
     return gradient, (torch.randn(8, requires_grad=True),)
 
 
 gradient_without_grad = of(gradient, 8)
+forces = of(torch.enable_grad()(lambda x: gradient(x.detach().requires_grad_())), 8)
 distances = of(lambda a: torch.nn.functional.pdist(a) * 2, 8, 4)
 
 

@@ -168,9 +168,7 @@ def _in_the_copy(request: Request, log: BinaryIO, sender: Connection) -> None:
 
 
 def answer(request: Request, send: Send) -> tuple[str, Any]:
-    """Return ("recording", JSON), ("error", one line) or, where the plan must be made on CPU tensors, ("asks autograd", "");
-    progress and the current op are sent meanwhile.
-    """
+    """Return ("recording", JSON), ("error", line) or ("asks autograd", ""); send progress and the current op meanwhile."""
     at = ""
 
     def note(op: str) -> None:

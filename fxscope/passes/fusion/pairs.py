@@ -206,8 +206,7 @@ class PairVerdict:
         """
         if reason.hint is None or reason.config in (None, "benchmark_fusion"):
             return reason, None
-        answers = [trial for groups in pair.groups for trial in self.trials.get(groups, ()) if trial.accepted]
-        accepted = {trial.config for trial in answers}
+        accepted = {item.config for groups in pair.groups for item in self.trials.get(groups, ()) if item.accepted}
         for config in (reason.config, *OTHERWISE.get(reason.config or "", ())):
             if config in accepted:
                 return reason._replace(config=config, hint=reason.hint if config == reason.config else "enable"), True
