@@ -299,4 +299,4 @@ def how_joined(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, Scheduler
 def groups_of(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, SchedulerNode]) -> tuple[int, int] | None:
     """The final groups of two nodes that stayed apart; `None` where one was split, or they were joined with each other."""
     one, other = ({nodes[name].group for name in side} for side in (a, b))
-    return (*one, *other) if len(one) == len(other) == 1 and one != other else None
+    return (one.pop(), other.pop()) if len(one) == len(other) == 1 and one != other else None
