@@ -62,25 +62,22 @@ def _failed(manager: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, s
 
 
 def _of_tensor(guard: re.Match[str], tensor: Any) -> Iterator[tuple[str, str]]:
-    """Yield what of a tensor is not as a guard wants it, in torch's words, without and with the values."""
+    """Yield what of a tensor is not as a guard wants it, in torch's words, without and with the values.
+
+    A wanted value "None" is any. Strides count where the sizes are right.
+    """
     name = _LOCAL.sub(r"\1", guard["source"])
-    for kind, wanted, actual in _compared(guard, tensor):
-        if wanted not in ("None", str(actual)):
-            what = f"tensor '{name}' {kind}."
-            yield what, f"{what} expected {wanted}, actual {actual}"
-
-
-def _compared(guard: re.Match[str], tensor: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield (what is compared, wanted value, actual value); "None" is any value. Strides count where the sizes are right."""
-    yield "dtype mismatch", guard["dtype"], tensor.dtype
-    yield "requires_grad mismatch", guard["requires_grad"], tensor.requires_grad
+    compared = [(f"{kind} mismatch", guard[kind], getattr(tensor, kind)) for kind in ("dtype", "requires_grad")]
     for kind, values in (("size", tensor.size()), ("stride", tensor.stride())):
         wanted = [item.strip() for item in guard[kind].split(",") if item.strip()]
         if len(wanted) != len(values):
-            yield "rank mismatch", str(len(wanted)), len(values)
-            return
+            compared.append(("rank mismatch", str(len(wanted)), len(values)))
+            break
         pairs = [*zip(wanted, values, strict=True)]
-        for place, pair in enumerate(pairs):
-            yield f"{kind} mismatch at index {place}", *pair
+        compared += [(f"{kind} mismatch at index {place}", *pair) for place, pair in enumerate(pairs)]
         if any(one not in ("None", str(other)) for one, other in pairs):
-            return
+            break
+    for kind, one, actual in compared:
+        if one not in ("None", str(actual)):
+            what = f"tensor '{name}' {kind}."
+            yield what, f"{what} expected {one}, actual {actual}"

@@ -21,7 +21,7 @@ class CacheKeys:
 
     def add(self, kind: Hashable, source: Source | None, compile_id: str, key: str, lines: list[str]) -> dict[str, Any]:
         """Keep a key; return the fields of its `Compile`: whose key of the same code is the most similar, and what differs."""
-        components = {found[2]: (found[1], found[3]) for line in lines if (found := _COMPONENT.match(line))}
+        components = {found[2]: (found[1] or found[3], found[3]) for line in lines if (found := _COMPONENT.match(line))}
         frame = kind, (source.file, source.line) if source else tuple(compile_id.split("/")[-2:-1])
         others = self._known[frame]
         is_new = all(key != known for _, known, _ in others)
@@ -34,8 +34,9 @@ class CacheKeys:
 
 
 def _differing(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]) -> list[str]:
-    """Each component that differs, with its values where torch prints them; the graph last, it often follows from others."""
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)] if before and after else []
+    """Each component whose hash differs, with its values where torch prints them; the graph last, it often follows."""
+    both = {**before, **after} if before and after else {}
+    names = [name for name in both if before.get(name, ())[:1] != after.get(name, ())[:1]]
     return [_words(name, before.get(name), after.get(name)) for name in sorted(names, key="gm".__eq__)]
 
 

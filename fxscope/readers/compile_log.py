@@ -97,6 +97,8 @@ class Collected:
         """Add what is known of a compile; `None` changes nothing."""
         known = self.compiles.get(compile_id) or Compile(compile_id=compile_id)
         fields = {key: value for key, value in fields.items() if value is not None}
+        if known.cache is not None and fields.get("cache") == "hit":
+            del fields["cache"]  # a graph of the same compile was not in the cache
         self.compiles[compile_id] = replace(known, **fields)
 
     def problem(self, message: str, where: str | None = None, remedy: str | None = None) -> None:

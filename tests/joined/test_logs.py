@@ -186,13 +186,15 @@ def test_compiles_after_a_reset_of_dynamo_have_ids_of_their_own(tmp_path: Path) 
         )
 
     run = entry("dynamo_start") + entry("dynamo_start", attempt=1) + entry("dynamo_start", frame_compile_id=1)
-    log = tmp_path / "t.log"
-    key = '{"key": "%s", "components": ["[a] fx_kwargs[is_backward]: False", "[%s] inductor_config[x]: %s"]}'
-    log.write_text(run + entry("fx_graph_cache_miss", key % ("k", 1, True)) + run + entry("fx_graph_cache_hit", "{}"))
+    log, hit = tmp_path / "t.log", entry("fx_graph_cache_hit", "{}", frame_compile_id=0)
+    key = '{"key": "%s", "components": ["[a] fx_kwargs[f]: <f at 0x1%s>", "[%s] inductor_config[x]: %s"]}'
+    log.write_text(
+        run + entry("fx_graph_cache_miss", key % ("k", 1, 1, True)) + hit + run + entry("fx_graph_cache_hit", "{}")
+    )
     recording = read_trace(log)
     ids = {item.compile_id: item.cache for item in recording.compiles}
     assert ids == {"0/0": "miss", "0/1": None, "r2/0/0": "hit", "r2/0/1": None}
-    (tmp_path / "u.log").write_text(run + entry("fx_graph_cache_miss", key % ("l", 2, False)))  # of another process
+    (tmp_path / "u.log").write_text(run + entry("fx_graph_cache_miss", key % ("l", 2, 2, False)))  # of another process
     made = report(read_trace(tmp_path))
     words = "r3/0/0: key differs from that of 0/0 in inductor_config[x]: True → False"
     assert [row.reason for row in made.cache_keys] == [words]
