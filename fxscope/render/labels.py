@@ -1,7 +1,7 @@
 """Short words for long things, shared by the renderers: what ran in a call, a kernel's name at some width."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fxscope import english
@@ -93,15 +93,10 @@ def node_title(node: Node, graph: Graph) -> str:
     return node.name if re.sub(r"_\d+$", "", node.name) == op else f"{node.name} ({op})"
 
 
-class Ends:
-    """Names the two ends of fusion decisions as the report does: by the user's ops, "gelu·mul" and "mm"."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._named = ends_of(recording)
-
-    def __call__(self, decision: Decision) -> tuple[str, str]:
-        a, b = self._named(decision)
-        return a.label, b.label
+def end_names(recording: Recording) -> Callable[[Decision], tuple[str, ...]]:
+    """A function that names both ends of a decision as the report does: by the user's ops, "gelu·mul" and "mm"."""
+    ends = ends_of(recording)
+    return lambda decision: tuple(end.label for end in ends(decision))
 
 
 def price(decision: Decision, recording: Recording) -> str:

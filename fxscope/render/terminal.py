@@ -81,7 +81,7 @@ def section(title: str, lines: list[str], width: int) -> list[str]:
     return [grid.heading(title, width), *(f" {line}" for line in grid.wrapped(lines, width - 1))] if lines else []
 
 
-def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_CHAIN) -> Iterator[str]:
+def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80) -> Iterator[str]:
     """Yield the lines of an eager graph's tree: each launch under its op with its median time."""
     index = index_of(recording)
     runs = index.runs_of_node[graph.id]
@@ -118,7 +118,7 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
     said = said or f"{counted(len(ops), 'op')} dispatched"
     yield f"{said}, {working:,} of them {'launches' if working == 1 else 'launch'} work"
     lines = grid.tree(None, below, words)
-    yield from itertools.islice(lines, max_lines)
+    yield from itertools.islice(lines, MAX_CHAIN)
     if next(lines, None) is not None:
         yield "… the chain goes on: write .html or .json to see all of it"
 

@@ -81,7 +81,7 @@ def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
 
 def story(recording: Recording, answer: WhyAnswer, item: Same, width: int) -> list[str]:
     lines = about_place(recording, answer, item, width, everything=True)
-    asked, ends = frozenset(item.nodes), labels.Ends(recording)
+    asked, ends = frozenset(item.nodes), labels.end_names(recording)
     for one in item.decisions:
         lines += ["", *block(recording, one, " → ".join(ends(one)), width, asked=asked)]
     return lines if lines[0] else lines[1:]
@@ -216,7 +216,7 @@ def home(recording: Recording, item: Same, call: KernelCall) -> str:
 
 def pairs(recording: Recording, answer: WhyAnswer, item: Same, width: int) -> list[list[str]]:
     """The decisions of a group as blocks of lines: those not fused first, most saved first; equal ones once."""
-    ends, about_one = labels.Ends(recording), len(answer.names) == 1
+    ends, about_one = labels.end_names(recording), len(answer.names) == 1
     same = grouped(item.decisions, lambda one: (ends(one), one.verdict, one.reason))
     kinds = grouped(answer.decisions, lambda one: (ends(one), one.verdict, one.reason_code, one.hint_code))
     ordered = sorted(same.items(), key=lambda entry: (entry[0][1] == "fused", -(entry[1][0].expected_us or 0.0)))
@@ -242,7 +242,7 @@ def exception(recording: Recording, item: Same, width: int) -> str:
     if item.call is not None:
         said = home(recording, item, index_of(recording).calls[item.call])
     else:
-        ends = labels.Ends(recording)
+        ends = labels.end_names(recording)
         found = [f"{' → '.join(ends(one))}: {verdict(one)}" for one in item.decisions]
         said = [*found, *filter(None, [item.note]), *what_became(recording, item.nodes)][0]
     return report.cut(f"{head}: {said}", width)

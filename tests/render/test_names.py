@@ -45,7 +45,7 @@ def test_a_node_has_its_own_name_and_the_op_where_that_says_another(recording):
 
 
 def test_the_ends_of_a_decision_are_named_the_same(recording):
-    ends = labels.Ends(recording)
+    ends = labels.end_names(recording)
     costly = [d for d in recording.decisions if d.verdict != "fused" and d.saved_bytes]
     assert costly
     views = {
@@ -69,7 +69,7 @@ def test_the_page_and_why_say_the_same_of_every_pair(capture):
     assert [read.decisions[i] for i in apart] == said
     for i, decision in zip(apart, said, strict=True):
         title, price, hint = (shown[key][i] if key in shown else None for key in ("title", "price", "hint"))
-        block = "\n".join(why_text.block(read, decision, " → ".join(labels.Ends(read)(decision)), width=10_000))
+        block = "\n".join(why_text.block(read, decision, " → ".join(labels.end_names(read)(decision)), width=10_000))
         assert block.startswith(f"{page['theme']['verdicts'][shown['verdict'][i] or 'null']} {title}: ")
         assert shown["reason"][i] in block and (hint or "").removeprefix("try ") in block
         parts = (price or "").replace("about ", "~").replace("a step", "per step").split(", ")

@@ -159,7 +159,7 @@ def launches(kept: Kept) -> Items[Launch]:
     around = np.where(issuer >= 0, issuer, op)
     in_replay = trace.graph[rows] >= 0
     evidence = trace.op_evidence[rows] if kept.on_device else np.full(len(rows), t.BY_CORRELATION)
-    common: dict[str, Column] = {
+    columns: dict[str, Column] = {
         "id": Given(range(len(rows))),
         "name": Chosen(kept.launch_name, trace.names),
         "category": Chosen(trace.category[rows], LAUNCH_CATEGORY),
@@ -172,13 +172,8 @@ def launches(kept: Kept) -> Items[Launch]:
         "chain": _chains(trace, around),
         "evidence": Chosen(evidence, _EVIDENCE),
     }
-    if not kept.on_device:
-        return Items(Launch, len(rows), common)
-    return Items(
-        Launch,
-        len(rows),
-        common
-        | {
+    if kept.on_device:
+        columns |= {
             "stream": Chosen(trace.thread[rows], [stream for _, stream in places]),
             "device": Chosen(trace.thread[rows], [device for device, _ in places]),
             "correlation": Numbers(trace.correlation[rows], none=-1),
@@ -194,8 +189,8 @@ def launches(kept: Kept) -> Items[Launch]:
             ),
             "cuda_graph": Numbers(np.where(in_replay, trace.graph[rows], -1), none=-1),
             "cuda_graph_node": Numbers(np.where(in_replay, trace.graph_node[rows], -1), none=-1),
-        },
-    )
+        }
+    return Items(Launch, len(rows), columns)
 
 
 _NEVER = -(2**63)

@@ -57,7 +57,7 @@ def page(
         "evidence": EVIDENCE_BY_STRENGTH,
         "stages": english.STAGES,
         "stage": stage,
-        "recordings": [Encoder(recording, labels.Ends(recording)).data() for recording in recordings],
+        "recordings": [Encoder(recording).data() for recording in recordings],
         "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
         if comparison
         else None,
@@ -123,15 +123,13 @@ def filled(number: int, **values: list[Any]) -> dict[str, Any]:
 class Encoder:
     """Writes one recording as columns; what occurs often (names, places) stands once and is referred to by position."""
 
-    def __init__(self, recording: Recording, ends: labels.Ends) -> None:
-        self.recording, self.ends = recording, ends
+    def __init__(self, recording: Recording) -> None:
+        self.recording, self.ends = recording, labels.end_names(recording)
         self.names: Interned = Interned()
         self.places: Interned = Interned()
         self.calls: dict[str, int] = {call.id: position for position, call in enumerate(recording.calls)}
         self.graphs: dict[str, int] = {graph.id: position for position, graph in enumerate(recording.graphs)}
-        self.nodes: list[dict[str, int]] = [
-            {node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs
-        ]
+        self.nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
         self.rows, self.left_out = rows_of(recording)
         starts = (self.read(kind, "start_ns") for kind in ("ops", "launches"))
         self.base: int = min((min(times) for times in starts if times), default=0)
@@ -147,15 +145,13 @@ class Encoder:
         known = self.nodes[self.graphs[graph_id]] if graph_id in self.graphs else {}
         return [known[name] for name in wanted if name in known]
 
-    def has(self, end: tuple[str, str]) -> bool:
-        return end[0] in self.graphs and end[1] in self.nodes[self.graphs[end[0]]]
+    def node_at(self, graph_id: str | None, name: str | None) -> int:
+        """The position of a node in its graph, -1 where there is none."""
+        return self.nodes[self.graphs[graph_id]].get(name or "", -1) if graph_id in self.graphs else -1
 
     def place(self, source: Source | None) -> int:
-        if source is None:
-            return self.places.add(None)
-        return self.places.add(
-            (source.file, source.line, source.code, source.function, source.module, source.module_type)
-        )
+        fields = source and (source.file, source.line, source.code, source.function, source.module, source.module_type)
+        return self.places.add(fields)
 
     def data(self) -> dict[str, Any]:
         recording = self.recording
@@ -175,12 +171,12 @@ class Encoder:
             "ops": differences(self.op_columns(), "start parent node"),
             "steps": [[s.index, s.name, s.start_ns - self.base, s.duration_ns] for s in recording.steps],
             "links": columns(
-                [x for x in recording.links if self.has(x.from_) and self.has(x.to)],
+                [x for x in recording.links if self.node_at(*x.from_) >= 0 and self.node_at(*x.to) >= 0],
                 "relation evidence",
                 a=lambda x: self.graphs[x.from_[0]],
-                an=lambda x: self.nodes[self.graphs[x.from_[0]]][x.from_[1]],
+                an=lambda x: self.node_at(*x.from_),
                 b=lambda x: self.graphs[x.to[0]],
-                bn=lambda x: self.nodes[self.graphs[x.to[0]]][x.to[1]],
+                bn=lambda x: self.node_at(*x.to),
             ),
             "decisions": self.decision_columns(),
             "codes": [
@@ -195,7 +191,6 @@ class Encoder:
         return data
 
     def graph_data(self, graph: Graph) -> dict[str, Any]:
-        index = {node.name: i for i, node in enumerate(graph.nodes)}
         drawn = scene.Scene(self.recording, graph).columns()
         return {
             "id": graph.id,
@@ -211,7 +206,7 @@ class Encoder:
                 passes=lambda n: n.replaced_by,
                 place=lambda n: self.place(n.source),
                 median=lambda n: n.timing.median_us if n.timing else None,
-                parent=lambda n: index.get(n.parent or "", -1),
+                parent=lambda n: self.node_at(graph.id, n.parent),
             ),
             **drawn,
             "groups": filled(len(drawn["groups"]["parent"]), **drawn["groups"]),
@@ -291,10 +286,7 @@ class Encoder:
             parent=[self.op_index.get(parent, -1) for parent in read("parent")],
             shapes=self.in_words("ops", shape_words, "shapes", "dtypes"),
             graph=[self.graphs.get(graph or "", -1) for graph in graphs],
-            node=[
-                (self.inside(graph, [node]) or [-1])[0] if node else -1
-                for graph, node in zip(graphs, nodes, strict=True)
-            ],
+            node=list(map(self.node_at, graphs, nodes)),
             place=[places[id(source)] for source in sources],
         )
 
