@@ -69,12 +69,8 @@ def own_tensor(x):
     return y * 2
 
 
-def complex_numbers(z, mask):
-    """pytorch/pytorch#105267."""
-    return z**2 + mask
-
-
-def real_numbers(z, mask):
+def square_and_mask(z, mask):
+    """pytorch/pytorch#105267, where `z` is complex."""
     return z**2 + mask
 
 
@@ -144,13 +140,13 @@ PROGRAMS = {
     "custom op, own tensor": (own_tensor, tensors(8), None, False, {"computes": 2, "fallback": 1}),
     "custom op, view": (view_of_input, tensors(2, 8), None, False, {"fallback": 1}),
     "complex": (
-        complex_numbers,
+        square_and_mask,
         (*tensors(12, dtype=torch.complex64), *tensors(12, dtype=torch.bool)),
         None,
         False,
         {"fallback": 2},
     ),
-    "real": (real_numbers, (*tensors(12), *tensors(12, dtype=torch.bool)), None, False, {"computes": 1}),
+    "real": (square_and_mask, (*tensors(12), *tensors(12, dtype=torch.bool)), None, False, {"computes": 1}),
     "sort": (lambda x: torch.sort(x * 2)[0] + 1, tensors(8, 9), None, False, {"computes": 2, "fallback": 1}),
     "checkpoint": (Checkpointed(), tensors(32, 64), "h200", True, {"computes": 9, "recompute": 1, "layout_copy": 2}),
     "index_put": (added_to, INDEXED, "h200", False, {"computes": 2, "mutation_copy": 1}),
