@@ -125,6 +125,7 @@ class InductorCapture:
         self._installed = True
         self.hooks.install(self, "torch._inductor.")
         self.hooks.install(self, "torch.fx.")
+        self.hooks.install(self, "torch.compiler.")
         from fxscope._torch.rewrites import Rewrites
         from fxscope._torch.scheduler import Watch
 
@@ -297,6 +298,12 @@ class InductorCapture:
             lines = components(module, inputs, options)
             source, kind = getattr(self._compiles.get(compile_id), "source", None), direction == "backward"
             self._compile(compile_id, **self._keys.add(kind, source, compile_id, "\n".join(lines), lines))
+
+    @hook_after("torch.compiler._cache:CacheArtifactManager.serialize", "artifacts of caches", optional=True)
+    def _no_artifacts(self, artifacts: Any, *_: Any) -> None:
+        if artifacts is None:
+            what = "torch.compiler.save_cache_artifacts returned None: compiles that fxscope records use no cache"
+            self.hooks.problem("artifacts of caches", what, "save them in a run without fxscope")
 
     def _config_here(self, packaged: bool = False) -> Any:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,

@@ -119,7 +119,7 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Name the program's line at the longest time without a kernel, where such times are much of a step on a CPU."""
     index = index_of(recording)
     step = next((item for item in recording.steps if item.index == index.typical_step), None)
-    if not made.step.on_cpu or step is None or made.step.wall_us is None:
+    if not made.step.on_cpu or index.num_steps < 2 or step is None or made.step.wall_us is None:  # a first has start-up
         return
     fields = "step", "start_ns", "duration_ns", "name", "graph", "nodes"
     rows = sorted((row for row in rows_of(recording.launches, *fields) if row[0] == step.index), key=lambda row: row[1])

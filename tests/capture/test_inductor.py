@@ -245,10 +245,10 @@ def test_other_backends_still_give_the_pre_grad_graph() -> None:
 
 
 def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> None:
-    def broken(graph):
+    def broken(node):
         raise RuntimeError("the hook's own mistake")
 
-    monkeypatch.setattr(nodes, "fx_nodes", broken)
+    monkeypatch.setattr(nodes, "fx_node", broken)
     torch._dynamo.reset()
     model, x = GeGLU(), torch.randn(4, 8)
     with InductorCapture() as capture, torch.no_grad():
@@ -256,6 +256,15 @@ def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> No
     torch.testing.assert_close(result, model(x))
     messages = [problem.message for problem in capture.facts().problems]
     assert messages and all("the hook's own mistake" in message for message in messages)
+
+
+def test_artifacts_that_torch_does_not_have_while_compiles_are_recorded_are_a_problem() -> None:
+    from torch.compiler._cache import CacheArtifactManager
+
+    with CacheArtifactManager.with_fresh_cache(), InductorCapture() as capture:
+        torch.compile(torch.sin)(torch.ones(8))
+        assert torch.compiler.save_cache_artifacts() is None
+    assert ["save_cache_artifacts" in problem.message for problem in capture.facts().problems] == [True]
 
 
 def test_a_missing_hook_and_what_torch_fails_to_say_are_problems(monkeypatch) -> None:

@@ -427,7 +427,7 @@ def test_ops_on_tensors_without_memory_launch_nothing() -> None:
 @pytest.mark.parametrize("decision", [("0", "1"), ("1", "0")])
 def test_a_pair_runs_as_often_as_the_side_that_has_a_time(decision: tuple[str, str]) -> None:
     """A branch ran in one of two steps: its product's time is not known there, and the other kernel's is."""
-    calls = (build.call(0, "extern_kernels.mm"), build.call(1, "cpp_fused_relu_0", timing=build.timing(50.0)))
+    calls = (build.call(0, "extern_kernels.mm"), build.call(1, "cpp_fused_relu_0", timing=build.timing(50.0, 1)))
     pair = build.pair(*(calls[int(end)] for end in decision), verdict="rejected", reason_code="extern_gemm")
     launches = (build.launch(0, call=calls[1].id, step=0), build.launch(1, step=1))
     assert pair_runs(Recording(calls=calls, launches=launches, steps=build.steps(2)), pair) == 0.5

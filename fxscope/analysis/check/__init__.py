@@ -42,18 +42,20 @@ def parse(text: str, where: str) -> dict[str, Any]:
 def lines_of(text: str) -> list[dict[str, int]]:
     """The line of each key: of those at the top, then of each `[[expect]]` table.
 
-    The parser gives no lines. It is asked for longer and longer parts of the file: what is new in one begins there.
+    The parser gives no lines. It is asked for longer and longer parts of a table: what is new in one begins there.
     """
-    found, begin = list[dict[str, int]](), 1
+    found, start, begin, first = [dict[str, int]()], 0, 0, 1
     lines = text.replace("\r\n", "\n").split("\n")
-    for end in range(1, len(lines) + 1):
+    for end, line in enumerate(lines, start=1):
+        if begin == end - 1 and line.lstrip().startswith("[[expect]]"):
+            start, first = begin, len(found)
         with contextlib.suppress(ValueError):  # a part ends within an array or a text
-            data = tomllib.loads("\n".join(lines[:end]))
-            tables = [data, *data.pop("expect", [])]
-            found += ({} for _ in tables[len(found) :])
-            for known, table in zip(found, tables, strict=True):
-                known.update((key, begin) for key in table.keys() - known.keys())
-            begin = end + 1
+            data = tomllib.loads("\n".join(lines[start:end]))
+            expected = data.pop("expect", [])
+            found += ({} for _ in expected[len(found) - first :])
+            for known, table in zip((found[0], *found[first:]), (data, *expected), strict=True):
+                known.update((key, begin + 1) for key in table.keys() - known.keys())
+            begin = end
     return found
 
 
