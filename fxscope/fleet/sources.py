@@ -1,14 +1,14 @@
 """The traces of a job: in folders, or named one by one."""
 
 import re
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from fxscope.errors import FxscopeError
+from fxscope.errors import FxscopeError, TraceError
 from fxscope.fleet.digest import rank_in
+from fxscope.readers.trace.unpacked import open_trace
 from fxscope.store import NOT_JSON, unmarked
 
 _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
@@ -69,11 +69,9 @@ def _may_be_trace(item: Path) -> bool:
     if not item.is_file():
         return False
     try:
-        with item.open("rb") as file:
+        with open_trace(item) as file:
             head = file.read(_HEAD_BYTES)
-        if head[:2] == b"\x1f\x8b":
-            head = zlib.decompressobj(31).decompress(head, _HEAD_BYTES)
-    except (OSError, zlib.error):
+    except (OSError, TraceError):
         return True
     if b'"fxscope' in head[:200]:
         return False  # a digest, a recording, the output of this very command

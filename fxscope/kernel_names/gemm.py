@@ -207,16 +207,11 @@ def _generation(name: str) -> dict[str, Any] | None:
     after = re.match(r"_(fp16|bf16|fp32|fp64|tf32|int8|s8|u8)(?:x4|x32)?(?=_|$)", rest)
     out = of_word(re.sub(r"x\d+$", "", found["out"])) if found["out"] else accumulate
     a = of_word(after[1]) if after else None if found["out"] else accumulate
+    m, n = _words(re.search(r"_(\d{2,3})x(\d{1,3})(?=_|$)", rest), 2)
     k, stages = _words(re.search(r"_stages_(\d+)x(\d+)", rest), 2)
     layout = re.search(r"_([ntc]{2})(?=_v\d+$|$)", rest)
     result = {
-        **_sized(
-            "cudnn" if is_cudnn else "cublas",
-            rest,
-            *_words(re.search(r"_(\d{2,3})x(\d{1,3})(?=_|$)", rest), 2),
-            k,
-            stages,
-        ),
+        **_sized("cudnn" if is_cudnn else "cublas", rest, m, n, k, stages),
         "arch": ARCHITECTURES[found["generation"]],
         "dtypes": dtypes(a, a, out, accumulate),
         "layout": _layout(layout[1], "T") if layout and not is_cudnn else None,

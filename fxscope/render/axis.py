@@ -112,6 +112,7 @@ class Strip:
         self.places: dict[str, Extent] = {}
         self.modules: list[list[tuple[ModuleBlock, Extent]]] = [[] for _ in range(MODULE_ROWS)]
         self.order: list[KernelGroup] = []
+        self.by_node = {node: group.id for group in self.report.groups for node in group.nodes}
         self.cuts = self.find_cuts()
 
     def weight(self, group: KernelGroup) -> float:
@@ -138,14 +139,13 @@ class Strip:
     def find_cuts(self) -> list[Cut]:
         """The missed fusions whose two sides are on the strip, the report's order."""
         by_call = {call: group.id for group in self.report.groups for call in group.calls}
-        by_node = {node: group.id for group in self.report.groups for node in group.nodes}
         found: list[Cut] = []
         for row in possible(self.report):
             pairs: dict[tuple[str, str], int] = {}
             for position in row.decisions:
                 a, b = (
                     by_call.get(end.call or "")
-                    or next((by_node[end.graph, name] for name in end.nodes if (end.graph, name) in by_node), None)
+                    or next(filter(None, (self.by_node.get((end.graph, name)) for name in end.nodes)), None)
                     for end in self.recording.decisions[position].ends
                 )
                 if a is not None and b is not None:
@@ -157,7 +157,6 @@ class Strip:
     @cached_property
     def views(self) -> dict[str, list[tuple[str, Key]]]:
         """The views (op, node), each with the group of the first kernel after it."""
-        by_node = {node: group.id for group in self.report.groups for node in group.nodes}
         found: dict[str, list[tuple[str, Key]]] = {}
         for graph in self.recording.graphs:
             waiting: list[tuple[str, Key]] = []
@@ -165,8 +164,8 @@ class Strip:
                 key = (graph.id, name)
                 if nature == "view":
                     waiting.append((op_name(target), key))
-                if key in by_node and waiting:
-                    found.setdefault(by_node[key], []).extend(waiting)
+                if key in self.by_node and waiting:
+                    found.setdefault(self.by_node[key], []).extend(waiting)
                     waiting = []
         return found
 

@@ -117,14 +117,12 @@ def about_place(
         costs.append(
             f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the {report_of(recording).step.clock})"
         )
-    if call is None or not everything:
-        costs += cost_of_call(call) if call is not None else []
-        lines += fold("; ".join(costs), width) if costs else []
-        lines += purpose(recording, call, width) if call is not None else []
-    else:
-        lines += [line for text in costs for line in fold(text, width)]
-        lines += call_story(recording, call, width=width).splitlines()
+    if call is not None and not everything:
+        costs += cost_of_call(call)
+    lines += fold("; ".join(costs), width) if costs else []
     if call is not None:
+        story = call_story(recording, call, width=width).splitlines() if everything else None
+        lines += purpose(recording, call, width) if story is None else story
         compared = report_of(recording).numerics
         for row in compared.rows if compared is not None else ():
             if row.call_id == call.id:
