@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 import threading
+import traceback
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
@@ -21,7 +22,7 @@ from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.data import read_table
-from fxscope.english import failure_text, torchs_break_text
+from fxscope.english import failure_text, is_break, torchs_break_text
 from fxscope.errors import one_line
 from fxscope.index import COMPILED, Key
 from fxscope.model import (
@@ -213,6 +214,13 @@ class InductorCapture:
         if source is None or not live.is_user_file(source.file or ""):  # a function of torch's is compiled
             source = live.caller() or source
         self._compile(current_compile_id(), break_reason=text, break_source=source)
+
+    @hook_before("torch._dynamo.convert_frame:format_error_msg", "frames that Dynamo does not begin to compile")
+    def _left_to_python(self, error: Any, code: CodeType, *_: Any, **__: Any) -> None:
+        """Keep why no compile of a frame began, such as a generator's: Dynamo has no record of it."""
+        if all(frame.f_code.co_name != "_compile" for frame, _ in traceback.walk_tb(error.__traceback__)):
+            failure = failure_text(type(error).__qualname__, str(error))
+            self._compile(f"skipped/{len(self._compiles)}", source=_place(code), failure=failure, duration_us=0.0)
 
     @hook_before("torch._dynamo.symbolic_convert:InstructionTranslatorBase.log_graph_break", "reasons for graph breaks")
     def _break_logged(self, tx: Any, *_: Any, exc: Any = None, **__: Any) -> None:
@@ -530,7 +538,8 @@ class InductorCapture:
             if metrics.fail_reason:
                 failure = failure_text(metrics.fail_type, str(metrics.fail_reason))
                 self._compile(compile_id, failure=failure, source=self._failed_at(metrics), duration_us=duration_us)
-                self.hooks.problem(f"compile {compile_id}", failure.partition("\n")[0])
+                if not is_break(failure):
+                    self.hooks.problem(f"compile {compile_id}", failure.partition("\n")[0])
 
     def _failed_at(self, metrics: Any) -> Source | None:
         """The user's line at which a compile failed; where it did not begin, what earlier compiles of the frame compiled."""

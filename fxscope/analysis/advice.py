@@ -279,9 +279,10 @@ def _optimizer_advice(made: Report) -> Iterator[Advice]:
 
 
 def _compile_advice(made: Report) -> Iterator[Advice]:
-    for row in sorted(made.breaks, key=lambda row: not row.hints)[:1]:  # torch's own breaks have none
-        yield Advice(f"Remove the graph break at {row.where}", row.reason)
     failed = {row.where for row in made.failures[:1]}
+    breaks = [row for row in made.breaks if row.where not in failed]
+    for row in sorted(breaks, key=lambda row: not row.hints)[:1]:  # torch's own breaks have none
+        yield Advice(f"Remove the graph break at {row.where}", row.reason)
     for row in [row for row in made.recompiles if row.where not in failed][:1]:
         cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
         yield Advice(f"Stop the recompiles of {row.where}", f"{next(iter(row.hints), row.reason)}; ×{row.count}{cost}")

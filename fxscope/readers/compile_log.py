@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fxscope.data import read_table
-from fxscope.english import failure_text, torchs_break_text
+from fxscope.english import failure_text, is_break, torchs_break_text
 from fxscope.errors import FOREIGN, TraceError
 from fxscope.kernel_names import decode
 from fxscope.model import (
@@ -339,7 +339,8 @@ class _Log:
         failure = None
         if metrics.get("fail_type"):
             failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
-            self._collected.problem(failure.partition("\n")[0], where=f"compile {compile_id}")
+            if not is_break(failure):
+                self._collected.problem(failure.partition("\n")[0], where=f"compile {compile_id}")
         function = str(metrics.get("co_name"))
         if restarts := metrics.get("restart_reasons"):
             place = Source(file=metrics.get("co_filename"), line=metrics.get("co_firstlineno"), function=function)

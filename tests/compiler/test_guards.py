@@ -8,7 +8,7 @@ import fxscope
 from fxscope.analysis.report import report
 from fxscope.model import replace
 from fxscope.render.report import lines
-from tests.compiler import functions, rows
+from tests.compiler import FOLDER, functions, rows
 
 EAGER = {"backend": "eager"}
 
@@ -99,12 +99,14 @@ def test_a_break_has_torchs_explanation_at_the_users_line(name: str) -> None:
     function, (_, words, *code) = BREAKS[name]
     torch._dynamo.reset()
     with fxscope.record() as recorder:
-        torch.compile(function, **EAGER)(torch.ones(4))
+        list(torch.compile(function, **EAGER)(torch.ones(4)))
     made = recorder.recording
     rows = report(made).breaks
-    assert bool(rows) is (words != "-")
-    for row in rows[-1:]:
-        assert words in row.reason and row.where.startswith("breaks.txt:") and row.hints
+    whole = [row for row in rows if f" of {name}: " in row.reason]
+    assert bool(rows) is (words != "-") and bool(whole) is (code[1:] == ["whole"]) and not made.problems
+    for row in (whole or rows)[-1:]:
+        line = (FOLDER / "breaks.txt").read_text().splitlines()[int(row.where.removeprefix("breaks.txt:")) - 1]
+        assert words in row.reason and code[0] in line and row.hints
     for item in made.compiles:
         assert item.break_source is None or code[0] in (item.break_source.code or "")
 
