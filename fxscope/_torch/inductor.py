@@ -124,9 +124,8 @@ class InductorCapture:
         if self._installed:
             return
         self._installed = True
-        self.hooks.install(self, "torch._inductor.")
-        self.hooks.install(self, "torch.fx.")
-        self.hooks.install(self, "torch.compiler.")
+        for within in ("torch._inductor.", "torch.fx.", "torch.compiler."):
+            self.hooks.install(self, within)
         from fxscope._torch.rewrites import Rewrites
         from fxscope._torch.scheduler import Watch
 

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 import torch
+from torch.compiler._cache import CacheArtifactManager
 
 import fxscope
 from fxscope._torch import hooks, nodes
@@ -259,8 +260,6 @@ def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> No
 
 
 def test_artifacts_that_torch_does_not_have_while_compiles_are_recorded_are_a_problem() -> None:
-    from torch.compiler._cache import CacheArtifactManager
-
     with CacheArtifactManager.with_fresh_cache(), InductorCapture() as capture:
         torch.compile(torch.sin)(torch.ones(8))
         assert torch.compiler.save_cache_artifacts() is None

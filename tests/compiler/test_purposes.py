@@ -203,7 +203,6 @@ def test_the_purposes_sum_to_the_device_time_and_copies_name_their_layout() -> N
     recording = fxscope.record(ConvLinear(), *tensors(2, 8, 16, 16), compile=True, steps=1)
     rows = report(recording).purposes
     assert sum(row.time_us for row in rows) == pytest.approx(index_of(recording).device_us)
-    assert sum(row.share for row in rows) == pytest.approx(1)
     copies = next(row for row in rows if row.purpose == "layout_copy")
     inside = sum(launch.duration_ns for launch in recording.launches if launch.call in copies.calls)
     assert copies.share == pytest.approx(inside / sum(launch.duration_ns for launch in recording.launches))
