@@ -206,7 +206,7 @@ def test_the_purposes_sum_to_the_device_time_and_copies_name_their_layout() -> N
     copies = next(row for row in rows if row.purpose == "layout_copy")
     inside = sum(launch.duration_ns for launch in recording.launches if launch.call in copies.calls)
     assert copies.share == pytest.approx(inside / sum(launch.duration_ns for launch in recording.launches))
-    shown = "\n".join(lines(report(recording)))
+    shown = "\n".join(lines(report(recording), everything=True))
     assert "Layout copies: 2 kernels, " in shown and "Fallbacks" not in shown
     stories = [call_story(recording, call) for call in recording.calls if call.purpose == "layout_copy"]
     assert "layout copy for convolution, which requires stride order (3, 0, 2, 1)" in stories[0]
