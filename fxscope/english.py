@@ -72,11 +72,6 @@ def failure_text(kind: str, words: str) -> str:
     return "\n".join([f"{kind}: {reason}", *(row for row in lines[1:] if row.startswith(("Hint: ", "Explanation: ")))])
 
 
-def is_break(failure: str) -> bool:
-    """Return whether Dynamo could not trace a function, rather than that a compiler failed."""
-    return failure.startswith("Unsupported: ")
-
-
 def headline(text: str) -> str:
     """The first line of what torch says of a graph break or a failed compile."""
     return re.sub("^Unsupported: (Dynamo )?", "", first_line(text) or "reason not recorded")

@@ -22,7 +22,7 @@ from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.data import read_table
-from fxscope.english import failure_text, is_break, torchs_break_text
+from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import one_line
 from fxscope.index import COMPILED, Key
 from fxscope.model import (
@@ -219,7 +219,8 @@ class InductorCapture:
         """Keep why no compile of a frame began, such as a generator's: Dynamo has no record of it."""
         if all(frame.f_code.co_name != "_compile" for frame, _ in traceback.walk_tb(error.__traceback__)):
             failure = failure_text(type(error).__qualname__, str(error))
-            self._compile(f"skipped/{len(self._compiles)}", source=_place(code), failure=failure, duration_us=0.0)
+            compile_id = f"skipped/{len(self._compiles)}"
+            self._compile(compile_id, source=_place(code), failure=failure, untraced=True, duration_us=0.0)
 
     @hook_before("torch._dynamo.symbolic_convert:InstructionTranslatorBase.log_graph_break", "reasons for graph breaks")
     def _break_logged(self, tx: Any, *_: Any, exc: Any = None, **__: Any) -> None:
@@ -536,8 +537,9 @@ class InductorCapture:
                 )
             if metrics.fail_reason:
                 failure = failure_text(metrics.fail_type, str(metrics.fail_reason))
-                self._compile(compile_id, failure=failure, source=self._failed_at(metrics), duration_us=duration_us)
-                if not is_break(failure):
+                place, untraced = self._failed_at(metrics), metrics.fail_type == "Unsupported"
+                self._compile(compile_id, failure=failure, untraced=untraced, source=place, duration_us=duration_us)
+                if not untraced:
                     self.hooks.problem(f"compile {compile_id}", failure.partition("\n")[0])
 
     def _failed_at(self, metrics: Any) -> Source | None:

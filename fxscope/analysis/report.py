@@ -22,7 +22,7 @@ from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, distinct, rows_of, uncollected
-from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in, is_break
+from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, replace
 from fxscope.op_names import is_generated, ops_of
@@ -428,7 +428,7 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     broken = {(select.place(item.source), explained(item.break_reason or "")) for item in recording.compiles}
     for item, failed in zip(recording.compiles, guards, strict=True):
         where = select.place(item.source) or NO_PLACE
-        if is_break(text := item.failure or ""):
+        if item.untraced and (text := item.failure):
             function = (item.source and item.source.function) or "the function"
             function = re.sub("^torch_dynamo_resume_in_(.+)_at_[0-9]+$", r"the rest of \1", function)
             breaks.append(_Event(where, [f"made no graph of {function}: {explained(text)}"], hints_in(text)))

@@ -40,6 +40,7 @@ class Compile(Item, frozen=True, kw_only=True):
     cudagraph_rerecords: int | None = None  # recordings after the first of each part; None: none was seen
     guard_us: float | None = None  # one check of its guards, as Dynamo timed it (with cold CPU caches)
     failure: str | None = None  # the error that ended it
+    untraced: bool = False  # that error is Dynamo's: it cannot trace the function, which stays Python or raises
     phases: dict[
         str, float
     ] = {}  # µs of each phase of forward and backward, without those inside it; they sum to `duration_us`

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fxscope.data import read_table
-from fxscope.english import failure_text, is_break, torchs_break_text
+from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import FOREIGN, TraceError
 from fxscope.kernel_names import decode
 from fxscope.model import (
@@ -336,10 +336,10 @@ class _Log:
         known = self._collected.compiles.get(compile_id)
         if known is None and compile_id.startswith("aot/"):
             return  # of no compile: torch writes them of whatever it timed
-        failure = None
+        failure, untraced = None, metrics.get("fail_type") == "Unsupported"
         if metrics.get("fail_type"):
             failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
-            if not is_break(failure):
+            if not untraced:
                 self._collected.problem(failure.partition("\n")[0], where=f"compile {compile_id}")
         function = str(metrics.get("co_name"))
         if restarts := metrics.get("restart_reasons"):
@@ -358,6 +358,7 @@ class _Log:
             cudagraph_skip=metrics.get("cudagraph_skip_reason"),
             guard_us=float(metrics.get("guard_latency_us") or 0) or None,
             failure=failure,
+            untraced=untraced,
         )
 
     def _export_guard(self, name: str, about: dict[str, Any], compile_id: str) -> None:

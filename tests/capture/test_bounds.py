@@ -154,8 +154,8 @@ def trains_eagerly_and_evaluates_compiled(model: nn.Module, x: torch.Tensor, *, 
 
 def fails_to_compile(model: nn.Module, x: torch.Tensor) -> None:
     _eager_first(model, x)
-    with contextlib.suppress(torch._dynamo.exc.Unsupported):
-        torch.compile(lambda: torch._dynamo.graph_break(), fullgraph=True)()  # and ends
+    with contextlib.suppress(torch._dynamo.exc.BackendCompilerFailed):
+        torch.compile(torch.sin, backend=lambda *_: 1 / 0)(x)  # and ends
 
 
 @pytest.mark.cpp
