@@ -459,8 +459,8 @@ class Recorder:
                 detail = f"{counted(others.count, 'later step')} with other ops or shapes"
                 detail += f" (median {microseconds(others.median_us)})"
                 found.append(Unobserved(what="later", count=others.count, duration_us=others.median_us, detail=detail))
-            if steps is not None and not watch.sees_shapes:
-                found.append(Unobserved(what="shapes", detail="whether later steps had the same shapes"))
+            if steps is not None and watch.not_known:
+                found.append(Unobserved(what="shapes", detail=watch.not_known))
             timed = [item for item in (steps, others) if item is not None]
             rest = after - sum(item.total_us for item in timed)
             if rest > max([LEAST_REST * after, *(LEAST_UNTIMED * item.median_us for item in timed)]):

@@ -63,6 +63,9 @@ def mark(name: str) -> None:
         pass
 
 
+Ran = tuple[Hashable, Hashable]  # ops, and the shapes of what they were given
+
+
 class Repeated:
     """Calls of a compiled graph, a CUDA graph or a model, or steps: how many were observed, and the times of later ones.
 
@@ -71,14 +74,23 @@ class Repeated:
 
     def __init__(self) -> None:
         self.observed = 0
-        self.seen: set[Hashable] = set()  # what observed ones ran
+        self.seen: set[Ran | None] = set()  # what observed ones ran; None where that is not known
         self.kept, self.others = array.array("q"), array.array("q")
         self.num_others = self.last = 0
         self.is_other = False  # what runs until the next tick
 
-    def tick(self) -> None:
+    @property
+    def varies(self) -> bool:
+        """Whether each observed one had other shapes, so that shapes tell no later one from them."""
+        return REPEATS <= len(self.seen) == self.observed
+
+    def has_seen(self, ran: Ran) -> bool:
+        return ran in self.seen or (self.varies and ran[0] in {item[0] for item in self.seen if item})
+
+    def tick(self, own: int) -> None:
+        """Note a time, without the nanoseconds that fxscope's own code took so far."""
         # None begins, or ends, while a profiler session of the program's is on.
-        now = 0 if torch._C._autograd._profiler_enabled() else time.perf_counter_ns()
+        now = 0 if torch._C._autograd._profiler_enabled() else time.perf_counter_ns() - own
         times = self.others if self.is_other else self.kept
         self.num_others += self.is_other
         if now and self.last and len(times) < _MOST_KEPT:
@@ -149,13 +161,14 @@ class _Stepped(Repeated):
         super().__init__()
         self.mark = f"{STEP_ENDS} {number}"
         self.kind: Hashable = None  # the optimizer's class, and how many parameters it has
-        self.calls: list[Hashable] | None = None  # since the last step; `None` where not all of them are known
+        self.calls: list[Ran] | None = None  # since the last step; `None` where not all of them are known
         self._num_nodes = 0  # of autograd, which this thread had made by then
 
-    def ends(self, *, is_observed: bool, is_timed: bool = False) -> None:
+    def ends(self, own: int, *, is_observed: bool, is_timed: bool = False) -> None:
         """Note what ran since the last step; after the observation time it, apart if it ran what no observed one did."""
         now, calls = _num_nodes(), self.calls
-        ran = None if calls is None else (self.kind, now - self._num_nodes, *calls)
+        ops, shapes = zip(((self.kind, now - self._num_nodes), None), *(calls or ()), strict=True)
+        ran = None if calls is None else (ops, shapes)
         self._num_nodes, self.calls = now, []
         if is_observed:
             self.observed += 1
@@ -163,8 +176,8 @@ class _Stepped(Repeated):
             return
         if ran is None or not is_timed:
             self.last = 0
-        self.is_other = not self.observed or (len(self.seen) > 1 and ran is not None and ran not in self.seen)
-        self.tick()
+        self.is_other = not self.observed or (len(self.seen) > 1 and ran is not None and not self.has_seen(ran))
+        self.tick(own)
 
 
 class StepWatch:
@@ -186,9 +199,9 @@ class StepWatch:
         self._kinds: weakref.WeakSet[Any] = weakref.WeakSet()  # their classes
         self._timed: dict[Any, Repeated] = {}  # after the observation, without an optimizer
         self._is_looking = False
-        self.sees_shapes = False  # of what the program calls
+        self.not_known = "whether later steps had the same shapes"
         self._is_over = threading.Event()
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()  # optimizers
         self._stepped: list[_Stepped] = []
         self._stepped_of: weakref.WeakKeyDictionary[Any, _Stepped] = weakref.WeakKeyDictionary()
@@ -197,7 +210,8 @@ class StepWatch:
         self.ended_at: int | None = None  # perf_counter_ns, when the observation did
         self.bound: str | None = None  # that ended it, or is about to
         self.was_eager = False  # it has seen no compiled graph and no CUDA graph
-        self._timing = Hooks()  # around calls
+        self.timing = Hooks()  # around calls
+        self.own = 0  # nanoseconds, of what notes calls
 
     def start(self, hooks: Hooks, *, is_compiled: bool = False) -> None:
         """Begin; the hook is torch's public one for every optimizer. `is_compiled`: calls of modules do not count."""
@@ -205,11 +219,11 @@ class StepWatch:
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._steps))
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self)
-        self._timing.problems = hooks.problems
-        hooks.at_end("calls", self._timing.close)
+        self.timing.problems = hooks.problems
+        hooks.at_end("calls", self.timing.close)
         if not is_compiled:
             self._look()
-        if self._thread == threading.main_thread().ident:  # Python calls back only there
+        if self.thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
             _thread.start_new_thread(self._wait, (_Heap(),))
 
@@ -255,9 +269,9 @@ class StepWatch:
     @hook_before(REPLAY)
     def called(self, graph: Any, inputs: Iterable[Any] = (), *_: Any, **__: Any) -> None:
         """Say that a compiled graph, or a CUDA graph, is about to run."""
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() != self.thread:
             return
-        self.sees_shapes = True
+        self.not_known = ""
         key = getattr(graph, "_fx_graph_cache_key", None) or id(graph)  # another's, too, once the graph is gone
         sizes = tuple(item for item in inputs if type(item) is int)  # dynamic ones
         self._called(self._graphs, key, (key, sizes), lambda: not self._has_steps())
@@ -268,19 +282,21 @@ class StepWatch:
         while caller is not None and caller.f_code is not _call_impl.__code__:
             caller = caller.f_back
         is_call = frame.f_code is torch.nn.Module._wrapped_call_impl.__code__
-        if not is_call or caller is not None or threading.get_ident() != self._thread:
+        if not is_call or caller is not None:
             return
         kind, given = type(module), frame.f_locals
-        what = kind.__qualname__, module.training, torch.is_grad_enabled(), _shapes((given["args"], given["kwargs"]))
+        with torch._C.DisableTorchFunction():  # else a function mode of the program's would see it
+            shapes = _shapes((given["args"], given["kwargs"]))
+        what = (kind.__qualname__, module.training, torch.is_grad_enabled()), shapes
         if self.ended_at is None:
             self._kinds.add(kind)
-            self.sees_shapes = self.sees_shapes or "torch.Size" in str(what)
+            self.not_known = "" if "torch.Size" in str(what) else self.not_known
         self._called(self._models, id(module), what, lambda: not self._made)
 
     def _graph_called(self, graph: Any, frame: FrameType) -> None:
         self.called(graph, frame.f_locals.get("args", ()))
 
-    def _called(self, all_: dict[Any, Repeated], key: Any, what: Hashable, may_end: Callable[[], bool]) -> None:
+    def _called(self, all_: dict[Any, Repeated], key: Any, what: Ran, may_end: Callable[[], bool]) -> None:
         """Count a call, with all that tells it from others of the same; time it after the observation."""
         for item in self._stepped:
             if item.calls is not None and len(item.calls) < _MOST_COMPARED:
@@ -291,14 +307,14 @@ class StepWatch:
             if all_[key].observed > self._most[1] and may_end() and not busy_with():
                 self._enough(f"{self._most[1]} calls")
         elif (mine := self._timed.get(key)) is not None:
-            mine.tick()
-            mine.is_other = what not in mine.seen
+            mine.tick(self.own)
+            mine.is_other = not mine.has_seen(what)
             if len(mine.kept) + len(mine.others) == MOST_TIMED:
-                self._timing.close()
+                self.timing.close()
 
     def _compiles(self, *_: Any, **__: Any) -> None:
         """Look at no call of a module while Dynamo looks at what one is."""
-        self._timing.close()
+        self.timing.close()
         self._is_looking = False
         for item in self._stepped:
             item.calls = None
@@ -314,7 +330,7 @@ class StepWatch:
             if self._is_over.wait(_LOOK_S):
                 return
             now, ends = self._clock(), time.monotonic()
-            prepares = self._compiler.num_compiling > 0 or is_preparing(self._thread)
+            prepares = self._compiler.num_compiling > 0 or is_preparing(self.thread)
             left -= 0 if prepares else now - before
             ran = 0.0 if prepares else ends - began
             before, began = now, ends
@@ -323,7 +339,7 @@ class StepWatch:
     def _clock(self) -> float:
         """Return seconds that the observed thread ran: one that waits, as for its children, leaves no events."""
         try:
-            return time.clock_gettime(time.pthread_getcpuclockid(self._thread))
+            return time.clock_gettime(time.pthread_getcpuclockid(self.thread))
         except (AttributeError, OSError):  # not on this system
             return time.monotonic()
 
@@ -333,7 +349,7 @@ class StepWatch:
             return
         if not busy_with():
             self._enough(bound)
-        elif self._thread == threading.main_thread().ident:
+        elif self.thread == threading.main_thread().ident:
             in_main_thread(functools.partial(self._reached, bound))
 
     def end_observation(self) -> None:
@@ -349,23 +365,22 @@ class StepWatch:
 
     def _look(self) -> None:
         """Have calls noted that make steps, or that tell them apart: of all models, or of the observed and compiled ones."""
-        self._timing.close()
+        self.timing.close()
         self._is_looking = True
         kinds = [torch.nn.Module] if self.ended_at is None else [] if self._timed is self._graphs else list(self._kinds)
         for kind in kinds:
             if kind._call_impl is _call_impl:
-                calls = _Calls(self._timing, self._module_called, _call_impl)
-                self._timing.put(kind, "_call_impl", calls, "calls of modules")
+                self.timing.put(kind, "_call_impl", _Calls(self, self._module_called, _call_impl), "calls of modules")
         if kinds and "torch._dynamo.convert_frame" in sys.modules:
-            self._timing.wrap(COMPILE_FRAME, before=self._compiles)
+            self.timing.wrap(COMPILE_FRAME, before=self._compiles)
         if self._graphs and self.ended_at is not None:
-            self._timing.replace(COMPILED_CALL, _Calls(self._timing, self._graph_called, resolve(COMPILED_CALL)[2]))
+            self.timing.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
         if torch.compiler.is_compiling():  # first of all: Dynamo traces no further
             return
         # A hook of a backward pass is called in autograd's thread
-        if threading.get_ident() != self._thread and torch._C._current_graph_task_id() < 0:
+        if threading.get_ident() != self.thread and torch._C._current_graph_task_id() < 0:
             return
         mine = self._stepped_of.get(optimizer)
         if is_new := mine is None:
@@ -380,10 +395,11 @@ class StepWatch:
         if not self._is_looking:
             self._look()
         if self.ended_at is not None:
-            mine.ends(is_observed=False, is_timed=not is_new and self._num_compiled == self._compiler.num_compiles)
+            is_timed = not is_new and self._num_compiled == self._compiler.num_compiles
+            mine.ends(self.own, is_observed=False, is_timed=is_timed)
             self._num_compiled = self._compiler.num_compiles
             return
-        mine.ends(is_observed=True)
+        mine.ends(self.own, is_observed=True)
         mark(mine.mark)
         if busy_with() == CAPTURING:
             self._captures()
@@ -403,19 +419,21 @@ class StepWatch:
         wanted = max((item.observed for item in self._timed.values()), default=0) if num_calls == 0 else num_calls
         once = [item for item in self._timed.values() if 0 <= item.observed - (wanted or math.inf) <= 2]
         steps = max(once, key=lambda item: len(item.kept), default=self._rarest)
+        if steps.varies:
+            self.not_known = "step time by shape: no two observed steps had the same shapes"
         other = max((steps, *self._stepped), key=lambda item: item.num_others)
         times, others = (summary((time / 1e3 for time in kept), "after") for kept in (steps.kept, other.others))
         return times, others and replace(others, count=other.num_others)
 
 
 def _shapes(value: Any, levels: int = 4) -> Hashable:
-    """Return the shapes of the tensors in arguments, without a function mode of the program's seeing it."""
+    """Return the shapes of the tensors in arguments."""
     if type(value) in (torch.Tensor, torch.nn.Parameter):
-        with torch._C.DisableTorchFunction():
-            return None if value.is_nested or torch._C._get_tracing_state() is not None else value.shape
-    if not levels or not isinstance(value, (tuple, list, dict)):
+        return None if value.is_nested or torch._C._get_tracing_state() is not None else value.shape
+    kind: Any = next((kind for kind in (tuple, list, dict) if issubclass(type(value), kind)), None)
+    if not levels or kind is None:
         return None
-    items = value.values() if isinstance(value, dict) else value
+    items = dict.values(value) if kind is dict else kind.__iter__(value)  # a subclass may have others
     return tuple(_shapes(item, levels - 1) for item in islice(items, _MOST_COMPARED))
 
 
@@ -425,16 +443,19 @@ class _Calls:
     The lookup returns torch's own: there is no frame of fxscope's around the program's code.
     """
 
-    def __init__(self, hooks: Hooks, called: Callable[[Any, FrameType], None], method: Any) -> None:
-        self._hooks, self._called, self._method = hooks, called, method
+    def __init__(self, watch: StepWatch, called: Callable[[Any, FrameType], None], method: Any) -> None:
+        self._watch, self._called, self._method = watch, called, method
 
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
             return self._method
+        began = time.perf_counter_ns()
         try:  # not by `guard`: each call of Python costs while it is observed
-            self._called(owner, sys._getframe(1))
+            if threading.get_ident() == self._watch.thread:
+                self._called(owner, sys._getframe(1))
+                self._watch.own += time.perf_counter_ns() - began
         except Exception as error:
-            self._hooks.problem("calls", one_line(error))
+            self._watch.timing.problem("calls", one_line(error))
         return MethodType(self._method, owner)
 
 

@@ -8,7 +8,7 @@ more of one of these than its peers, beyond what these differ by among themselve
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -226,9 +226,8 @@ def _sentences(peers: Peers, row: int, excesses: Mapping[str, Excess]) -> tuple[
 # ---------------------------------------------------------------------- plans
 
 
-def _plan_findings(groups: Sequence[PlanGroup], late: Collection[int]) -> list[Finding]:
-    """One finding for the ranks on time of each plan that differs in the work it does; a tuned launch configuration is none."""
-    found: list[Finding] = []
+def _plan_findings(groups: Sequence[PlanGroup], late: Collection[int]) -> Iterator[Finding]:
+    """Yield a finding for the ranks on time of each plan that differs in its work; a tuned launch configuration is none."""
     for group in groups:
         ranks = tuple(rank for rank in group.ranks if rank not in late)
         if group.cause is None or not ranks:
@@ -237,21 +236,18 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Collection[int]) -> list[F
         total = sum(len(other.ranks) for other in (majority, *others))
         counts = Counter(CHANGES.get(change.change, change.change.replace("_", " ")) for change in group.changes)
         said = ", ".join(f"{number} {change}" for change, number in counts.items())
-        found.append(
-            Finding(
-                kind="plan_differs",
-                ranks=ranks,
-                cause=group.cause,
-                cost_us=None,
-                evidence=(
-                    f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks",
-                    *([f"kernels and ops: {said}"] if said else []),
-                ),
-                changes=group.changes,
-                num_changes=group.num_changes,
-            )
+        yield Finding(
+            kind="plan_differs",
+            ranks=ranks,
+            cause=group.cause,
+            cost_us=None,
+            evidence=(
+                f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks",
+                *([f"kernels and ops: {said}"] if said else []),
+            ),
+            changes=group.changes,
+            num_changes=group.num_changes,
         )
-    return found
 
 
 # ---------------------------------------------------------------------- the overview

@@ -1,7 +1,7 @@
 """Ties the levels of the program together: source lines down to calls, folded arguments, names that did not run."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from fxscope.columns import column
 from fxscope.index import grouped, index_of
@@ -27,11 +27,10 @@ def provenance(recording: Recording) -> Recording:
     return with_calls(with_sources(recording))
 
 
-def with_folded(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[KernelCall]:
-    """The calls with the views that became strides of their arguments (a permute in front of an extern mm)."""
+def with_folded(calls: list[KernelCall], by_name: Mapping[str, Node]) -> Iterator[KernelCall]:
+    """Yield the calls with the views that became strides of their arguments (a permute in front of an extern mm)."""
     order = {name: position for position, name in enumerate(by_name)}
     ran = {name for call in calls for name in call.nodes}
-    result: list[KernelCall] = []
     for call in calls:
         folded: list[str] = list(call.folded)
         if call.is_extern:
@@ -46,8 +45,7 @@ def with_folded(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[Ke
                 if op_name(node.target) not in _RESIZES:
                     folded.append(name)
                 stack += [(source, hops + 1) for source in node.inputs]
-        result.append(replace(call, folded=tuple(sorted(folded, key=order.__getitem__))))
-    return result
+        yield replace(call, folded=tuple(sorted(folded, key=order.__getitem__)))
 
 
 def with_sources(recording: Recording) -> Recording:

@@ -156,14 +156,12 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
         return _recording(collected)
 
 
-def artifacts(path: Path, *names: str) -> list[tuple[str, str, Any]]:
-    """(Compile id, name, value) of a log's JSON artifacts of these names, in order; damaged ones are left out."""
-    found: list[tuple[str, str, Any]] = []
+def artifacts(path: Path, *names: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield (compile id, name, value) of a log's JSON artifacts of these names, in order; damaged ones are left out."""
     for entry, payload in _entries(path, Collected(where=path.name, limit=None)):
         name, about = _named(entry)
         if "artifact" in entry and name in names and about and (compile_id := _compile_id(entry)) is not None:
-            found.append((compile_id, name, _json(payload)))
-    return found
+            yield (compile_id, name, _json(payload))
 
 
 def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any], str]]:

@@ -183,12 +183,11 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
 
 def named_calls(
     code: OutputCode, *, graph_id: str, handles: Mapping[str, Iterable[str]], order: Mapping[str, int]
-) -> list[KernelCall]:
-    """The calls with the nodes that torch names for them: by debug handle, else in the comment above the kernel.
+) -> Iterator[KernelCall]:
+    """Yield the calls with the nodes that torch names for them: by debug handle, else in the comment above the kernel.
 
     `handles` are debug handle → nodes; of torch before 2.9 kernel → nodes, taken where the kernel is called once.
     """
-    result: list[KernelCall] = []
     called: set[str] = set()
     times = Counter(call.kernel for call in code.calls)
     for call in kernel_calls(code, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
@@ -202,8 +201,7 @@ def named_calls(
         if call.subgraph is None:  # else its nodes are those of another graph
             nodes = tuple(sorted(set(names), key=order.__getitem__))
             call = replace(call, nodes=nodes, nodes_evidence=evidence if nodes else None)
-        result.append(call)
-    return result
+        yield call
 
 
 def _with_bytes(

@@ -1,7 +1,7 @@
 """The answer to "why" as text: the verdict, the cost and what to try in `MAX_LINES` lines; with `everything` all details."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fxscope import english, op_names
 from fxscope.analysis import traced_regions
@@ -133,14 +133,12 @@ def about_place(
     return [*lines, *(report.cut(f"  {line}", width) for line in user_lines(nodes, 1))]
 
 
-def cost_of_call(call: KernelCall) -> list[str]:
-    """Return the share of the roof and the bytes, as far as they are known."""
-    costs: list[str] = []
+def cost_of_call(call: KernelCall) -> Iterator[str]:
+    """Yield the share of the roof and the bytes, as far as they are known."""
     if call.roof is not None and call.roof.share is not None:
-        costs.append(f"{of_roof(call.roof.share)}{f', {call.roof.bound}-bound' if call.roof.bound else ''}")
+        yield f"{of_roof(call.roof.share)}{f', {call.roof.bound}-bound' if call.roof.bound else ''}"
     if call.bytes_read is not None and call.bytes_written is not None:
-        costs.append(f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}")
-    return costs
+        yield f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
 
 
 def purpose(recording: Recording, call: KernelCall, width: int) -> list[str]:

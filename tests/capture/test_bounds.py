@@ -342,7 +342,7 @@ def test_steps_within_a_session_of_the_programs_are_not_timed() -> None:
     durations = steps.Repeated()
     for is_profiled in (False, False, True, True, False, False):
         with torch.profiler.profile() if is_profiled else contextlib.nullcontext():
-            durations.tick()
+            durations.tick(0)
     assert len(durations.kept) == 2
 
 

@@ -16,7 +16,7 @@ import torch
 from torch._subclasses import FakeTensorMode
 
 from fxscope import cli, load
-from fxscope._torch.steps import is_preparing
+from fxscope._torch.steps import Repeated, is_preparing
 from fxscope.analysis.report import report
 from fxscope.capture import Recorder
 from fxscope.index import COMPILED, index_of
@@ -354,6 +354,8 @@ def test_later_steps_that_run_something_else_are_timed_apart(programs, count, la
         ([1] * 5 + [3] * 20, False, 20, "whether later steps had the same shapes"),
         ([1] * 15 + [None] * 300, True, 10, "what ran in"),  # evaluated
         ([1] * 40 + [3] * 20, None, 7, "19 later steps with other ops or shapes"),  # without an optimizer
+        (range(1, 61), None, 26, "step time by shape: no two observed steps had the same shapes"),
+        (range(1, 21), True, 15, "step time by shape: no two observed steps had the same shapes"),
     ],
 )
 def test_what_is_not_known_of_later_steps_is_said(rows, is_called, count, words) -> None:
@@ -391,6 +393,31 @@ def test_no_frame_of_fxscope_is_around_compiled_calls_after_the_observation() ->
             optimizer.step()
     assert [f"{os.sep}_torch{os.sep}" in stack for stack in (stacks[1], stacks[-1])] == [True, False]
     assert [item.count for item in recorder.recording.unobserved if item.what == "later"] == [10]
+
+
+def test_arguments_of_models_are_read_without_methods_of_the_program() -> None:
+    called: list[str] = []
+
+    class Lazy(dict[str, torch.Tensor]):
+        values = called.append
+
+    class Rows(list[torch.Tensor]):
+        __iter__ = called.append
+
+    class Model(torch.nn.Module):
+        def forward(self, batch: Lazy, rows: Rows) -> torch.Tensor:
+            return batch["x"] + rows[0]
+
+    with Recorder() as recorder:
+        Model()(Lazy(x=torch.ones(2)), Rows([torch.ones(2)]))
+    assert not called and not recorder.recording.problems
+
+
+def test_what_notes_a_call_is_not_in_its_time() -> None:
+    calls, second = Repeated(), 10**9
+    for own in (0, 3_600 * second):
+        calls.tick(own)
+    assert -3_600 * second < calls.kept[0] < -3_500 * second
 
 
 def test_a_closure_of_an_optimizer_is_the_models() -> None:

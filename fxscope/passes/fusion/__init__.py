@@ -2,7 +2,7 @@
 what none of them tells is a decision without a verdict, with the reason why it cannot be told.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +44,7 @@ def fusion(recording: Recording) -> Recording:
     return replace(recording, decisions=tuple(sorted(found, key=rank)))
 
 
-def across_breaks(recording: Recording) -> list[Decision]:
+def across_breaks(recording: Recording) -> Iterator[Decision]:
     """Pair the last call of a graph that ended at a break with the first of the graph that goes on after it.
 
     No scheduler saw the two together, and their graphs name the tensors between them differently: what passes is not known.
@@ -54,7 +54,6 @@ def across_breaks(recording: Recording) -> list[Decision]:
     for graph in recording.graphs:
         if graph.stage == "post_grad" and graph.direction != "backward":
             first.setdefault(graph.compile_id or "", graph.id)
-    found: list[Decision] = []
     for here, after in pairwise(item for item in recording.compiles if item.compile_id in first):
         before, behind = (calls.get(first[item.compile_id]) for item in (here, after))
         if here.break_reason is None or not before or not behind:
@@ -65,22 +64,19 @@ def across_breaks(recording: Recording) -> list[Decision]:
         if where is not None and where.code:
             arguments["break_line"] = where.code
         a, b = before[-1], behind[0]
-        found.append(
-            decision(
-                "never_considered",
-                Reason("graph_break", arguments, "remove_break"),
-                graph=a.graph,
-                other_graph=b.graph,
-                a=a.nodes,
-                b=b.nodes,
-                a_call=a.id,
-                b_call=b.id,
-                raw_reason=here.break_reason,
-                saved_launches=1,
-                evidence="order",
-            )
+        yield decision(
+            "never_considered",
+            Reason("graph_break", arguments, "remove_break"),
+            graph=a.graph,
+            other_graph=b.graph,
+            a=a.nodes,
+            b=b.nodes,
+            a_call=a.id,
+            b_call=b.id,
+            raw_reason=here.break_reason,
+            saved_launches=1,
+            evidence="order",
         )
-    return found
 
 
 def runs(calls: Iterable[KernelCall]) -> list[list[KernelCall]]:

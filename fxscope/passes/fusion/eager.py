@@ -4,7 +4,7 @@ They are known where the dispatcher was recorded. A trace alone records shapes, 
 no pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fxscope.columns import column, rows_of
 from fxscope.model import Decision, Graph, Node, Recording
@@ -29,7 +29,7 @@ def phases(recording: Recording, graph: str) -> dict[str, str | None]:
     return {name: phase_of(chain) for nodes, chain in launches for name in nodes}
 
 
-def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
+def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> Iterator[Decision]:
     """Pair the ops of a recorded dispatch graph: each reader of a tensor with its writer.
 
     Args:
@@ -43,7 +43,6 @@ def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
             for source in dict.fromkeys(node.inputs):
                 if (name := writer(source, nodes)) != node.name:
                     readers.setdefault(name, {}).setdefault(node.name, []).append(source)
-    found: list[Decision] = []
     for name, users in readers.items():
         source = nodes[name]
         size = flops.tensor_bytes(source.outputs[:1])
@@ -52,8 +51,7 @@ def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> list[Decision]:
             if source.kind == "kernel" and phase.get(name) == phase.get(user):
                 read = part(size, [nodes[view] for view in views])
                 stays = home[name] not in {name, *(home.get(item, item) for item in nodes[user].mutates)}
-                found.append(flow(graph, source, nodes[user], size, read, once=once, stays=stays))
-    return found
+                yield flow(graph, source, nodes[user], size, read, once=once, stays=stays)
 
 
 def writer(name: str, nodes: Mapping[str, Node]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,14 +95,13 @@ def captures_of(trace: Trace) -> list[Capture]:
     return found
 
 
-def replays_of(trace: Trace) -> list[Replay]:
+def replays_of(trace: Trace) -> Iterator[Replay]:
     launches = _rows_named(trace, REPLAY)
     if not len(launches):
-        return []
+        return
     device = np.flatnonzero((trace.category >= t.KERNEL) & np.isin(trace.launcher, launches))
     device = device[np.lexsort((trace.start_ns[device], trace.launcher[device]))]
     details = trace.details(device.tolist())
-    found: list[Replay] = []
     for launch in launches[np.argsort(trace.start_ns[launches], kind="stable")].tolist():
         rows = device[slice(*np.searchsorted(trace.launcher[device], [launch, launch + 1]))]
         if not len(rows):
@@ -112,22 +111,18 @@ def replays_of(trace: Trace) -> list[Replay]:
         if len(known) == len(rows):
             rows = rows[np.argsort(known, kind="stable")]
         graph = _number(details.get(int(rows[0])), "graph_id")
-        found.append(
-            Replay(
-                rows=rows,
-                graph=graph,
-                nodes=sorted(known) if len(known) == len(rows) else None,
-                label=_label(trace, launch),
-            )
+        yield Replay(
+            rows=rows,
+            graph=graph,
+            nodes=sorted(known) if len(known) == len(rows) else None,
+            label=_label(trace, launch),
         )
-    return found
 
 
 def link_replays(trace: Trace, captures: Sequence[Capture]) -> None:
     """Fill `graph` and `node` of the device rows of every replay; with a capture, their `op` and `issuer`, too."""
-    replays = replays_of(trace)
     graphs: dict[object, list[Replay]] = {}
-    for replay in replays:
+    for replay in replays_of(trace):
         # What a graph is known by: the profiler's number, else which kernels it runs how often.
         ran = replay.graph if replay.graph is not None else Counter(trace.name[replay.rows].tolist())
         graphs.setdefault(tuple(sorted(ran.items())) if isinstance(ran, Counter) else ran, []).append(replay)
