@@ -36,6 +36,10 @@ def is_called_compiled(recorder: Recorder) -> None:
     with torch.no_grad():
         for _ in range(MOST_CALLS + 5):
             compiled(torch.ones(2, 4))
+        assert steps.COMPILED_CALL in hooks.active()
+        for _ in range(steps.MOST_TIMED):
+            compiled(torch.ones(2, 4))
+    assert steps.COMPILED_CALL not in hooks.active()
 
 
 def loops(recorder: Recorder) -> None:
@@ -86,6 +90,7 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
     (after,) = (item for item in recording.unobserved if item.what == "after")
     assert "after the observed part" in after.detail and bound in after.detail
     assert (recording.step_times.when == "after") == (program is not loops)
+    assert (recording.step_times.count == steps.MOST_TIMED) == (program in (is_called_eagerly, is_called_compiled))
 
 
 @pytest.mark.cpp
@@ -266,20 +271,6 @@ def test_neither_imports_of_libraries_nor_the_compiler_are_in_the_observation(tm
     done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     calls, ops = map(int, done.stdout.split())
     assert calls < 100_000 and ops > 5
-
-
-@pytest.mark.cpp
-def test_only_some_calls_after_the_observation_are_timed() -> None:
-    torch._dynamo.reset()
-    compiled = torch.compile(nn.Linear(4, 4))
-    with Recorder(max_seconds=60) as recorder, torch.no_grad():
-        for _ in range(MOST_CALLS + 5):
-            compiled(torch.ones(2, 4))
-        assert steps.COMPILED_CALL in hooks.active()
-        for _ in range(steps.MOST_TIMED):
-            compiled(torch.ones(2, 4))
-        assert steps.COMPILED_CALL not in hooks.active()
-    assert recorder.recording.step_times.count == steps.MOST_TIMED
 
 
 def test_a_module_without_a_spec_is_imported_as_without_fxscope(tmp_path) -> None:

@@ -86,13 +86,12 @@ def test_an_optimizers_range_is_around_its_own_ops_alone(recordings) -> None:
 
 
 def test_steps_after_the_wanted_ones_are_only_timed(recordings) -> None:
-    assert recordings["whole"].step_times.when == "after" and recordings["whole"].step_times.count == 55
-    recording = recordings["short"]
-    times = recording.step_times
-    assert times.when == "after" and len(times.samples_us) == 56
-    assert times.count == 56 and 0 < times.median_us <= times.p95_us
-    (after,) = (item for item in recording.unobserved if item.what == "after")
-    assert after.count == 56 and "(56 steps, timed)" in labels.coverage_line(recording)
+    for name, count in (("whole", 55), ("short", 56)):
+        times = recordings[name].step_times
+        assert times.when == "after" and times.count == len(times.samples_us) == count
+        assert 0 < times.median_us <= times.p95_us
+        (after,) = (item for item in recordings[name].unobserved if item.what == "after")
+        assert after.count == count and f"({count} steps, timed)" in labels.coverage_line(recordings[name])
 
 
 CAPTURED = [(float(start), "model") for start in (10, 20, 30, 40)]  # three calls to warm up, and the captured one
@@ -103,27 +102,23 @@ def planned(ops: list[tuple[float, str]], **known: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("replays", "num_calls", "begins"),
+    ("replays", "first", "num_calls", "begins"),
     [
-        ("AAAA", 4, [100, 110, 120, 130]),
-        ("ABABAB", 3, [100, 120, 140]),  # the parts of one model
-        ("AAAB", 4, [100, 110, 120, 130]),  # a graph per batch size
-        ("AA", 4, [10, 20, 30, 40]),
-        ("", 4, [10, 20, 30, 40]),
+        ("AAAA", 100, 4, [100, 110, 120, 130]),
+        ("ABABAB", 100, 3, [100, 120, 140]),  # the parts of one model
+        ("AAAB", 100, 4, [100, 110, 120, 130]),  # a graph per batch size
+        ("AA", 100, 4, [10, 20, 30, 40]),
+        ("", 100, 4, [10, 20, 30, 40]),
+        ("AAAA", 11, 4, [10, 20, 30, 40]),  # the first before the last call of the model: parts of calls
     ],
 )
-def test_replays_of_a_graph_that_was_captured_by_hand_are_the_steps(replays, num_calls, begins) -> None:
-    replayed = [(100.0 + 10 * number, name) for number, name in enumerate(replays)]
+def test_replays_of_a_graph_that_was_captured_by_hand_are_the_steps(replays, first, num_calls, begins) -> None:
+    replayed = [(first + 10.0 * number, name) for number, name in enumerate(replays)]
     copies = [(start + 5, "aten::copy_") for start, _ in replayed]
     for ops in (CAPTURED, [*CAPTURED, *copies]):
-        found = plan(ops, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed, warmup=0, keep=10)
+        found = planned(ops, ends=500, calls=CAPTURED, replays=replayed, warmup=0, keep=10)
         assert found.num_calls == num_calls
         assert [span.start for span in (*found.kept, *found.others)] == begins and found.kept
-
-
-def test_replays_before_the_last_call_of_the_model_are_parts_of_calls() -> None:
-    replayed = [(start + 1, "A") for start, _ in CAPTURED]
-    assert plan(CAPTURED, begins=0, ends=500, calls=CAPTURED, step_ends=[], replays=replayed).num_calls == 4
 
 
 def own_trace(folder: Path, events: list[dict[str, Any]]) -> OwnTrace:
@@ -213,22 +208,27 @@ def test_a_step_with_a_compiled_optimizer_holds_all_its_calls_of_the_model(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("kinds", "compiles", "kept"),
+    ("kinds", "known", "kept"),
     [
-        ("aaaaaaaa", [], [4, 5, 6]),  # the last of them, without the one that ends with the program
-        ("aaa", [], [0, 1, 2]),
-        ("abababab", [], [1, 2, 3, 4, 5, 6]),
-        ("aaaaaa", [1, 3], [0, 2, 4]),
-        ("aaabaaabaaaab", [], [7, 9, 10, 11]),  # one of a rare kind, as a step that logs
-        ("aab", [0, 1, 2], [1, 2]),  # what a graph ran is known also where all its steps compile
+        ("aaaaaaaa", {}, [4, 5, 6]),  # the last of them, without the one that ends with the program
+        ("aaa", {}, [0, 1, 2]),
+        ("abababab", {}, [1, 2, 3, 4, 5, 6]),
+        ("aaaaaa", {"compiles": [12, 32]}, [0, 2, 4]),
+        ("aaabaaabaaaab", {}, [7, 9, 10, 11]),  # one of a rare kind, as a step that logs
+        ("aab", {"compiles": [2, 12, 22]}, [1, 2]),  # what a graph ran is known also where all its steps compile
+        ("aaaa", {"keep": 9}, [0, 1, 2, 3]),
+        ("aaaa", {"keep": 9, "is_cut": True}, [0, 1, 2]),  # each call is a step, and the last one may not be whole
+        ("aaaa", {"keep": 9, "is_cut": True, "step_ends": [2, 12, 22, 32]}, [1, 2, 3]),  # ended with a step
+        ("aaaa", {"keep": 9, "is_cut": True, "step_ends": [2, 12, 22]}, [1, 2]),
+        ("aaaa", {"keep": 9, "step_ends": [2, 12, 22]}, [1, 2, 3]),  # an evaluation
     ],
 )
-def test_the_last_steps_of_each_kind_that_compile_nothing_are_kept(kinds, compiles, kept) -> None:
+def test_the_last_whole_steps_of_each_kind_that_compile_nothing_are_kept(kinds, known, kept) -> None:
     calls = [(10.0 * number, "model") for number in range(len(kinds))]
     ops = [(start + 1, kind) for (start, _), kind in zip(calls, kinds, strict=True)]
-    compiled = [10.0 * number + 2 for number in compiles]
-    found = planned(ops, calls=calls, ends=10.0 * len(kinds), compiles=compiled)
+    found = planned(ops, calls=calls, ends=10.0 * len(kinds), **known)
     assert [span.number for span in found.kept] == kept
+    assert len(found.kept) + len(found.others) == len(kinds)
 
 
 @pytest.mark.cpp
@@ -261,24 +261,6 @@ def test_preparing_a_program_is_no_part_of_the_bound() -> None:
         thread.join()
         stop.clear()
         assert seen == expected
-
-
-@pytest.mark.parametrize(
-    ("step_ends", "is_cut", "kept"),
-    [
-        ([], False, [0, 1, 2, 3]),
-        ([], True, [0, 1, 2]),  # each call of the model is a step, and the last one may not be whole
-        ([12.0, 22.0, 32.0, 42.0], True, [1, 2, 3]),  # ended with a step
-        ([12.0, 22.0, 32.0], True, [1, 2]),
-        ([12.0, 22.0, 32.0], False, [1, 2, 3]),  # an evaluation
-    ],
-)
-def test_a_step_in_which_the_observation_ended_is_not_kept(step_ends, is_cut, kept) -> None:
-    calls = [(10.0 * number, "model") for number in range(1, 5)]
-    ops = [(start + 1, "aten::mm") for start, _ in calls]
-    found = plan(ops, begins=0, ends=45, calls=calls, step_ends=step_ends, replays=[], keep=9, is_cut=is_cut)
-    assert [span.number for span in found.kept] == kept
-    assert len(found.kept) + len(found.others) == 4
 
 
 @pytest.mark.cpp
