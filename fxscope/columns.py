@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import msgspec
+import numpy as np
 
 from fxscope.model import Item, replace
 
@@ -202,8 +203,6 @@ def distinct(items: Sequence[Any], field: str) -> set[Any]:
 
 def array(items: Sequence[Any], field: str) -> Any:
     """A field of whole numbers as a numpy array, with -1 for `None`."""
-    import numpy as np  # slow to import
-
     found = items.columns.get(field) if isinstance(items, Items) else None
     if isinstance(found, Numbers) and found.none in (None, -1):
         return found.array.astype(np.int64)
@@ -212,8 +211,6 @@ def array(items: Sequence[Any], field: str) -> Any:
 
 def coded(items: Sequence[Any], field: str, which: list[int] | None = None) -> tuple[Any, Any]:
     """A field, or that of some items, as a numpy array of codes, and the values by their code; -1 may stand for `None`."""
-    import numpy as np  # slow to import
-
     found = items.columns.get(field) if isinstance(items, Items) else None
     if isinstance(found, Chosen) and which is None:
         return found.codes, found.table
@@ -227,8 +224,6 @@ def coded(items: Sequence[Any], field: str, which: list[int] | None = None) -> t
 
 def marked(items: Sequence[Any], field: str, test: Callable[[Any], Any]) -> Any:
     """For each item, as a numpy array, whether the field's value passes a test, which is asked once a value."""
-    import numpy as np  # slow to import
-
     codes, table = coded(items, field)
     used = np.unique(codes).tolist()
     answers = np.zeros(max(used, default=-1) + 2, np.bool_)  # the last one is for -1
@@ -239,8 +234,6 @@ def marked(items: Sequence[Any], field: str, test: Callable[[Any], Any]) -> Any:
 
 def positions(items: Sequence[Any], field: str, wanted: Any) -> Any:
     """For each number of an array the position of the item with it, -1 for none; a field's values differ."""
-    import numpy as np  # slow to import
-
     numbers = array(items, field)
     if not len(numbers):
         return np.full(len(wanted), -1)
@@ -251,8 +244,6 @@ def positions(items: Sequence[Any], field: str, wanted: Any) -> Any:
 
 def different(*columns: Any) -> tuple[Any, Any]:
     """The number of each row of some arrays among the different rows, and the position where each of these is first."""
-    import numpy as np  # slow to import
-
     order = np.lexsort(columns[::-1])
     is_new = np.ones(len(order), np.bool_)
     is_new[1:] = np.any([values[order[1:]] != values[order[:-1]] for values in columns], axis=0)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, column, rows_of, uncollected
 from fxscope.errors import FxscopeError, RenderError
@@ -213,8 +214,6 @@ def _from_columns(data: bytes, where: str) -> Recording:
 
 def _items(archive: zipfile.ZipFile, name: str, type_: type[Item]) -> Items[Any]:
     """The ops or launches of an archive. Raises ValueError where a column does not fit."""
-    import numpy as np
-
     about = msgspec.json.decode(_member(archive, f"{name}.json"), type=_About)
     columns: dict[str, Column] = {}
     for field in msgspec.structs.fields(type_):

@@ -57,12 +57,7 @@ def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
 
     Steps that no profiler watched, where both recordings have such; their medians are those that a report prints.
     """
-    sides = [(item, item.step_times) for item in (a, b)]
-    unwatched = all(times is not None and not times.while_recording for _, times in sides)
-    walls = [
-        times.samples_us or (times.median_us,) if unwatched and times is not None else index_of(item).wall_us
-        for item, times in sides
-    ]
+    walls = [index_of(item).wall_us for item in (a, b)]
     limits = [bound.of_recording(recording) for recording in (a, b)]
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
     if not all(walls):
@@ -71,7 +66,7 @@ def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
     time = compare_recorded(*walls, on_cpu=on_cpu or a_whole != b_whole)
     if a_whole != b_whole and time.ratio is not None:
         time = replace(time, reason=f"{'A' if a_whole else 'B'} has no steps: its whole run is compared with one step")
-    if unwatched and a.step_times and b.step_times:
+    if a.step_times and b.step_times and not (a.step_times.while_recording or b.step_times.while_recording):
         return replace(time, a_us=a.step_times.median_us, b_us=b.step_times.median_us)
     return time
 

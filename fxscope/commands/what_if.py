@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
-from fxscope.errors import CaptureError, FxscopeError
+from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -27,9 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope._torch.hooks import inductor_switches
+    from fxscope._torch.running import compile_options
     from fxscope.analysis.compare import compare
-    from fxscope.analysis.select import nearest
     from fxscope.capture import record
     from fxscope.factories import explained_errors, load_factory, parse_setting
     from fxscope.render.diff import SAME, diff_json, diff_text, is_same
@@ -37,13 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     changed = dict(parse_setting(text) for text in arguments.settings)
     if not changed and not arguments.mode:
         raise FxscopeError("say what to change: --set NAME=VALUE (such as --set max_autotune=true), or --mode MODE.")
-    known = inductor_switches()
-    for name in changed:
-        if name not in known:
-            raise CaptureError(f"torch._inductor.config has no switch {name!r}. {nearest(name, known)}")
-    model, inputs, kwargs = load_factory(arguments.program)
     title = ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
     asked = {name: value for name, value in (("options", changed), ("mode", arguments.mode)) if value}
+    compile_options(asked)  # it raises CaptureError for what torch has not, before a model is made and recorded
+    model, inputs, kwargs = load_factory(arguments.program)
     observe = partial(record, model, *inputs, kwargs=kwargs, steps=10, warmup=10)
     made: list[Recording] = []
     for name, how in (("before", True), (title, asked)):

@@ -10,6 +10,7 @@ from itertools import groupby
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import CpuFit
+from fxscope.gpus.prediction import fit_of
 from fxscope.index import index_of, kept
 from fxscope.model import Compile, Decision, KernelCall, PredictedStep, Recording, Workload, replace
 from fxscope.text import percent
@@ -59,8 +60,6 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
         replays: whether torch could replay its graphs as CUDA graphs.
     """
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
-    from fxscope.gpus.prediction import fit_of  # numpy is slow to import
-
     timed = [(call, call.estimated_us or 0.0, call.estimated_range_us) for call in on_device]
     if gpu is None or gpu.calibration is None or not timed:
         return None

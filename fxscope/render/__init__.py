@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fxscope import store
 from fxscope.data import read_table
 from fxscope.errors import RenderError
 from fxscope.model import Recording
@@ -39,6 +38,8 @@ def check_target(path: str | Path | None, *, format: str | None = None, force: b
     """Raise RenderError if writing to this path would fail for a reason that can be known now."""
     format_of(path, format)
     if path is not None:
+        from fxscope import store  # numpy is slow to import
+
         store.check_free(path, force=force)
 
 
@@ -57,6 +58,8 @@ def render(recording: Recording, format: str, **options: Any) -> str | bytes:
 def save(
     recording: Recording, path: str | Path, *, format: str | None = None, force: bool = False, **options: Any
 ) -> Path:
+    from fxscope import store
+
     check_target(path, format=format, force=force)
     data = render(recording, format_of(path, format), **options)
     return store.write(path, data, force=force)

@@ -138,6 +138,7 @@ def test_a_part_of_the_answer(geglu, command, words, answer):
         ("what-if {factory}", "say what to change"),
         ("what-if {factory} --set max_autotun=true", "Did you mean max_autotune"),
         ("what-if {factory} --set max_autotune", "NAME=VALUE"),
+        ("what-if {factory} --mode fast", "torch.compile has no mode 'fast'"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(geglu, tmp_path, command, words, message):

@@ -95,16 +95,10 @@ class Interned:
     """Distinct values in the order they came, and the index of each."""
 
     def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.index: dict[Any, int] = {}
+        self.values: dict[Any, int] = {}
 
     def add(self, value: Any) -> int:
-        if value is None:
-            return -1
-        if value not in self.index:
-            self.index[value] = len(self.values)
-            self.values.append(value)
-        return self.index[value]
+        return -1 if value is None else self.values.setdefault(value, len(self.values))
 
 
 def columns(rows: Iterable[Any], names: str = "", **fields: Callable[[Any], Any]) -> dict[str, Any]:
@@ -186,7 +180,7 @@ class Encoder:
             ],
             "tables": tables.tables(recording),
         }
-        data["places"], data["names"] = [list(p) for p in self.places.values], self.names.values
+        data["places"], data["names"] = [list(p) for p in self.places.values], list(self.names.values)
         data["files"] = files(recording, self.places)
         return data
 
