@@ -1,14 +1,20 @@
-"""The real captures of `tests/data/h200`: each is read once in a process, whoever asks for it."""
+"""The real captures of `tests/data/h200`, each read once in a process; the recordings of `tests/data/report`; the browser."""
 
 from __future__ import annotations
 
+import gzip
+import os
+import shutil
 from functools import cache
 from pathlib import Path
 
+from fxscope import store
 from fxscope.commands import common
 from fxscope.model import Recording
 
-H200 = Path(__file__).parent / "data" / "h200"
+DATA = Path(__file__).parent / "data"
+H200 = DATA / "h200"
+CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 CAPTURES = {"/".join(path.parent.relative_to(H200).parts): path.parent for path in sorted(H200.rglob("trace.json.gz"))}
 
 
@@ -16,3 +22,8 @@ CAPTURES = {"/".join(path.parent.relative_to(H200).parts): path.parent for path 
 def read(path: Path | str) -> Recording:
     """The recording of a folder or file; a name without a root is one of the H200's."""
     return common.read(str(H200 / path))
+
+
+def recording(name: str) -> Recording:
+    """One of the recordings of `tests/data/report`."""
+    return store.loads(gzip.decompress((DATA / "report" / f"{name}.json.gz").read_bytes()))

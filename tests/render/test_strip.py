@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
-import shutil
 import struct
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fxscope import store
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
 from fxscope.commands import common
@@ -22,16 +18,10 @@ from fxscope.model import BufferAccess, Graph, Launch, Op, Recording, Source, re
 from fxscope.render import axis, markdown, notebook, strip
 from fxscope.text import microseconds
 from tests import build
+from tests.captures import CHROMIUM, H200, recording
 
-DATA = Path(__file__).parents[1] / "data" / "report"
-CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-H200 = DATA.parent / "h200"
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ("mlp_eager", "mlp_compiled", "mlp_liger")
-
-
-def recording(name: str) -> Recording:
-    return store.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
 
 
 def widths(drawn: str, row: str) -> list[float]:

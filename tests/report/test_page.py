@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
-import shutil
 import statistics
 from functools import partial
 from pathlib import Path
@@ -26,18 +24,12 @@ from fxscope.render.page import html, payload
 from fxscope.render.report import MAX_KERNELS
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
 from tests import build
+from tests.captures import CHROMIUM, H200, recording
 from tests.report import make_recordings as MAKE
 
-DATA = Path(__file__).parents[1] / "data" / "report"
-H200 = DATA.parent / "h200"
-CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = """--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update
     --disable-sync""".split()
 MUL = "0/0:inference:post_grad/mul_6"
-
-
-def recording(name: str):
-    return store.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
 
 
 @pytest.fixture(scope="module")
