@@ -61,6 +61,7 @@ USERS_TRITON = "triton_kernel_wrapper"  # begins the names of the ops that call 
 COMPILED_REGION, INDUCTOR_RUNS = "Torch-Compiled Region", "## Call CompiledFxGraph"
 COMPILED_CODE = (INDUCTOR_RUNS, "CompiledFunction")
 COMPILED_REGIONS = (COMPILED_REGION, *COMPILED_CODE)
+COPIES = ("copy_", "_foreach_copy_")  # of what goes into compiled code
 REGION_ID = re.compile(rf"^{COMPILED_REGION}: (?P<id>\S+)")
 REGION_KEY = re.compile(rf"^{INDUCTOR_RUNS} (?P<key>.*) ##$")
 _GRAPH_NUMBER = re.compile(rf"^graph_\d+_(?=cpp_|kernel)|(?<=^{COMPILED_REGION}): \S+")
@@ -177,7 +178,7 @@ def copies_around_graph(op: str, chain: Iterable[str]) -> bool:
 
     That is an input of a CUDA graph, a gradient that the backward expects in another layout, or a changed input.
     """
-    return op_name(op) in ("copy_", "_foreach_copy_") and any(name.startswith(COMPILED_REGIONS) for name in chain)
+    return op_name(op) in COPIES and any(name.startswith(COMPILED_REGIONS) for name in chain)
 
 
 def is_attention(text: str) -> bool:

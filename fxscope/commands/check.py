@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     failed_first = tuple(sorted(report.outcomes, key=lambda item: item.status == "met"))
     show: dict[str, Callable[[CheckReport], str]] = {
-        "terminal": lambda report: reports.check_text(report, width=common.width()),
+        "terminal": lambda report: reports.check_text(report, width=common.screen_width()),
         "md": reports.check_markdown,
         "json": lambda item: replace(item, outcomes=failed_first).to_json() + "\n",
         "junit": reports.junit,

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     for source in texts:
         parts.append(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
         whole = arguments.all and call is None
-        parts.append(code.render(recording, source, width=common.width(), call=call, full=whole))
+        parts.append(code.render(recording, source, width=common.screen_width(), call=call, full=whole))
     everything = arguments.all or arguments.output is not None
     common.write_words("\n".join(parts) + "\n", format, arguments, everything=everything)
     return 0

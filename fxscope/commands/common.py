@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import threading
-import zlib
 from collections.abc import Generator, Mapping, Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from fxscope.data import read_table
-from fxscope.errors import FxscopeError, UsageError, one_line
+from fxscope.errors import FxscopeError, TraceError, UsageError, one_line
+from fxscope.render.legible import legible, legible_streams, write_bytes
+from fxscope.render.legible import screen_width as screen_width
 
 if TYPE_CHECKING:
     from fxscope.analysis.select import Place
@@ -27,11 +27,6 @@ TRACES = ("trace.json.gz", "trace.json")
 TEXT_SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 TEXT_FORMATS = tuple(TEXT_SUFFIXES.values())
 LOGS = ("torch_trace.log.gz", "torch_trace.log")
-
-
-def width() -> int:
-    """Return how wide a view is: as the terminal, 80 columns where there is none."""
-    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
 def say(message: str) -> None:
@@ -69,8 +64,6 @@ def tidy_on_termination() -> Generator[None]:
 
 def failed(error: FxscopeError, verb: str, usage: str = "") -> int:
     """Say what kept a verb from its work, and how it is called; return the exit code."""
-    from fxscope.render.legible import legible_streams
-
     with legible_streams():
         print(f"fxscope {verb}: {error}", *([f"usage: {usage}"] if usage else []), sep="\n", file=sys.stderr)
     drop_what_stdout_does_not_take()
@@ -179,7 +172,6 @@ def call_named(recording: Recording, name: str) -> Place:
 def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
     """The recordings with the names of their files in their titles: those of one program have the same title."""
     from fxscope.model import replace
-    from fxscope.render.legible import legible
 
     places = [Path(name) for name in names]
     common = Path(os.path.commonpath([place.absolute().parent for place in places]))
@@ -244,18 +236,17 @@ def with_memory(recording: Recording, path: Path) -> Recording:
 
 def is_recording(path: Path) -> bool:
     """Return whether a file is a recording: by its name, or as JSON, packed or not, that begins with the schema."""
+    from fxscope.readers.trace.unpacked import open_trace
+
     if path.suffix == ".fxscope":
         return True
     if not path.name.endswith((".json", ".json.gz")) or not path.is_file():
         return False
     try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-        if head[:2] == b"\x1f\x8b":
-            head = zlib.decompressobj(31).decompress(head, 200)
-    except (OSError, zlib.error):
+        with open_trace(path) as file:
+            return b'"fxscope/' in file.read(200)
+    except (OSError, TraceError):
         return False
-    return b'"fxscope/' in head[:200]
 
 
 def stem(path: Path) -> str:
@@ -413,7 +404,6 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
         RenderError: something could not be made or written; one line for each.
     """
     from fxscope.errors import RenderError
-    from fxscope.render.legible import legible_streams
     from fxscope.store import rescue
 
     if getattr(arguments, "stage", None):
@@ -446,7 +436,6 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
 def write(recording: Recording, output: str | None, arguments: argparse.Namespace, **options: Any) -> bool:
     """Write one file, or stdout; return whether the file holds the recording."""
     from fxscope.render import WITHOUT_STAGE, format_of, render, save
-    from fxscope.render.legible import write_bytes
     from fxscope.render.terminal import show
 
     format = format_of(output, arguments.format or (None if output else "terminal"))

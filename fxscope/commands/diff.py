@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = (arguments.a, arguments.b)
     comparison = compare(*common.told_apart([common.read(name, arguments) for name in names], names))
     show: dict[str, Callable[[Comparison], str]] = {
-        "terminal": lambda item: diff_text(item, width=common.width(), every=arguments.all),
+        "terminal": lambda item: diff_text(item, width=common.screen_width(), every=arguments.all),
         "md": lambda item: diff_markdown(item, every=arguments.all),
         "json": diff_json,
     }

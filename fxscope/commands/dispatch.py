@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         sys.stdout.write(common.budgeted(msgspec.json.encode(found).decode(), arguments))
     else:
-        print(words(found, common.width()))
+        print(words(found, common.screen_width()))
     return 0
 
 

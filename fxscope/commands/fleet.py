@@ -98,7 +98,7 @@ def run_logs(
     for path, format in outputs:
         if format not in ("terminal", "json"):
             raise FxscopeError(f"the compile logs of ranks have no {format}: choose .txt or .json.")
-        shown = fleet_logs.text(job, width=common.width() if path is None else 80, every=arguments.all)
+        shown = fleet_logs.text(job, width=common.screen_width() if path is None else 80, every=arguments.all)
         common.write_text(job.to_json() + "\n" if format == "json" else shown, path, arguments)
     return 0
 
@@ -124,6 +124,6 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
     elif format == "md":
         output = rendering.markdown(fleet)
     else:
-        width = common.width() if path is None else 80
+        width = common.screen_width() if path is None else 80
         output = rendering.text(fleet, width=width, every=arguments.all) + logs_beside(arguments, width)
     common.write_text(output, path, arguments)

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     outcomes = tuple(confront(question, answer, recordings) for question, answer in guesses)
     report = CheckReport(title=f"Your guess about {arguments.factory}", outcomes=outcomes)
-    sys.stdout.write(check_text(report, width=common.width()))
+    sys.stdout.write(check_text(report, width=common.screen_width()))
     for name, recording in recordings.items():
         kernels = (f"{unit.kernel}  [{', '.join(unit.ops) or unit.category}]" for unit in units(recording))
         print(f"\n{name}:", *kernels, sep="\n  ")

@@ -58,7 +58,7 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
         summary, problems = recording.summary, recording.problems
     if summary is None:
         raise FxscopeError(f"{name} holds no tables: they are made of a trace.")
-    sys.stdout.write(tables.of_trace(summary, width=common.width(), everything=arguments.all))
+    sys.stdout.write(tables.of_trace(summary, width=common.screen_width(), everything=arguments.all))
     for problem in problems:
         print(f"{problem.where}: {problem.message}", file=sys.stderr)
 
@@ -75,7 +75,7 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
             for recording in recordings:
                 show(recording, stage=arguments.stage, everything=arguments.all)
         else:
-            sys.stdout.write(report.several(recordings, width=common.width()))
+            sys.stdout.write(report.several(recordings, width=common.screen_width()))
         return
     if formats - TOGETHER or not (formats or arguments.format in TOGETHER):
         raise RenderError(

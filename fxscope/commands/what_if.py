@@ -57,5 +57,5 @@ def run(arguments: argparse.Namespace) -> int:
     if is_same(comparison, by_design=True):
         print(f"{title}: {SAME[0].lower()}{SAME[1:]}")
     else:
-        sys.stdout.write(diff_text(comparison, width=common.width(), every=arguments.all))
+        sys.stdout.write(diff_text(comparison, width=common.screen_width(), every=arguments.all))
     return 0

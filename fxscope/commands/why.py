@@ -44,6 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
             found = {"missed": made.missed, "brackets": made.brackets}
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0
-    text = words(recording, answer, width=common.width(), everything=arguments.all)
+    text = words(recording, answer, width=common.screen_width(), everything=arguments.all)
     common.write_words(text, format, arguments, everything=arguments.all)
     return 0

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, positions, rows_of, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
-from fxscope.op_names import COMPILED_CODE, INDUCTOR_RUNS, expected_nature, is_dispatched, is_generated, op_name
+from fxscope.op_names import COMPILED_CODE, COPIES, INDUCTOR_RUNS, expected_nature, is_dispatched, is_generated, op_name
 from fxscope.readers.trace.columns import nearest
 
 GRAPH_ID = "eager"
@@ -198,7 +198,7 @@ def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
     around = np.zeros(len(ops), np.bool_)
     around[list(_above(parent.tolist().__getitem__, np.flatnonzero(runs).tolist()))] = True
     calls_code = around & marked(ops, "name", lambda name: name.startswith(COMPILED_CODE))
-    copies = marked(ops, "name", lambda name: op_name(name) in ("copy_", "_foreach_copy_")) & (parent >= 0)
+    copies = marked(ops, "name", lambda name: op_name(name) in COPIES) & (parent >= 0)
     compiled = runs | (copies & calls_code[parent])
     return np.flatnonzero(outside & ~compiled & (nearest(parent, compiled) < 0))
 

@@ -7,6 +7,7 @@ controls that show `exe.png` for `gnp.exe`, characters of no width.
 import contextlib
 import io
 import re
+import shutil
 import sys
 from collections.abc import Generator
 from typing import Any
@@ -22,6 +23,11 @@ UNSEEN = (
 )
 # Every control but tab and newline.
 _OBEYED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1f\x7f]")
+
+
+def screen_width() -> int:
+    """Return how wide a view is: as the terminal, 80 columns where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
 def legible(text: str) -> str:

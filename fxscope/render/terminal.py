@@ -1,7 +1,6 @@
 """The recording in a terminal: the report, and with `everything` dispatch tree, kernel calls, tables, coverage."""
 
 import itertools
-import shutil
 import sys
 from collections.abc import Iterator
 from statistics import median
@@ -12,7 +11,7 @@ from fxscope.index import grouped, index_of
 from fxscope.model import Graph, Node, Recording
 from fxscope.op_names import is_dispatched, is_generated
 from fxscope.render import grid, labels, report, tables, theme
-from fxscope.render.legible import legible
+from fxscope.render.legible import legible, screen_width
 from fxscope.text import counted, kernel_name, microseconds, shorten
 
 MAX_CALLS = 60
@@ -47,8 +46,7 @@ def show(recording: Recording, *, stage: str | None = None, everything: bool = F
     Raises:
         RenderError: the recording has no such stage.
     """
-    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
-    sys.stdout.write(render(recording, width=width, stage=stage, everything=everything, name=name))
+    sys.stdout.write(render(recording, width=screen_width(), stage=stage, everything=everything, name=name))
 
 
 def details(recording: Recording, *, width: int = 80, stage: str | None = None) -> list[str]:

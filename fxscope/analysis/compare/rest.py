@@ -8,7 +8,7 @@ from typing import Literal
 from fxscope.analysis import select
 from fxscope.analysis.compare.uses import call_bytes
 from fxscope.analysis.findings import Change
-from fxscope.columns import column
+from fxscope.columns import distinct, rows_of
 from fxscope.index import index_of, kept
 from fxscope.index import per_step as index_per_step
 from fxscope.kernel_names.vendors import collective
@@ -70,15 +70,14 @@ def own_step_us(recording: Recording) -> tuple[float, ...]:
 def _own_step_us(recording: Recording) -> tuple[float, ...]:
     total = dict.fromkeys(index_of(recording).steps, 0)
     waiting = collectives(recording)
-    columns = (column(recording.launches, field) for field in ("name", "step", "duration_ns"))
-    for name, step, duration in zip(*columns, strict=True):
+    for name, step, duration in rows_of(recording.launches, "name", "step", "duration_ns"):
         if step in total and name not in waiting:
             total[step] += duration
     return tuple(time / 1e3 for time in total.values())
 
 
 def collectives(recording: Recording) -> set[str]:
-    return set(filter(collective, set(column(recording.launches, "name"))))
+    return set(filter(collective, distinct(recording.launches, "name")))
 
 
 def collective_us(recording: Recording) -> float | None:
@@ -111,8 +110,9 @@ def op_counts(recording: Recording) -> dict[str, float]:
 
     Runtime calls and the profiler's own marks are no ops.
     """
-    index, columns = index_of(recording), (column(recording.ops, field) for field in ("category", "name", "step"))
-    found = Counter((name, step) for kind, name, step in zip(*columns, strict=True) if kind == "cpu_op")
+    index = index_of(recording)
+    rows = rows_of(recording.ops, "category", "name", "step")
+    found = Counter((name, step) for kind, name, step in rows if kind == "cpu_op")
     total: dict[str, Counter[int]] = {}
     for (name, step), number in found.items():
         if step in index.step_set:

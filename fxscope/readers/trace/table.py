@@ -65,11 +65,11 @@ class Table:
             return
         table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
         used = table[:, CATEGORY]
-        codes = _looked_up(used, strings, self._category_spans, lambda span: self._category(_string(span)))
+        codes = _looked_up(used, strings, self._category_spans, lambda span: self._category(str(_value(span))))
         category = codes[used]
         if (category < 0).any():
             table, category = table[category >= 0], category[category >= 0]
-        names = _looked_up(table[:, NAME], strings, self._name_spans, lambda span: self._code(_string(span)))
+        names = _looked_up(table[:, NAME], strings, self._name_spans, lambda span: self._code(str(_value(span))))
         places = _looked_up(table[:, THREAD], threads, self._thread_spans, self._thread)
         part = table[:, :WIDTH].copy()
         part[:, CATEGORY], part[:, NAME], part[:, THREAD] = category, names[table[:, NAME]], places[table[:, THREAD]]
@@ -102,7 +102,7 @@ class Table:
                 continue
             text = bytes(event.args)
             detail = decode_args(text) if text else None
-            name = event.name if isinstance(event.name, str) else str(event.name)
+            name = str(event.name)
             thread = (_key(event.pid), _key(event.tid)) if category < NUM_HOST else device_of(event, detail)
             correlation = external = -1
             if detail is not None:
@@ -144,11 +144,6 @@ def _looked_up(
             known[span] = code_of(span)
         codes[index] = known[span]
     return codes
-
-
-def _string(span: bytes) -> str:
-    value = _value(span)
-    return value if isinstance(value, str) else str(value)
 
 
 def _thread(span: bytes) -> tuple[Any, Any]:
