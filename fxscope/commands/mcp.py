@@ -12,6 +12,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from fxscope import __version__, children
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise FxscopeError(f"{missing[0]} is not a folder: name the folders that tools may read and write.")
     server = MCPServer("fxscope", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
     tools = Tools(folders, arguments.budget)
-    for name in TOOLS:
+    for name in filter(lambda name: not name.startswith("_"), vars(Tools)):
         server.add_tool(_told(getattr(tools, name), ToolError), structured_output=False)
     server.run("stdio")
     return 0
@@ -62,9 +63,6 @@ def _told(tool: Callable[..., str], error: type[Exception]) -> Callable[..., str
     return call
 
 
-TOOLS = ("record", "read", "overview", "why", "code", "missed_fusions", "diff", "check", "plan")
-
-
 class Tools:
     """The tools of an agent; it reads their docstrings."""
 
@@ -73,8 +71,7 @@ class Tools:
 
     def record(self, program: str, arguments: list[str] | None = None, output: str = "recording.fxscope") -> str:
         """Run a Python script and record it; returns its overview. `output` is the .fxscope file, which is replaced."""
-        target = self._target(output)
-        return self._made(["run", "-o", target, "--force", self._path(program), "--", *(arguments or [])], target)
+        return self._made(output, "run", self._path(program), "--", *(arguments or []))
 
     def plan(self, factory: str, target: str = "h200", output: str = "plan.fxscope") -> str:
         """Compile FILE.py:FACTORY for a GPU that is not here (h200, h100, a100, …) and predict its kernels and times.
@@ -84,18 +81,14 @@ class Tools:
         file, _, name = factory.rpartition(":")
         if not file:
             raise FxscopeError(f"{factory} names no factory: write FILE.py:FACTORY.")
-        kept = self._target(output)
         gpu = target if target.isalnum() else self._path(target.strip())  # a file that `fxscope calibrate` wrote
-        words = ["run", "-o", kept, "--force", "--target", gpu, f"{self._path(file)}:{_plain(name)}"]
-        return self._made(words, kept)
+        return self._made(output, "run", "--target", gpu, f"{self._path(file)}:{_plain(name)}")
 
     def read(self, trace: str, output: str = "recording.fxscope", debug_dir: str = "", compile_log: str = "") -> str:
         """Read a profiler trace (.json, .json.gz), with the compile's TORCH_COMPILE_DEBUG folder or TORCH_TRACE log."""
-        words = ["view", self._path(trace)]
-        words += ["--debug-dir", self._path(debug_dir)] if debug_dir else []
+        words = ["--debug-dir", self._path(debug_dir)] if debug_dir else []
         words += ["--compile-log", self._path(compile_log)] if compile_log else []
-        target = self._target(output)
-        return self._made([*words, "-o", target, "--force"], target)
+        return self._made(output, "view", self._path(trace), *words)
 
     def overview(self, recording: str) -> str:
         """Return what limits the step and what to try first: kernels, missed fusions, graph breaks, recompiles, idle time."""
@@ -121,11 +114,15 @@ class Tools:
         """Hold recordings against a .toml file of expectations."""
         return self._asked("check", *map(self._path, recordings), self._path(expectations))
 
-    def _made(self, words: Sequence[str], target: str) -> str:
-        """Make a recording, and return its overview. The exit code is the program's own."""
-        Path(target).unlink(missing_ok=True)
-        done = self._run(words)
-        if not Path(target).exists():
+    def _made(self, output: str, verb: str, *words: str) -> str:
+        """Make a recording, which replaces an earlier one, and return its overview. The exit code is the program's own."""
+        if not output.endswith(".fxscope"):
+            raise FxscopeError(f"{output}: an output's name ends in .fxscope.")
+        target = self._path(output)
+        made = Path(target)
+        earlier = made.stat().st_mtime_ns if made.exists() else None
+        done = self._run([verb, "-o", target, "--force", *words])
+        if not made.exists() or made.stat().st_mtime_ns == earlier:
             raise FxscopeError(_error(done))
         said = done.stderr.decode(errors="replace").replace(f"wrote {target}\n", "").strip()[-400:]
         return self._asked("view", target, recording=target, exit_code=done.returncode or None, stderr=said)
@@ -146,15 +143,18 @@ class Tools:
         return fit({**first, **answer}, self.budget, more=f"fxscope {shlex.join(words)} --json --budget 0")
 
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-        """Run a verb in a process of its own: stdout is the protocol's here."""
-        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with children.start(*words, cwd=self.folders[0], **pipes) as process:
-            try:
-                output, errors = process.communicate(timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise FxscopeError(f"fxscope {words[0]} took more than {SECONDS} s.") from None
-        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+        """Run a verb in a separate process. It writes to files: what a program leaves running would keep a pipe open."""
+        with TemporaryFile() as output, TemporaryFile() as errors:
+            files: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": errors}
+            with children.start(*words, cwd=self.folders[0], **files) as process:
+                try:
+                    process.wait(SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    raise FxscopeError(f"fxscope {words[0]} took more than {SECONDS} s.") from None
+            for file in (output, errors):
+                file.seek(0)
+            return subprocess.CompletedProcess(process.args, process.returncode, output.read(), errors.read())
 
     def _path(self, name: str) -> str:
         """The path of a file or folder, all of which is in the given folders. Raises FxscopeError where it is not."""
@@ -166,11 +166,6 @@ class Tools:
                 given = ", ".join(map(str, self.folders))
                 raise FxscopeError(f"{what:.200} is outside of the folders given at start ({given}).")
         return str(path)
-
-    def _target(self, name: str) -> str:
-        if not name.endswith(".fxscope"):
-            raise FxscopeError(f"{name}: an output's name ends in .fxscope.")
-        return self._path(name)
 
 
 def _error(done: subprocess.CompletedProcess[bytes]) -> str:

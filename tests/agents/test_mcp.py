@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -81,20 +83,27 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
         ("../gpu.json is outside", "plan", {"factory": "model.py:f", "target": "../gpu.json"}),
         ("null byte", "overview", {"recording": "\0"}),
         ("loop", "overview", {"recording": "loop"}),
-        ("a folder.fxscope", "record", {"program": "model.py", "output": "a folder.fxscope"}),
+        ("a folder.fxscope", "read", {"trace": trace, "output": "a folder.fxscope"}),
+        ("is read here", "read", {"trace": "mlp_eager.fxscope", "output": "mlp_eager.fxscope"}),
+        ("no script", "record", {"program": "none.py", "output": "mlp_compiled.fxscope"}),
         ("names no factory", "plan", {"factory": "model.py"}),
     ]
     answers = ask(folder, *((name, arguments) for _, name, arguments in asked))
     for (failed, text), (message, _, _) in zip(answers, asked, strict=True):
         assert failed and message in text, text
     assert not secret.with_name("new.fxscope").exists()
+    assert (folder / "mlp_eager.fxscope").exists() and (
+        folder / "mlp_compiled.fxscope"
+    ).exists()  # nothing replaced them
 
 
 @pytest.mark.slow
 def test_a_program_is_recorded_and_fails_with_its_own_message(folder: Path) -> None:
-    (folder / "good.py").write_text("import sys, torch\nprint(torch.ones(int(sys.argv[1])).sin())")
+    leaves = "open('pid', 'w').write(str(subprocess.Popen(['sleep', '60']).pid))"  # a process that holds its stdout
+    (folder / "good.py").write_text(f"import subprocess, sys, torch\ntorch.ones(int(sys.argv[1])).sin()\n{leaves}")
     (folder / "bad.py").write_text("raise SystemExit('no data')")
     programs = {"program": "good.py", "arguments": ["3"]}, {"program": "bad.py", "output": "bad.fxscope"}
     (good, text), (bad, said) = ask(folder, *(("record", program) for program in programs))
+    os.kill(int((folder / "pid").read_text()), signal.SIGKILL)  # the answers did not wait for it
     assert not good and "sin" in text and (folder / "recording.fxscope").exists()
     assert bad and "no data" in said, said
