@@ -200,7 +200,7 @@ def _take_ours_out(error: BaseException | None) -> None:
             if not link.tb_frame.f_code.co_filename.startswith(_NOT_THEIRS):
                 kept.append(link)
             link = link.tb_next
-        for this, following in zip(kept, [*kept[1:], None], strict=True):
+        for this, following in zip(kept, [*kept[1:], None], strict=False):  # of an import error all may be ours
             this.tb_next = following
         error.__traceback__ = kept[0] if kept else None
         error = error.__cause__ or error.__context__

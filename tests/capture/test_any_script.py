@@ -112,6 +112,11 @@ def test_modules_folders_and_zip_files_run_as_python_would(words, tmp_path) -> N
     assert recording.title == words[-1]
 
 
+def test_a_folder_that_python_cannot_run_fails_as_in_python(tmp_path) -> None:
+    status, _, error = started(tmp_path, ["-m", "fxscope", "run", str(tmp_path)])
+    assert status == 1 and "ImportError: can't find '__main__' module" in error and "fxscope/" not in error, error
+
+
 def test_ctrl_c_in_the_middle_keeps_what_was_seen(tmp_path) -> None:
     (tmp_path / "script.py").write_text(
         HEAD + "torch.ones(3).sin()\nprint('ready', flush=True)\nwhile True:\n    pass\n"
