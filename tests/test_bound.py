@@ -455,3 +455,20 @@ def test_a_break_of_torchs_own_is_no_first_advice() -> None:
     )
     made = replace(report(Recording()), breaks=breaks)
     assert [item.text for item in advice.advise(Recording(), made)][:1] == ["Remove the graph break at b.py:2"]
+
+
+@pytest.mark.parametrize(("call", "is_trace", "is_said"), [("", False, True), ("c", False, False), ("", True, False)])
+def test_pointwise_ops_beside_compiled_code_are_to_be_compiled(call: str, is_trace: bool, is_said: bool) -> None:
+    made = report(build.gelu_mul_compiled())
+    group = KernelGroup(id="g", label="add", ops=("aten::add",), time_us=made.step.device_us, calls=tuple(call))
+    recording = replace(build.gelu_mul_compiled(), **({"calls": ()} if is_trace else {}))
+    said = [item.text for item in advice.advise(recording, replace(made, groups=(group,)))]
+    assert (advice.EAGER_OPS in said) == is_said
+
+
+def test_time_without_kernels_is_compared_with_kernels_of_the_same_steps() -> None:
+    steps = tuple(Step(index=i, name="", start_ns=i * 10**8, duration_ns=5 * 10**7) for i in range(2))
+    kernels = [build.launch(i, category="cpu_kernel", step=i, start_ns=i * 10**8, duration_ns=10**6) for i in range(2)]
+    times = StepTimes(count=9, when="after", total_us=9e3, median_us=1e3, p95_us=1e3, max_us=1e3)
+    found = report(Recording(launches=tuple(kernels), steps=steps, step_times=times)).advice
+    assert [item.gain_us for item in found if item.text.startswith("Look at what the program does")] == [49e3]

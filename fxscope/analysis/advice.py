@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 VIEW_ALL = "fxscope view RECORDING --all"
 BETWEEN_REPLAYS = "Look at what the CPU does between replays"
+EAGER_OPS = "Compile the ops that run eagerly"
 NO_GAIN = "record_fusion_log"  # a hint that saves no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
@@ -54,9 +55,8 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     step = made.step
     failed = list(_failure_advice(made))
     found = [*failed, *_compile_advice(made)]
-    is_eager = bool(recording.launches) and not is_compiled(recording)
-    if not (is_eager and failed):
-        found += list(_idle_advice(recording, made)) or list(_eager_advice(recording, made) if is_eager else ())
+    if not failed or is_compiled(recording):
+        found += list(_idle_advice(recording, made)) or list(_eager_advice(recording, made))
     found += [*_sync_advice(recording, made), *_optimizer_advice(made)]
     found += list(_loading_advice(recording, made)) or _outside_advice(recording, made)
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
@@ -129,10 +129,11 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     ends = list(accumulate((start + took for _, start, took, *_ in rows), max, initial=step.start_ns))
     starts = (*(start for _, start, *_ in rows), step.start_ns + step.duration_ns)
     gaps = [start - end for start, end in zip(starts, ends, strict=True)]
-    share = min(1.0, sum(gap for gap in gaps if gap >= LONG_IDLE_NS) / step.duration_ns)
+    long_ns = sum(gap for gap in gaps if gap >= LONG_IDLE_NS)
+    share = min(1.0, long_ns / step.duration_ns)
     if share >= MIN_LONG_IDLE:
         why = f"no kernel runs in {percent(share)} of a step, in gaps ≥ 1 ms; the longest is there"
-        yield Advice(f"Look at what the program does {where[gaps.index(max(gaps))]}", why, share * made.step.wall_us)
+        yield Advice(f"Look at what the program does {where[gaps.index(max(gaps))]}", why, long_ns / 1e3)
 
 
 def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
@@ -187,7 +188,7 @@ def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     if (made.cuda_graphs.share or 0.0) >= 0.5:
         text = BETWEEN_REPLAYS
     elif eager > 0.5:
-        text = "Compile the ops that run eagerly"
+        text = EAGER_OPS
         why += f", and {percent(eager)} of the launches are theirs"
     elif made.breaks and is_compiled(recording):
         return
@@ -222,7 +223,10 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
 
 
 def _eager_advice(recording: Recording, made: Report) -> Iterator[Advice]:
-    rows = [row for row in made.groups if row.phase != "optimizer" and row.ops and all(map(is_pointwise, row.ops))]
+    if is_compiled(recording) and not recording.calls:  # a bare trace: which of its launches are eager is unknown
+        return
+    rows = [row for row in made.groups if not row.calls and row.phase != "optimizer"]
+    rows = [row for row in rows if row.ops and all(map(is_pointwise, row.ops))]
     time_us = sum(row.time_us or 0.0 for row in rows)
     share = time_us / made.step.device_us if made.step.device_us else 0.0
     if share >= MIN_SHARE:
@@ -231,7 +235,7 @@ def _eager_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         why = f"{percent(share)} of the {what} is in pointwise ops that it can fuse ({names})"
         saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
         text = 'torch.compile(backend="inductor")' if runs_other_backend(recording) else "torch.compile"
-        yield Advice(text, why, saved or time_us)
+        yield Advice(EAGER_OPS if is_compiled(recording) else text, why, saved or time_us)
 
 
 def _attention_advice(made: Report) -> Iterator[Advice]:
