@@ -1,12 +1,12 @@
-"""The documentation site builds without a warning, and the commands of its tutorial run as they stand there."""
+"""The documentation site builds without a warning, and the commands of its pages run as they stand there."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
-import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,28 +15,82 @@ from fxscope.cli import VERBS, build_parser
 from tests.processes import run_python
 
 ROOT = Path(__file__).parent.parent
-PYTHON_PATH = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
 
 
-def commands(name: str) -> list[str]:
-    blocks = re.findall(r"^```\n(.*?)^```", (ROOT / name).read_text(), re.DOTALL | re.MULTILINE)
-    return [line for block in blocks for line in block.splitlines() if line.startswith(("fxscope ", "printf "))]
+TRAIN = """
+import torch
+def step(x, y):
+    return torch.nn.functional.gelu(x) * y
+for _ in range(4):
+    step(torch.ones(64, 64), torch.ones(64, 64))
+"""
+MODEL = "import torch\ndef factory(): return torch.nn.Linear(4, 4), (torch.ones(2, 4),)\n"
+LOG = 'V0804 12:34:15.353000 1 torch/_x.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}\n'
+RANKS, MLP = "tests/data/fleet/ddp_slow_gpu", "tests/data/h200/mlp_compiled"
+# What the pages call the files that a reader has: a text, or the path of one in this repository.
+TEXTS = {"train.py": TRAIN, "model.py": MODEL}
+TEXTS |= {f"LOGS/dedicated_log_torch_trace_rank_{rank}_x.log": LOG for rank in (0, 1)}
+FILES = {name: name for name in ("fxscope", "tests")}
+FILES |= {name: f"{MLP}/{name}" for name in ("trace.json.gz", "torch_trace.log.gz")}
+FILES |= {"torch_compile_debug/…": f"{MLP}/inductor", "eager.fxscope": "fxscope/data/h200/mlp_eager.fxscope"}
+FILES |= {"FOLDER": RANKS, "rank0.json.gz": f"{RANKS}/rank0.json.gz", "rank7.json.gz": f"{RANKS}/rank3.json.gz"}
+FILES |= {f"profile_traces/iteration_20/rank{rank}.json.gz": f"{RANKS}/rank{rank}.json.gz" for rank in (0, 1)}
+ELSEWHERE = {
+    "fxscope check tests/data/h200/{": "tests/checks/test_article.py",
+    "fxscope fleet FOLDER --on ray": "tests/fleet/test_cluster.py",
+    "fxscope mcp .": "tests/agents/test_mcp.py",
+}
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    if command.startswith("printf "):
-        return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
-    words = shlex.split(command, comments="fxscope why" not in command)
-    return run_python("-m", *words, cwd=folder, **PYTHON_PATH)
+def commands(page: Path) -> list[str]:
+    """The commands of a page's blocks without a language; what stands after `$ ` with its output has its own tests."""
+    blocks = re.findall(r"^ *```(.*?)\n(.*?)^ *```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    found = [line.strip() for language, block in blocks if not language for line in block.splitlines()]
+    found += re.findall(r"^    (\S.*)", page.read_text(), re.MULTILINE)
+    return [line for line in found if line.startswith(("fxscope ", "printf "))]
 
 
-def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
-    (tmp_path / "fxscope").symlink_to(ROOT / "fxscope")
-    found = commands("docs/tutorial.md")
-    assert len(found) >= 6
-    for command in found:
-        done = run(command, tmp_path)
-        assert done.returncode == 0, (command, done.stderr)
+PAGES = [path for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))) if commands(path)]
+
+
+@pytest.mark.slow
+@pytest.mark.cpp
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    for name, text in TEXTS.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name, file in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / file)
+    prelude = f"""fxscope() {{ '{sys.executable}' -m fxscope "$@"; }}\n"""
+    for command in commands(page):
+        if not command.startswith(tuple(ELSEWHERE)):
+            words = ["bash", "-c", prelude + command]
+            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+            assert done.returncode == 0, (command, done.stderr)
+
+
+def test_every_page_with_commands_is_found() -> None:
+    """And what is left to another test is in a page."""
+    found = {command for page in PAGES for command in commands(page)}
+    assert {"README", "SKILL", "agents", "fleet", "index", "target", "tutorial"} <= {page.stem for page in PAGES}
+    assert all(any(command.startswith(start) for command in found) for start in ELSEWHERE)
+
+
+def test_the_skill_has_what_a_client_reads() -> None:
+    text = (ROOT / "SKILL.md").read_text()
+    assert text.startswith("---\nname: fxscope\ndescription: ") and len(text.split("---")[1]) < 1024
+    verbs = {command.split()[1] for command in commands(ROOT / "SKILL.md") if command.startswith("fxscope ")}
+    assert verbs == {"run", "view", "why", "diff", "check"}
+
+
+def test_every_file_and_verb_is_named_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for name in re.findall(r"(?:docs|benchmarks|examples|fxscope/data)/[\w/.]+\.\w+", readme):
+        assert (ROOT / name).exists(), name
+    assert not [verb for verb in VERBS if f"`{verb}`" not in readme]
 
 
 def test_no_text_installs_fxscope_from_an_index_that_does_not_have_it() -> None:
