@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +52,6 @@ def set_aside(name: str) -> bool:
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % 3 == 0
 
 
-def add(name: str, library: str, make: Any, **options: Any) -> None:
-    assert name not in PROGRAMS, name
-    PROGRAMS[name] = Program(make=make, library=library, **options)
-
-
 class Call(nn.Module):
     """Calls a model by keyword and returns its first output; its own flag stays in training mode, as users' wrappers do."""
 
@@ -80,6 +76,36 @@ def noise(device: str, *shape: int, dtype: torch.dtype = HALF) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0)).to(device=device, dtype=dtype)
 
 
+def add(
+    name: str,
+    library: str,
+    build: Callable[[Any], nn.Module],
+    inputs: Callable[[str], Any],
+    *,
+    dtype: torch.dtype = HALF,
+    fixed: dict[str, Any] | None = None,
+    **options: Any,
+) -> None:
+    """Add the program of a model that `build` makes of a module of its library.
+
+    Args:
+        inputs: device → the model's inputs; by name where it is called by keyword, with `fixed` besides.
+        options: of `Program`.
+    """
+
+    def make(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
+        torch.manual_seed(0)
+        model = build(importlib.import_module(library)).to(device=device, dtype=dtype)
+        model.train(options.get("train", False))
+        given = inputs(device)
+        if isinstance(given, tuple):
+            return model, given
+        return Call(model, tuple(given), fixed or {}), tuple(given.values())
+
+    assert name not in PROGRAMS, name
+    PROGRAMS[name] = Program(make=make, library=library.split(".")[0], **options)
+
+
 # ------------------------------------------------------------------------------------------------ transformers
 def of(text: str) -> dict[str, Any]:
     """Parse settings: "layers=2 sizes=[2,3]"."""
@@ -95,29 +121,15 @@ ENCODER = {**SMALL, "intermediate_size": 1024}
 
 
 def hf(
-    name: str,
-    model: str,
-    settings: dict[str, Any],
-    inputs: Any,
-    *,
-    dtype: torch.dtype = HALF,
-    fixed: dict[str, Any] | None = None,
-    **options: Any,
+    name: str, model: str, settings: dict[str, Any], inputs: Any, *, fixed: dict[str, Any] | None = None, **options: Any
 ) -> None:
     """Add a model of transformers; `inputs`: device → {argument: tensor}."""
 
-    def make(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-        import transformers
+    def build(library: Any) -> nn.Module:
+        kind = getattr(library, model)
+        return kind(kind.config_class(**settings))
 
-        torch.manual_seed(0)
-        kind = getattr(transformers, model)
-        made = kind(kind.config_class(**settings))
-        made = made.to(device=device, dtype=dtype)
-        made = made.train() if options.get("train") else made.eval()
-        arguments = inputs(device)
-        return Call(made, tuple(arguments), {"return_dict": True, **(fixed or {})}), tuple(arguments.values())
-
-    add(name, "transformers", make, **options)
+    add(name, "transformers", build, inputs, fixed={"return_dict": True, **(fixed or {})}, **options)
 
 
 def text(batch: int = 4, length: int = 128) -> Any:
@@ -263,31 +275,27 @@ def vision(
     size: int = 96,
     *,
     dtype: torch.dtype = HALF,
-    channels_last: bool = False,
+    memory_format: torch.memory_format = torch.contiguous_format,
     settings: dict[str, Any] | None = None,
     **options: Any,
 ) -> None:
-    def make(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-        import torchvision
-
-        torch.manual_seed(0)
-        made = torchvision.models.get_model(model, weights=None, **(settings or {})).to(device=device, dtype=dtype)
-        made = made.train() if options.get("train") else made.eval()
-        x = noise(device, batch, 3, size, size, dtype=dtype)
-        if channels_last:
-            made, x = made.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
-        return made, (x,)
-
-    add(name, "torchvision", make, **options)
+    add(
+        name,
+        "torchvision.models",
+        lambda models: models.get_model(model, weights=None, **(settings or {})).to(memory_format=memory_format),
+        lambda device: (noise(device, batch, 3, size, size, dtype=dtype).contiguous(memory_format=memory_format),),
+        dtype=dtype,
+        **options,
+    )
 
 
 vision("resnet18", "resnet18")
 vision("resnet18_train", "resnet18", train=True)
-vision("resnet18_channels_last_train", "resnet18", channels_last=True, train=True)
+vision("resnet18_channels_last_train", "resnet18", memory_format=torch.channels_last, train=True)
 vision("resnet18_float32", "resnet18", dtype=torch.float32)
 vision("mobilenet_v3", "mobilenet_v3_small")
 vision("mobilenet_v3_train", "mobilenet_v3_small", train=True)
-vision("efficientnet", "efficientnet_b0", channels_last=True)
+vision("efficientnet", "efficientnet_b0", memory_format=torch.channels_last)
 vision("shufflenet", "shufflenet_v2_x0_5")
 vision("squeezenet", "squeezenet1_1")
 vision("vgg11", "vgg11", settings={"num_classes": 100})
@@ -308,16 +316,10 @@ def detection(name: str, build: str) -> None:
             found = self.head(list(self.backbone(x).values()))
             return torch.cat([value.flatten(1) for value in found.values()], 1)
 
-    def make(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-        from torchvision.models import detection as models
+    def build_heads(models: Any) -> nn.Module:
+        return Heads(getattr(models, build)(weights=None, weights_backbone=None, num_classes=10))
 
-        torch.manual_seed(0)
-        made = (
-            Heads(getattr(models, build)(weights=None, weights_backbone=None, num_classes=10)).to(device, HALF).eval()
-        )
-        return made, (noise(device, 1, 3, 160, 160),)
-
-    add(name, "torchvision", make)
+    add(name, "torchvision.models.detection", build_heads, lambda device: (noise(device, 1, 3, 160, 160),))
 
 
 detection("retinanet_heads", "retinanet_resnet50_fpn")
@@ -325,17 +327,11 @@ detection("ssdlite_heads", "ssdlite320_mobilenet_v3_large")
 
 
 # -------------------------------------------------------------------------------------------------------- timm
-def pytorch_image_model(
-    name: str, model: str, size: int = 64, batch: int = 4, settings: dict[str, Any] | None = None, **options: Any
-) -> None:
-    def make(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-        import timm
+def pytorch_image_model(name: str, model: str, size: int = 64, batch: int = 4, **options: Any) -> None:
+    def inputs(device: str) -> tuple[torch.Tensor]:
+        return (noise(device, batch, 3, size, size),)
 
-        torch.manual_seed(0)
-        made = timm.create_model(model, pretrained=False, **(settings or {})).to(device, HALF)
-        return (made.train() if options.get("train") else made.eval()), (noise(device, batch, 3, size, size),)
-
-    add(name, "timm", make, **options)
+    add(name, "timm", lambda timm: timm.create_model(model, pretrained=False), inputs, **options)
 
 
 pytorch_image_model("mixer", "mixer_s32_224", 224, 2)
@@ -348,16 +344,10 @@ pytorch_image_model("ghostnet", "ghostnet_050")
 
 # --------------------------------------------------------------------------------------------------- diffusers
 def diffusion(name: str, model: str, settings: dict[str, Any], inputs: Any, **options: Any) -> None:
-    def make(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-        import diffusers
+    def build(library: Any) -> nn.Module:
+        return getattr(library, model)(**settings)
 
-        torch.manual_seed(0)
-        made = getattr(diffusers, model)(**settings).to(device, HALF)
-        made = made.train() if options.get("train") else made.eval()
-        arguments = inputs(device)
-        return Call(made, tuple(arguments), {"return_dict": False}), tuple(arguments.values())
-
-    add(name, "diffusers", make, **options)
+    add(name, "diffusers", build, inputs, fixed={"return_dict": False}, **options)
 
 
 UNET = {"block_out_channels": (32, 64), "norm_num_groups": 8, "layers_per_block": 1, "sample_size": 32}
@@ -419,39 +409,29 @@ def conformer(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
     return Call(made, ("input",), {"lengths": torch.tensor([100, 90], device=device)}), (noise(device, 2, 100, 80),)
 
 
-def wav2letter(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    import torchaudio
-
-    torch.manual_seed(0)
-    return torchaudio.models.Wav2Letter(40, "mfcc", 13).to(device, HALF).eval(), (noise(device, 2, 13, 400),)
-
-
-def deepspeech_train(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    import torchaudio
-
-    torch.manual_seed(0)
-    return torchaudio.models.DeepSpeech(40, 128).to(device, torch.float32).train(), (
-        noise(device, 2, 1, 50, 40, dtype=torch.float32),
-    )
-
-
-add("conformer", "torchaudio", conformer)
-add("wav2letter", "torchaudio", wav2letter)
-add("deepspeech_train", "torchaudio", deepspeech_train, train=True)
+PROGRAMS["conformer"] = Program(make=conformer, library="torchaudio")
+SPEECH = "torchaudio.models"
+add("wav2letter", SPEECH, lambda models: models.Wav2Letter(40, "mfcc", 13), lambda device: (noise(device, 2, 13, 400),))
+add(
+    "deepspeech_train",
+    SPEECH,
+    lambda models: models.DeepSpeech(40, 128),
+    lambda device: (noise(device, 2, 1, 50, 40, dtype=torch.float32),),
+    dtype=torch.float32,
+    train=True,
+)
 
 
 # --------------------------------------------------------------------------------------------- torch_geometric
-def graph_network(name: str, model: str, settings: dict[str, Any] | None = None, **options: Any) -> None:
-    def make(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-        from torch_geometric.nn import models
+def graph_network(name: str, model: str, **options: Any) -> None:
+    def build(models: Any) -> nn.Module:
+        return getattr(models, model)(64, 128, num_layers=2, out_channels=16)
 
-        torch.manual_seed(0)
-        made = getattr(models, model)(64, 128, num_layers=2, out_channels=16, **(settings or {})).to(device)
-        made = made.train() if options.get("train") else made.eval()
+    def inputs(device: str) -> tuple[torch.Tensor, torch.Tensor]:
         edges = torch.randint(0, 500, (2, 4000), generator=torch.Generator().manual_seed(0)).to(device)
-        return made, (noise(device, 500, 64, dtype=torch.float32), edges)
+        return noise(device, 500, 64, dtype=torch.float32), edges
 
-    add(name, "torch_geometric", make, **options)
+    add(name, "torch_geometric.nn.models", build, inputs, dtype=torch.float32, **options)
 
 
 graph_network("gcn", "GCN")
@@ -476,45 +456,33 @@ class Recurrent(nn.Module):
         return state
 
 
-def recurrent(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    torch.manual_seed(0)
-    return Recurrent(128).to(device, HALF), (noise(device, 8, 6, 128),)
-
-
-def lstm(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    torch.manual_seed(0)
-    return nn.LSTM(64, 128, 2, batch_first=True).to(device, HALF).eval(), (noise(device, 8, 32, 64),)
-
-
 class FrozenBackbone(nn.Module):
-    """A frozen, evaluated backbone below a head that trains: each keeps its own mode and its own requires_grad."""
+    """A frozen, evaluated backbone below a head that trains: each has its own mode and its own requires_grad."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.backbone = (
-            nn.Sequential(nn.Linear(256, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Dropout(0.1))
-            .eval()
-            .requires_grad_(False)
-        )
+        self.backbone = nn.Sequential(nn.Linear(256, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Dropout(0.1))
+        self.backbone.requires_grad_(False)
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(256, 32))
+
+    def train(self, mode: bool = True) -> FrozenBackbone:
+        super().train(mode)
+        self.backbone.eval()
+        return self
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.head(self.backbone(x))
 
 
-def frozen_backbone_train(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    torch.manual_seed(0)
-    return FrozenBackbone().to(device, HALF), (noise(device, 64, 256),)
+def autocast_mlp(_: Any) -> nn.Module:
+    return nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.LayerNorm(1024), nn.Linear(1024, 256))
 
 
-def mlp_autocast_train(device: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.LayerNorm(1024), nn.Linear(1024, 256)).to(device), (
-        noise(device, 128, 256, dtype=torch.float32),
-    )
+def rows(device: str) -> tuple[torch.Tensor]:
+    return (noise(device, 128, 256, dtype=torch.float32),)
 
 
-add("recurrent", "torch", recurrent)
-add("lstm", "torch", lstm)
-add("frozen_backbone_train", "torch", frozen_backbone_train, train=True)
-add("mlp_autocast_train", "torch", mlp_autocast_train, train=True, autocast=True)
+add("recurrent", "torch", lambda _: Recurrent(128), lambda device: (noise(device, 8, 6, 128),))
+add("lstm", "torch", lambda _: nn.LSTM(64, 128, 2, batch_first=True), lambda device: (noise(device, 8, 32, 64),))
+add("frozen_backbone_train", "torch", lambda _: FrozenBackbone(), lambda device: (noise(device, 64, 256),), train=True)
+add("mlp_autocast_train", "torch", autocast_mlp, rows, dtype=torch.float32, train=True, autocast=True)
