@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from fxscope.data import read_table
-from fxscope.errors import FxscopeError, TraceError, UsageError, one_line
+from fxscope.errors import FxscopeError, UsageError, one_line
 from fxscope.render.legible import legible, legible_streams, write_bytes
 from fxscope.render.legible import screen_width as screen_width
 
@@ -236,17 +236,11 @@ def with_memory(recording: Recording, path: Path) -> Recording:
 
 def is_recording(path: Path) -> bool:
     """Return whether a file is a recording: by its name, or as JSON, packed or not, that begins with the schema."""
-    from fxscope.readers.trace.unpacked import open_trace
+    from fxscope.readers.trace.unpacked import beginning
 
     if path.suffix == ".fxscope":
         return True
-    if not path.name.endswith((".json", ".json.gz")) or not path.is_file():
-        return False
-    try:
-        with open_trace(path) as file:
-            return b'"fxscope/' in file.read(200)
-    except (OSError, TraceError):
-        return False
+    return path.name.endswith((".json", ".json.gz")) and b'"fxscope/' in (beginning(path, 200) or b"")
 
 
 def stem(path: Path) -> str:

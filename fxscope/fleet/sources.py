@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from fxscope.errors import FxscopeError, TraceError
+from fxscope.errors import FxscopeError
 from fxscope.fleet.digest import rank_in
-from fxscope.readers.trace.unpacked import open_trace
+from fxscope.readers.trace.unpacked import beginning
 from fxscope.store import NOT_JSON, unmarked
 
 _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
@@ -66,13 +66,9 @@ def _source(item: Path, name: str) -> Source:
 
 def _may_be_trace(item: Path) -> bool:
     """Return whether a JSON file may be a trace. A damaged one may: the reader says what is wrong with it."""
-    if not item.is_file():
-        return False
-    try:
-        with open_trace(item) as file:
-            head = file.read(_HEAD_BYTES)
-    except (OSError, TraceError):
-        return True
+    head = beginning(item, _HEAD_BYTES)
+    if head is None:
+        return item.is_file()
     if b'"fxscope' in head[:200]:
         return False  # a digest, a recording, the output of this very command
     if b'"traceEvents"' in head or b'"schemaVersion"' in head or len(head) >= _HEAD_BYTES:

@@ -1,12 +1,10 @@
 """Logs of TORCH_TRACE: files that are one, and their ranks. Loading this costs less than the readers of logs."""
 
 import re
-from contextlib import suppress
 from pathlib import Path
 
-from fxscope.errors import TraceError
 from fxscope.index import grouped
-from fxscope.readers.trace.unpacked import open_trace
+from fxscope.readers.trace.unpacked import beginning
 
 LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
@@ -16,12 +14,8 @@ def is_log(path: Path) -> bool:
     """Return whether a path is a log, packed or not, by its first lines; or a folder with logs below it."""
     if path.is_dir():
         return bool(logs_of_ranks(path))
-    with suppress(OSError, TraceError, MemoryError):
-        if path.is_file():  # a pipe has no second beginning
-            with open_trace(path) as file:
-                lines = file.read(1 << 20).decode("utf-8", errors="replace").splitlines()
-            return any(ENTRY.match(line) for line in lines[:20])
-    return False
+    lines = (beginning(path, 1 << 20) or b"").decode("utf-8", errors="replace").splitlines()
+    return any(ENTRY.match(line) for line in lines[:20])
 
 
 def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:

@@ -6,6 +6,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -113,3 +114,12 @@ def open_trace(path: Path) -> IO[bytes] | Unpacked:
         return Unpacked(path, "gzip") if magic[:2] == b"\x1f\x8b" else path.open("rb")
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}.") from None
+
+
+def beginning(path: Path, size: int) -> bytes | None:
+    """The first bytes of a file, unpacked where it is packed; `None` where it is no file, or cannot be read."""
+    with suppress(OSError, TraceError, MemoryError):
+        if path.is_file():  # a pipe has no second beginning
+            with open_trace(path) as file:
+                return file.read(size)
+    return None
