@@ -464,7 +464,7 @@ class Recorder:
             timed = [item for item in (steps, others) if item is not None]
             rest = after - sum(item.total_us for item in timed)
             if rest > max([LEAST_REST * after, *(LEAST_UNTIMED * item.median_us for item in timed)]):
-                detail = f"what ran in {rest / 1e6:.3g} s after the profiled steps, outside of timed steps"
+                detail = f"what ran in {microseconds(rest)} after the profiled steps, outside of timed steps"
                 found.append(Unobserved(what="rest", duration_us=rest, detail=detail))
         return [*found, *self._now.unobserved()]
 

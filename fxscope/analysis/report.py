@@ -634,7 +634,7 @@ def unknown(recording: Recording) -> list[str]:
     if _has_node(recording, "op", bool) and not _has_node(recording, "source", lambda source: source and source.file):
         out.append("source lines")
     if recording.launches and not any(group.modules for group in groups(recording)):
-        out.append("modules")
+        out.append("module names")
     last = [graph for graph in recording.graphs if graph.stage in ("post_grad", "eager")]
     if lost := sum(column(graph.nodes, "kind").count("unknown") for graph in last):
         out.append(f"where {counted(lost, 'node')} ran")

@@ -138,7 +138,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
     add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
     add("--capture", metavar="TRACE", help="for a trace of CUDA or HIP graph replays: the trace of their capture")
-    add("--max-size", type=size, metavar="SIZE", help="refuse larger traces (default, unpacked: 16G, or 50 × packed)")
+    add("--max-size", type=size, metavar="SIZE", help=HELP["--max-size"])
 
 
 MAX_LINES = 40
@@ -286,7 +286,7 @@ def add_output_options(parser: argparse.ArgumentParser, output: str = "", format
     """`-o`, with the help `output`, and its like; `formats` of a text, which is one file, `None` for a recording."""
     group = parser.add_argument_group("output")
     if formats is None:
-        output = "write FILE; its suffix is the format: .fxscope .json .svg .dot .md .html .txt; repeatable"
+        output = "write FILE; its suffix is the format: .fxscope .json .svg .png .dot .md .html .txt; repeatable"
         group.add_argument("-o", "--output", metavar="FILE", action="append", help=output)
         group.add_argument("--format", metavar="NAME", help="this format, whatever the suffix; to stdout without -o")
         group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
@@ -317,7 +317,7 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
 def add_budget_option(parser: Any) -> None:
     from fxscope.analysis.budget import DEFAULT_BYTES
 
-    help = "limit of --json in bytes (default: %(default)s; 0: none); the most important rows come first"
+    help = "limit of a JSON answer in bytes (default: %(default)s; 0: none); the most important rows come first"
     parser.add_argument("--budget", dest="json_bytes", type=int, default=DEFAULT_BYTES, metavar="N", help=help)
 
 

@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from fxscope import __version__, children
+from fxscope.commands.common import add_budget_option
 from fxscope.errors import FxscopeError
 
 SECONDS = 600  # of one tool
@@ -24,12 +25,10 @@ change one thing, record again, diff. Ids and names in an answer are what `why` 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from fxscope.analysis.budget import DEFAULT_BYTES
-
     parser.description = __doc__
     folders = "tools read and write here only; relative paths start at the first"
     parser.add_argument("folders", nargs="+", metavar="FOLDER", help=folders)
-    parser.add_argument("--budget", type=int, default=DEFAULT_BYTES, metavar="N", help="bytes (default %(default)s)")
+    add_budget_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     if missing := [str(folder) for folder in folders if not folder.is_dir()]:
         raise FxscopeError(f"{missing[0]} is not a folder: name the folders that tools may read and write.")
     server = MCPServer("fxscope", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
-    tools = Tools(folders, arguments.budget)
+    tools = Tools(folders, arguments.json_bytes)
     for name in filter(lambda name: not name.startswith("_"), vars(Tools)):
         server.add_tool(_told(getattr(tools, name), ToolError), structured_output=False)
     server.run("stdio")
@@ -128,11 +127,7 @@ class Tools:
         return self._asked("view", target, recording=target, exit_code=done.returncode or None, stderr=said)
 
     def _asked(self, *words: str, **first: Any) -> str:
-        """Return the answer of a verb within the budget. `first` comes before it.
-
-        Raises:
-            FxscopeError: it fails; 1 is the exit code of a `check` that found something.
-        """
+        """Return the answer of a verb within the budget, after `first`. A `check` that found something ends with 1."""
         from fxscope.analysis.budget import fit
 
         done = self._run([*words, "--json", "--budget", "0"])

@@ -58,12 +58,15 @@ def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
     rows = [["", "step", "busy", "kernel time", "launches", "limit"]]
     for made in map(report, recordings[: MAX_LINES - 3]):
         row = made.step
-        figures = [microseconds(row.wall_us), percent(row.busy_share), microseconds(row.device_us)]
+        mark = "*" if row.on_cpu and row.device_us is not None else ""
+        figures = [microseconds(row.wall_us), percent(row.busy_share), microseconds(row.device_us) + mark]
         limit = {"cpu": "CPU", "gpu": "GPU", "neither": "neither"}.get(row.bound or "", UNKNOWN)
         rows.append([shorten(made.title, width - 54), *figures, f"{row.launches:,.0f}", limit])
     out = aligned(rows, left={0, 5})
     if len(recordings) > MAX_LINES - 3:
         out.append(f"… {len(recordings) - MAX_LINES + 3} more")
+    if any(row[3].endswith("*") for row in rows):
+        out.append("* of steps under the profiler, which slows a CPU")
     return [cut(line, width) for line in out]
 
 
