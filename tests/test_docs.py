@@ -17,7 +17,6 @@ from tests.processes import run_python
 ROOT = Path(__file__).parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
 
-
 TRAIN = """
 import torch
 def step(x, y):
@@ -58,12 +57,10 @@ PAGES = [path for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))) 
 @pytest.mark.cpp
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
-    for name, text in TEXTS.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    for name, file in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).symlink_to(ROOT / file)
+    for name in (*TEXTS, *FILES):
+        place = tmp_path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(TEXTS[name]) if name in TEXTS else place.symlink_to(ROOT / FILES[name])
     prelude = f"""fxscope() {{ '{sys.executable}' -m fxscope "$@"; }}\n"""
     for command in commands(page):
         if not command.startswith(tuple(ELSEWHERE)):
@@ -76,7 +73,8 @@ def test_every_page_with_commands_is_found() -> None:
     """And what is left to another test is in a page."""
     found = {command for page in PAGES for command in commands(page)}
     assert {"README", "SKILL", "agents", "fleet", "index", "target", "tutorial"} <= {page.stem for page in PAGES}
-    assert all(any(command.startswith(start) for command in found) for start in ELSEWHERE)
+    for start, test in ELSEWHERE.items():
+        assert any(command.startswith(start) for command in found) and (ROOT / test).exists(), start
 
 
 def test_the_skill_has_what_a_client_reads() -> None:
@@ -126,6 +124,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert not [name for name in VERBS if f'<h2 id="{name}">' not in verbs]
     assert "numerics" in (tmp_path / "reference/python/index.html").read_text()
     assert "Content-Security-Policy" in (tmp_path / "live.html").read_text()
+    links = re.findall(r'<a href="([^"#]+)" class="md-nav__link', (tmp_path / "index.html").read_text())
+    assert len(links) > 15 and len(links) == len(set(links))
 
 
 def test_the_changelog_has_one_short_line_for_each_change() -> None:

@@ -25,8 +25,6 @@ def on_config(config: Any) -> Any:
     """Add each decision to the navigation."""
     decisions = sorted(path.name for path in (ROOT / "docs/decisions").glob("*.md"))
     config.nav[-1] = {"Decisions": [f"decisions/{name}" for name in decisions]}
-    if (ROOT / "docs/questions.md").exists():
-        config.nav.insert(2, "questions.md")
     return config
 
 
