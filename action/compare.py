@@ -3,9 +3,9 @@
     python action/compare.py --base SHA --record "fxscope run --target h200 model.py:factory -o {output}"
         [--expect perf.toml] [--gate decisions|expectations|none] [--name fxscope] [--link URL]
 
-The command runs once in this checkout and once in a worktree of the base commit. Exit code 1 where the gate is broken:
-an expectation of the file, or, with `decisions`, more kernels, graphs or graph breaks than the base, or a pair that is no
-longer fused. Times are reported and gate nothing: another runner has other times.
+The command runs once in this checkout and once in a worktree of the base commit. Exit code 1 if an expectation is not met,
+if the program fails and its base does not, or, with `decisions`, if it has more kernels, graphs or graph breaks than its
+base, or a pair that the base fuses is not fused. Times are reported and gate nothing: another runner has other times.
 """
 
 from __future__ import annotations
