@@ -122,19 +122,27 @@ class Index:
 
     @cached_property
     def launch_counts(self) -> dict[int, int]:
-        found = {step.index: 0 for step in self._steps}
-        return found | dict(Counter(column(self._launches, "step")))
+        return {step.index: 0 for step in self._steps} | dict(Counter(column(self._launches, "step")))
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """The steps that count, see above; one where no step was recorded."""
-        return tuple(whole_steps(self.launch_counts, self.compiling_steps)) or (0,)
+        return tuple(whole_steps(self.launch_counts, {step for *_, step in self._compiles})) or (0,)
 
     @cached_property
-    def compiling_steps(self) -> frozenset[int]:
-        """The observed steps in which something was compiled."""
+    def _compiles(self) -> list[tuple[int, int, int]]:
+        """Start, duration and step of each event in which something was compiled, in order of time."""
         compiles = marked(self._ops, "name", lambda name: name.endswith(COMPILING) and "ompile" in name)
-        return frozenset(array(self._ops, "step")[compiles].tolist())
+        return sorted(rows_of(self._ops, "start_ns", "duration_ns", "step", which=compiles.nonzero()[0].tolist()))
+
+    @property
+    def compiling_us(self) -> float:
+        """The mean time of the steps that count in which something was compiled."""
+        total = until = 0
+        for start, took, step in self._compiles:
+            total += max(0, start + took - max(start, until)) if step in self.step_set else 0
+            until = max(until, start + took)
+        return total / 1e3 / self.num_steps
 
     @property
     def num_steps(self) -> int:

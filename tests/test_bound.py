@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fxscope.analysis import advice
@@ -27,6 +28,7 @@ from fxscope.model import (
 from fxscope.passes import bound
 from fxscope.readers.join import read_trace
 from fxscope.render import tables, terminal
+from fxscope.render import why as why_text
 from fxscope.text import microseconds, percent
 from tests import build, captures
 
@@ -290,17 +292,7 @@ def test_tf32_is_advised_for_float32_gemms_of_a_gpu_that_has_it(device, precisio
 
 def test_layouts_that_cudnn_converts_are_advised_against() -> None:
     kernels = tuple(
-        KernelStats(
-            name=name,
-            category="kernel",
-            count=4,
-            total_us=us,
-            mean_us=us / 4,
-            median_us=us / 4,
-            min_us=1,
-            max_us=us,
-            share=us / 400,
-        )
+        KernelStats(name=name, category="kernel", share=us / 400, **msgspec.structs.asdict(build.timing(us / 4, 4)))
         for name, us in (("void cudnn::ops::nchwToNhwcKernel<float>", 100.0), ("conv", 300.0))
     )
     recording = Recording(summary=Summary(kernels=kernels))
@@ -361,6 +353,53 @@ def test_item_is_advised_against_where_the_device_idles(
     made = replace(made, step=replace(made.step, bound=bound_by, idle_us=idle_us))
     found = [item.why for item in advice.advise(recording, made) if item.text == "Avoid .item()"]
     assert found == ["the CPU waits for the GPU 9 times"] * advised
+
+
+def step_of(number: int, end_us: float, length_us: float) -> list[dict[str, object]]:
+    """A step on a CPU with a kernel of 100 µs at its end."""
+    mark = build.event("user_annotation", f"ProfilerStep#{number}", end_us - length_us, length_us)
+    return [mark, build.event("cpu_op", "aten::mm", end_us - 100, 100)]
+
+
+def ops(*names: str) -> list[dict[str, object]]:
+    """Ops of 100 µs, one after the other; a name with ">" is of an op with others inside."""
+    inside = [(place, part) for place, name in enumerate(names) for part in name.split(">")]
+    return [build.event("cpu_op", name, 100.0 * place, 100) for place, name in inside]
+
+
+ATTENTION = ("aten::bmm", "aten::softmax>aten::_softmax", "aten::bmm")
+REGIONS = ("Torch-Compiled Region: 0/0>aten::mm", "Torch-Compiled Region: 1/0>## Call CompiledFxGraph a ##>aten::mm")
+OVERHEAD = build.event("overhead", "Activity Buffer Request", 5, 1900, tid=0) | {"pid": -1}
+
+LATE = [
+    build.event("cuda_runtime", "cudaLaunchKernel", 2000, 5, correlation=1),
+    build.event("kernel", "k", 2010, 5, correlation=1),
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ([*step_of(0, 9e3, 9e3), *step_of(1, 14e3, 5e3), *step_of(2, 18e3, 4e3)], "no kernel runs in 98 % of a step"),
+        (ops(*ATTENTION), "1. F.scaled_dot_product_attention: 100 % of the time"),
+        (ops("aten::_scaled_dot_product_attention_math", *ATTENTION), "1. Let F.scaled_dot_product_attention run"),
+        (ops("aten::mm", *["_compile.compile_inner (dynamo_timed)>x (dynamo_timed)"] * 3), "300.0 µs of it compiling"),
+        (step_of(6, 500, 500)[:1], "Record again: no kernel was observed; where a schedule"),
+        (ops(*REGIONS), "t · CPU · 1 compiled region, 1 more without Inductor"),
+        ([*ops("aten::mm"), build.event("user_annotation", "a|b", 0, 1)], "t · CPU · eager"),
+        ([*ops("aten::mm"), OVERHEAD, *LATE], "while the CPU is in the profiler's Activity Buffer Request"),
+    ],
+)
+def test_the_first_screen_says_what_a_trace_shows(tmp_path, events, words) -> None:
+    path = build.write_trace(tmp_path / "t.json", events, schemaVersion=1, deviceProperties=[])
+    path.write_text(path.read_text().replace("|", '"'))  # a name that its writer did not escape
+    assert words in " ".join(terminal.render(read_trace(path)).split())
+
+
+def test_why_is_about_the_op_that_ran_not_about_one_that_calls_it(tmp_path) -> None:
+    recording = read_trace(build.write_trace(tmp_path / "t.json", ops("aten::mm>aten::mm", "aten::mm>aten::mm")))
+    text = why_text.words(recording, recording.why("mm"), width=80)
+    assert text == "mm ×2: launches aten::mm\n  200.0 µs (100 % of the CPU time)\n"  # of the run: no steps
 
 
 ZERO_ONE = "f.py:3 in f (0/1 specialization; to avoid specialization try mark_unbacked(tensor, dim))"

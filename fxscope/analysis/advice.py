@@ -35,7 +35,9 @@ MAX_NAMES = 50  # characters of the names in a command
 MIN_LONG_IDLE = 0.2  # of a step: time in long gaps that is worth a look where the CPU is not the limit
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
 _CONVERTS = re.compile(r"nchwToNhwc|nhwcToNchw")  # cuDNN's kernels that convert layouts
+MATH_PATH = "aten::_scaled_dot_product_attention_math"  # the kernels of attention one by one
 _MOST_SLOWED = 2.0  # times a step without a profiler: the gaps of slower profiled steps are not those of the others
+WAITED = "; where a schedule has ended its steps, the trace is the one in on_trace_ready"
 LOADER = "enumerate(DataLoader)#"  # torch.utils.data.dataloader marks each wait for a batch
 LARGE_SHARE, LOW_ROOF = 0.5, 0.5  # of the device time, and of the roof: a kernel to look at first
 HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
@@ -60,7 +62,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     found += [*_sync_advice(recording, made), *_optimizer_advice(made)]
     found += list(_loading_advice(recording, made)) or _outside_advice(recording, made)
     found += [*_precision_advice(recording, made), *_layout_advice(recording, made)]
-    found += [*_communication_advice(recording, made), *_attention_advice(made), *_dtype_advice(made)]
+    found += [*_communication_advice(recording, made), *_attention_advice(recording, made), *_dtype_advice(made)]
     found += _fusion_advice(made)
     least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
     kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
@@ -82,8 +84,9 @@ def _fusion_advice(made: Report) -> Iterator[Advice]:
 def _last_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Say what to look at where no change is known that saves time: idle time, then a kernel far below its roof."""
     step = made.step
-    if not recording.launches and recording.step_times is not None:
-        problem = f": {made.problems[0]}" if made.problems else ""
+    is_trace = bool(recording.steps) and not step.ops  # of a profiler that waited
+    if not recording.launches and (recording.step_times is not None or is_trace):
+        problem = f": {made.problems[0]}" if made.problems else WAITED if is_trace else ""
         yield Advice("Record again", f"no kernel was observed{problem}")
         return
     top = next((row for row in made.kernels if row.share), None)
@@ -118,9 +121,10 @@ def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Name the program's line at the longest time without a kernel, where such times are much of a step on a CPU."""
     index = index_of(recording)
-    step = next((item for item in recording.steps if item.index == index.typical_step), None)
-    if not made.step.on_cpu or index.num_steps < 2 or step is None or made.step.wall_us is None:  # a first has start-up
+    steps = sorted((item for item in recording.steps if item.index in index.steps), key=lambda item: item.duration_ns)
+    if not made.step.on_cpu or len(steps) < 2 or made.step.wall_us is None:  # a first has start-up
         return
+    step = steps[len(steps) // 2]
     fields = "step", "start_ns", "duration_ns", "name", "graph", "nodes"
     rows = sorted((row for row in rows_of(recording.launches, *fields) if row[0] == step.index), key=lambda row: row[1])
     nodes = [index.by_key.get((graph, next(iter(names), ""))) for *_, graph, names in rows]
@@ -238,15 +242,17 @@ def _eager_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         yield Advice(EAGER_OPS if is_compiled(recording) else text, why, saved or time_us)
 
 
-def _attention_advice(made: Report) -> Iterator[Advice]:
+def _attention_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """One attention kernel in place of bmm, softmax and bmm, where these run eagerly and take much of the time."""
     rows = {row.label: row for row in made.kernels if row.phase in (None, "forward") and not row.calls}
     softmax, bmm = rows.get("softmax"), rows.get("bmm")
     if softmax and bmm and bmm.count >= 2 * softmax.count:
         share = (softmax.share or 0.0) + (bmm.share or 0.0)
-        why = f"{percent(share)} of the time is in softmax and bmm; if that is attention, one kernel computes it"
+        text, end = "F.scaled_dot_product_attention", "; if that is attention, one kernel computes it"
+        if MATH_PATH in distinct(recording.ops, "name"):
+            text, end = f"Let {text} run a fused kernel", " of its math path: see its mask, dropout and dtype"
         if share >= MIN_ATTENTION:
-            yield Advice("F.scaled_dot_product_attention", why, softmax.time_us or 0.0)
+            yield Advice(text, f"{percent(share)} of the time is in softmax and bmm{end}", softmax.time_us or 0.0)
 
 
 def _dtype_advice(made: Report) -> Iterator[Advice]:
@@ -284,6 +290,9 @@ def _optimizer_advice(made: Report) -> Iterator[Advice]:
 
 def _compile_advice(made: Report) -> Iterator[Advice]:
     failed = {row.where for row in made.failures[:1]}
+    share = made.step.compiling_us / made.step.wall_us if made.step.wall_us else 0.0
+    if share >= LARGE_SHARE:
+        yield Advice("Record again after the compile", f"{percent(min(1.0, share))} of the time is compiling")
     breaks = [row for row in made.breaks if row.where not in failed]
     for row in sorted(breaks, key=lambda row: not row.hints)[:1]:  # torch's own breaks have none
         yield Advice(f"Remove the graph break at {row.where}", row.reason)

@@ -56,6 +56,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     launch_calls: float = 0  # of the CPU: a graph's replay is one
     launches_range: tuple[int, int] | None = None  # of the steps, where they differ
     ops: float = 0  # dispatched
+    compiling_us: float = 0.0  # of the wall time, where the recording holds no compile
     num_devices: int = 1  # that ran something; busy and idle are their means
     on_cpu: bool = False
     predicted: bool = False
@@ -69,6 +70,11 @@ class StepRow(Item, frozen=True, kw_only=True):
     @property
     def about(self) -> str:
         return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
+
+    @property
+    def each(self) -> str:
+        """Return what follows a figure of a step; nothing where the whole run is one."""
+        return "" if self.is_whole else " per step"
 
     @property
     def clock(self) -> str:
@@ -218,6 +224,8 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
         parts.append(f"{counted(len(compiled), 'compiled graph')}{both}")
     elif traced_regions.regions_of(recording):
         parts.append(counted(len(traced_regions.regions_of(recording)), "compiled region"))
+        if others := traced_regions.every_region(recording) - traced_regions.regions_of(recording):
+            parts.append(f"{len(others)} more without Inductor")
     elif traced_regions.runs_generated(recording):
         parts.append("compiled, its graphs not recorded")
     elif traced_regions.runs_other_backend(recording):
@@ -276,6 +284,7 @@ def step_row(recording: Recording) -> StepRow:
         launches_range=index.launches_range if recording.launches else None,
         launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(index.dispatched.get(step, 0) for step in index.steps),
+        compiling_us=0.0 if recording.compiles else index.compiling_us,
         num_devices=len(distinct(recording.launches, "device") - {None}) or 1,
         on_cpu=index.is_on_cpu,
         bound=limit.side if limit else None,

@@ -6,6 +6,7 @@ from fxscope.columns import distinct
 from fxscope.index import index_of, kept
 from fxscope.model import Recording
 from fxscope.op_names import INDUCTOR_RUNS, REGION_ID
+from fxscope.passes import regions
 
 _GENERATED = re.compile(rf"triton_(poi|red|per|tem|for|split_scan)_|cpp_fused_|{INDUCTOR_RUNS}")
 MORE = (
@@ -15,13 +16,20 @@ MORE = (
 
 
 def regions_of(recording: Recording) -> frozenset[str]:
-    """The ids of the compiled regions of a trace with code of Inductor's; none where the compile's files say more."""
+    """The ids of the compiled regions of a trace that run code of Inductor's; none where the compile's files say more."""
     return frozenset() if recording.calls else kept(recording, "traced regions", _regions)
 
 
-def _regions(recording: Recording) -> frozenset[str]:
+def every_region(recording: Recording) -> frozenset[str]:
+    """The ids of the regions of torch.compile in a trace, whatever backend runs in them."""
     found = map(REGION_ID.match, distinct(recording.ops, "name"))
-    return frozenset(match["id"] for match in found if match and runs_generated(recording))
+    return frozenset(match["id"] for match in found if match)
+
+
+def _regions(recording: Recording) -> frozenset[str]:
+    """Those around Inductor's mark; a trace of a torch that writes no mark does not tell its regions apart."""
+    around = frozenset(item.compile_id for item in regions.regions_of(recording, {}) if item.compile_id is not None)
+    return around or (every_region(recording) if runs_generated(recording) else around)
 
 
 def is_compiled(recording: Recording) -> bool:
@@ -33,7 +41,7 @@ def is_compiled(recording: Recording) -> bool:
 
 def runs_other_backend(recording: Recording) -> bool:
     """Return whether regions of torch.compile ran, and no code of Inductor's in any of them."""
-    return any(map(REGION_ID.match, distinct(recording.ops, "name"))) and not is_compiled(recording)
+    return bool(every_region(recording)) and not is_compiled(recording)
 
 
 def runs_generated(recording: Recording) -> bool:

@@ -7,7 +7,7 @@ from typing import get_args
 from fxscope.analysis import select
 from fxscope.analysis.findings import MatchKind, TimeVerdict
 from fxscope.analysis.groups import KernelGroup, Places, ends_of, groups, pattern
-from fxscope.analysis.report import CompileRow, cache_rows, compile_rows
+from fxscope.analysis.report import CompileRow, cache_rows, compile_rows, report
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
 from fxscope.errors import PassError
@@ -76,7 +76,7 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
     try:
         places = places_of(recording, name)
     except select.UnknownNameError:
-        lines = life(recording, name) or [_unplaced(group) for group in labelled(recording, name)]
+        lines = life(recording, name) or [_unplaced(group, recording) for group in labelled(recording, name)]
         if not lines:
             raise
         return WhyAnswer(names=(name,), same=(Same(note="\n".join(lines)),))
@@ -107,12 +107,11 @@ def places_of(recording: Recording, name: str) -> tuple[Place, ...]:
     except select.UnknownNameError as error:
         places, unknown = (), error
     index = index_of(recording)
-    nodes = [index.by_key[place.graph, node] for place in places for node in place.nodes]
-    if any(place.call for place in places) or any(
-        node.kind == "kernel" and node.nature != "composite"
-        for node in nodes  # what a composite calls ran, under its name
-    ):
-        return places
+    nodes = {place: [index.by_key[place.graph, node] for node in place.nodes] for place in places}
+    # What a composite calls ran, under its name
+    own = tuple(item for item in places if item.call or any(node.nature != "composite" for node in nodes[item]))
+    if any(item.call or any(node.kind == "kernel" for node in nodes[item]) for item in own):
+        return own
     found = labelled(recording, name)
     calls = [index.calls[call] for group in found for call in group.calls]
     inside = {(call.graph, node) for call in calls for node in call.nodes}
@@ -153,9 +152,10 @@ def labelled(recording: Recording, text: str) -> list[KernelGroup]:
     return list(filter(is_called, groups(recording)))
 
 
-def _unplaced(group: KernelGroup) -> str:
+def _unplaced(group: KernelGroup, recording: Recording) -> str:
     what = "no graph holds the op" if group.attributed else "the op that launched it is not known"
-    time = f", {microseconds(group.time_us)} per step ({percent(group.share)} of the device time)"
+    step = report(recording).step
+    time = f", {microseconds(group.time_us)}{step.each} ({percent(group.share)} of the {step.clock})"
     launches = counted(round(group.launches), "launch", "launches")
     return f"{group.label}: {what}; {launches}{time if group.time_us is not None else ''}"
 

@@ -19,7 +19,7 @@ from fxscope.readers.trace.columns import Trace, of_names
 from fxscope.readers.trace.intervals import Times
 from fxscope.readers.trace.kept import kept_steps, steps_of_rows
 from fxscope.readers.trace.reader import Args, made_of
-from fxscope.readers.trace.summary import BLOCKING
+from fxscope.readers.trace.summary import BLOCKING, by_step
 from fxscope.readers.trace.table import whole
 
 ALLOCATION = re.compile(r"^(cuda|hip)(Malloc|Free)(?!Host)|^cuMem(Create|Map|Unmap|Release|AddressReserve|Alloc|Free)")
@@ -100,6 +100,8 @@ class _Reading:
         # Index of the step that launched a device row; -1 where the trace does not hold the launch.
         launched = (trace.launcher >= 0) | (trace.op >= 0)
         self.launch_step = np.where(launched, steps_of_rows(trace, steps), -1)
+        if not len(self.device):
+            self.note("the trace holds no device event: its steps cannot be compared", "Profile the device, too.")
         if steps and not trace.steps:
             message = "the trace has no ProfilerStep: all of it is one step, and nothing can be compared over steps"
             self.note(message, "Call prof.step() after each step.")
@@ -136,10 +138,7 @@ class _Reading:
 
     def _by_step(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Device rows by the index of the step that launched them; those of no step are left out."""
-        steps = self.launch_step[rows]
-        order = np.argsort(steps, kind="stable")
-        cuts = np.searchsorted(steps[order], np.arange(len(self.hosts) + 1))
-        return [rows[order[a:b]] for a, b in itertools.pairwise(cuts.tolist())]
+        return [rows[mine] for mine in by_step(self.launch_step[rows], range(len(self.hosts)))]
 
     def rank_steps(self, windows: list[_Window]) -> list[RankStep]:
         trace = self.trace

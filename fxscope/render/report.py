@@ -133,6 +133,8 @@ def step(made: Report, width: int) -> list[str]:
     if row.wall_us is not None:
         left_out = [f"left out: {counted(row.left_out, 'step')} (compiling or incomplete)"] if row.left_out else []
         notes = [row.slowed_by] if row.slowed_by else []
+        if row.compiling_us > LEAST_SHARE * row.wall_us:
+            notes.append(f"{microseconds(row.compiling_us)} of it compiling")
         out.append([f"Step    {microseconds(row.wall_us)}", row.basis, row.spread, *notes, *left_out])
     elif row.predicted:
         out.append([f"Step    {bound}{microseconds(row.device_us)} of device time", row.basis])
@@ -143,7 +145,7 @@ def step(made: Report, width: int) -> list[str]:
     counts = [number or counted(round(row.launches), *what)] if row.launches else []
     counts = [f"{counts[0]} from {counted(round(row.launch_calls), 'launch', 'launches')}"] if replayed else counts
     counts += [counted(round(row.ops), "op")] if row.ops else []
-    per_step = ", ".join(counts) + (" per step" if counts and not row.is_whole else "")
+    per_step = ", ".join(counts) + (row.each if counts else "")
     if row.busy_us is not None and row.busy_share is not None:
         busy = f"GPU     busy {microseconds(row.busy_us)} ({percent(row.busy_share)}), idle {microseconds(row.idle_us)}"
         out.append([busy, f"mean of {row.num_devices} GPUs"] if row.num_devices > 1 else [busy])
@@ -217,9 +219,8 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     labels = room - places - 4
     is_known = made.step.device_us is not None and not made.step.is_lower_bound
     total = f"{microseconds(made.step.device_us)} of " if is_known else ""
-    per_step = "" if made.step.is_whole else " per step"
     how = "lower bound of the " if made.step.is_lower_bound else "predicted " if made.step.predicted else ""
-    title = f"Kernels, {total}{how}{made.step.clock}{per_step}" if 3 in named else "Kernels, times not known"
+    title = f"Kernels, {total}{how}{made.step.clock}{made.step.each}" if 3 in named else "Kernels, times not known"
     out = [f"{cut(title, room):<{room}}{numbers[0]}"]
     for row, figures in zip(rows, numbers[1:], strict=True):
         label = row[0] if row[0][:1] == " " else shorten(row[0], labels)
@@ -298,7 +299,7 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
     numbers = [row.bracket for row in shown]
     timed, sized = (any(getattr(row, field) is not None for row in shown) for field in ("time_us", "bytes"))
     what = "cost in device time" if timed else "cost in memory traffic" if sized else "cost unknown"
-    what += "" if made.step.is_whole or not (timed or sized) else " per step"
+    what += made.step.each if timed or sized else ""
     out = [f"Missed fusions, {what}{' (estimates)' if timed else ''}"]
     room = (width - 30) // 2
     rows: list[list[str]] = []

@@ -190,7 +190,7 @@ def figures(made: Report) -> list[tuple[str, str]]:
     """At most three numbers of a report: (value, what it is)."""
     row = made.step
     out: list[tuple[str, str]] = []
-    about, each = row.about, "" if row.is_whole else " per step"
+    about, each = row.about, row.each
     if row.wall_us is not None:
         out.append((about + microseconds(row.wall_us), f"step ({row.basis})"))
     if row.device_us is not None:

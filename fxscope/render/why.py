@@ -113,10 +113,8 @@ def about_place(
     lines = [line for text in head.splitlines() for line in grid.folded(text, width, rest="  ")]
     costs: list[str] = []
     if group is not None and group.time_us is not None:
-        bound = "at least " if group.is_lower_bound else ""
-        costs.append(
-            f"{bound}{microseconds(group.time_us)} per step ({percent(group.share)} of the {report_of(recording).step.clock})"
-        )
+        bound, step = "at least " if group.is_lower_bound else "", report_of(recording).step
+        costs.append(f"{bound}{microseconds(group.time_us)}{step.each} ({percent(group.share)} of the {step.clock})")
     if call is not None and not everything:
         costs += cost_of_call(call)
     lines += fold("; ".join(costs), width) if costs else []

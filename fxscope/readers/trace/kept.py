@@ -141,14 +141,14 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     kept = kept_steps(trace, steps)
     step_of = steps_of_rows(trace, kept)
     inside = (step_of >= 0) | _captured(trace, _replayed_windows(trace))
-    rows = np.flatnonzero(inside & (trace.category < t.NUM_HOST) & (trace.category != t.PYTHON))
+    rows = np.flatnonzero(inside & (trace.category < t.PYTHON))
     rows = rows[np.lexsort((rows, -trace.duration_ns[rows], trace.start_ns[rows]))]
     position = np.full(len(trace), -1, np.int32)
     position[rows] = np.arange(len(rows), dtype=np.int32)
     around = nearest(trace.parent, position >= 0)[rows]
     parent = np.where(around >= 0, position[around], -1).astype(np.int32)
     # Kernels come last in a file, and a header that follows the events is lost with them
-    lost = trace.incomplete and ("deviceProperties" in trace.header or "schemaVersion" not in trace.header)
+    lost = trace.incomplete and (bool(trace.header.get("deviceProperties")) or "schemaVersion" not in trace.header)
     on_device = trace.on_device or trace.unread_device is not None or lost
     result = Kept(
         trace=trace,
@@ -181,7 +181,7 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
     """The wanted steps; one, "whole trace", where the trace has none. Raises TraceError for others."""
     found = trace.steps
     if not found:
-        own = slice(trace.num_own)
+        own = np.flatnonzero(trace.category[: trace.num_own] != t.OVERHEAD)
         start = int(trace.start_ns[own].min())
         end = int((trace.start_ns + trace.duration_ns)[own].max())
         found = [Step(index=0, name=WHOLE, start_ns=start, duration_ns=end - start)]

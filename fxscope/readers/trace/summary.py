@@ -1,7 +1,7 @@
 """Totals of a trace, from columns: ops, kernels, steps, gaps, and whether the CPU or the GPU was the limit."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,8 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     trace, start, end = kept.trace, kept.launch_start, kept.launch_end
     talks = of_names(trace, kept.launch_name, collective)
     has_communication = kept.on_device and bool(talks.any())
-    of_launch, device_of = _by_step(kept), _devices(trace)[trace.thread[kept.launch_rows]]
+    of_launch = by_step(kept.launch_step, (step.index for step in kept.steps))
+    device_of = _devices(trace)[trace.thread[kept.launch_rows]]
     ran = {
         device: intervals.union(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
         for device, rows in _rows_by_device(kept).items()
@@ -237,16 +238,17 @@ def windows(kept: Kept, of_launch: Sequence[NDArray[np.intp]]) -> list[tuple[int
     return found
 
 
-def _by_step(kept: Kept) -> list[NDArray[np.intp]]:
-    order = np.argsort(kept.launch_step, kind="stable")
-    ordered = kept.launch_step[order]
-    return [order[slice(*np.searchsorted(ordered, [step.index, step.index + 1]))] for step in kept.steps]
+def by_step(step_of: NDArray[np.integer], steps: Iterable[int]) -> list[NDArray[np.intp]]:
+    """The positions of each step's rows, from the step of each row."""
+    order = np.argsort(step_of, kind="stable")
+    ordered = step_of[order]
+    return [order[slice(*np.searchsorted(ordered, [step, step + 1]))] for step in steps]
 
 
 def gaps(kept: Kept) -> tuple[Gap, ...]:
     """The longest times of a step in which a device ran nothing; before its first and after its last launch too."""
     trace = kept.trace
-    times = windows(kept, _by_step(kept))
+    times = windows(kept, by_step(kept.launch_step, (step.index for step in kept.steps)))
     found: list[tuple[Gap, int]] = []  # each with the row that ended it, else the one before it
     for device, rows in _rows_by_device(kept).items():
         rows = rows[np.argsort(trace.start_ns[rows], kind="stable")]
@@ -282,17 +284,21 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
 def _during(trace: Trace, gap: Gap, near: int, rows: NDArray[np.intp]) -> str | None:
     """Return the innermost of some host events that lasted for half of an idle time, on the thread of a kernel's launch.
 
-    Steps say nothing; None where no single event, or no launch, is known.
+    The profiler's own work is on no thread of the program. Steps say nothing; None where no single event, or no launch,
+    is known.
     """
     launcher = trace.launcher[near] if near >= 0 else -1
     if launcher < 0:
         return None
-    rows = rows[trace.thread[rows] == trace.thread[launcher]]
+    rows = rows[(trace.thread[rows] == trace.thread[launcher]) | (trace.category[rows] == t.OVERHEAD)]
     start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
     half, until = gap.duration_ns // 2, gap.start_ns + gap.duration_ns
     lasted = np.minimum(end, until) - np.maximum(start, gap.start_ns) >= half
-    names = [(int(trace.start_ns[row]), trace.name_of(row)) for row in rows[lasted].tolist()]
-    return max([item for item in names if not item[1].startswith(t.STEP)], default=(0, None))[1]
+    named = [row for row in rows[lasted].tolist() if not trace.name_of(row).startswith(t.STEP)]
+    if not named:
+        return None
+    row = max(named, key=lambda row: (trace.start_ns[row], -trace.duration_ns[row]))
+    return ("the profiler's " if trace.category[row] == t.OVERHEAD else "") + trace.name_of(row)
 
 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
-CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
+CPU_OP, ANNOTATION, RUNTIME, PYTHON, OVERHEAD, KERNEL, MEMSET, MEMCPY = range(8)
 CATEGORIES = {name: code for code, names in enumerate(read_table("event_categories.json")) for name in names.split()}
 KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY)  # the columns have all of the others'
-_HAS_ARGS = np.isin(np.arange(7), KEPT_ARGS)
+_HAS_ARGS = np.isin(np.arange(8), KEPT_ARGS)
 UNKNOWN, BY_EXTERNAL_ID, BY_CORRELATION, BY_ORDER = range(4)  # how the op of a device row is known
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1

@@ -36,7 +36,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "advice": [[item.text, item.why] for item in made.advice[:MAX_ADVICE]],
                 "missed": missed(made)[:MAX_MISSED],
                 "bound": made.step.bound,
-                "each": "" if made.step.is_whole else ", median per step" if made.step.steps > 1 else ", per step",
+                "each": ", median per step" if made.step.steps > 1 else made.step.each and ", per step",
                 "coverage": labels.coverage_line(recording),
                 "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
