@@ -580,16 +580,20 @@ def tensor_set_and_data():
     return x, y.detach(), x._version, y._version
 
 
-def profiler_of_its_own():
-    with torch.profiler.profile(record_shapes=True) as profile:
-        torch.randn(4, 4) @ torch.randn(4, 4)
+def _ops_of(work, **options):
+    with torch.profiler.profile(**options) as profile:
+        work()
     return sorted({event.name for event in profile.events() if event.name.startswith("aten::")})
 
 
-def _scheduled(steps, **schedule):
+def profiler_of_its_own():
+    return _ops_of(lambda: torch.randn(4, 4) @ torch.randn(4, 4), record_shapes=True)
+
+
+def _scheduled(steps, handle=None, **schedule):
     handled = []
     with torch.profiler.profile(
-        schedule=torch.profiler.schedule(**schedule), on_trace_ready=lambda p: handled.append(p.step_num)
+        schedule=torch.profiler.schedule(**schedule), on_trace_ready=handle or (lambda p: handled.append(p.step_num))
     ) as profile:
         for _ in range(steps):
             torch.ones(3).sin()
@@ -617,11 +621,7 @@ def _profiled(write, **options):
 def profiler_writes_for_tensorboard():
     with tempfile.TemporaryDirectory() as folder:
         handlers = [torch.profiler.tensorboard_trace_handler(folder, "me", use_gzip=use) for use in (False, True)]
-        schedule = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=2)
-        with torch.profiler.profile(schedule=schedule, on_trace_ready=lambda p: handlers.pop()(p)) as profile:
-            for _ in range(9):
-                torch.ones(3).sin()
-                profile.step()
+        _scheduled(9, lambda p: handlers.pop()(p), wait=1, warmup=1, active=2, repeat=2)
         return [_in_trace(path)[0] for path in sorted(Path(folder).iterdir(), key=lambda path: path.suffix)]
 
 
@@ -700,21 +700,13 @@ def profiler_left_open():
 
 def profiler_in_a_thread():
     names = []
-
-    def work():
-        with torch.profiler.profile() as profile:
-            torch.ones(3).sin()
-        names.append(sorted({e.name for e in profile.events() if e.name.startswith("aten::")}))
-
-    _in_a_thread(work)
+    _in_a_thread(lambda: names.append(_ops_of(lambda: torch.ones(3).sin())))
     return names
 
 
 def profiler_of_all_threads():
     config = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
-    with torch.profiler.profile(experimental_config=config) as profile:
-        _in_a_thread(lambda: torch.ones(2).cos())
-    return sorted({event.name for event in profile.events() if event.name.startswith("aten::")})
+    return _ops_of(lambda: _in_a_thread(lambda: torch.ones(2).cos()), experimental_config=config)
 
 
 def profiler_legacy():
@@ -930,20 +922,19 @@ def plainly(value: Any) -> Any:
 @contextlib.contextmanager
 def streams_kept(kept: dict[str, str]):
     """Put what goes to the two streams, of Python and of C++, into `kept`."""
-    files, saved = [], []
-    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+    moved = []
+    for name, number, stream in (("out", 1, sys.stdout), ("err", 2, sys.stderr)):
         stream.flush()
         file = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed below
-        files.append(file)
-        saved.append(os.dup(number))
+        moved.append((name, number, stream, file, os.dup(number)))
         os.dup2(file.fileno(), number)
     try:
         yield
     finally:
-        for number, stream, file, name in ((1, sys.stdout, files[0], "out"), (2, sys.stderr, files[1], "err")):
+        for name, number, stream, file, before in moved:
             stream.flush()
-            os.dup2(saved[number - 1], number)
-            os.close(saved[number - 1])
+            os.dup2(before, number)
+            os.close(before)
             file.seek(0)
             kept[name] = re.sub(r"^\[W\d+ [\d:.]+ ", "[W ", file.read(), flags=re.MULTILINE)  # C++ says when
             file.close()
