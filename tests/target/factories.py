@@ -2,6 +2,7 @@
 
 import os
 import time
+from functools import partial
 
 import torch
 from torch import nn
@@ -25,8 +26,8 @@ class Function(nn.Module):
         return self.function(*inputs)
 
 
-def of(function, *shape):
-    return lambda: (Function(function), (torch.randn(*shape),))
+def of(function, *shape, **options):
+    return lambda: (Function(function), (torch.randn(*shape, **options),))
 
 
 def small():
@@ -109,22 +110,13 @@ def raises():
 not_a_function = 3
 
 
-class _Wrapper(nn.Module):
-    def __init__(self, inner: nn.Module) -> None:
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, x):
-        return self.inner(x)
-
-
 def evaluated_inside_of_training():
-    return _Wrapper(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).eval()), (torch.randn(8, 64),)
+    return Function(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).eval()), (torch.randn(8, 64),)
 
 
 def training_inside_of_evaluated():
-    model = _Wrapper(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5))).eval()
-    model.inner.train()
+    model = Function(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5))).eval()
+    model.function.train()
     return model, (torch.randn(8, 64),)
 
 
@@ -140,15 +132,11 @@ def checks_its_input():
     return _Checks(), (torch.rand(8, 64),)
 
 
-class _Constant(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(64, 64)
-
+class _Constant(Small):
     def forward(self, x):
         few = torch.tensor([[0.5, 2.0]] * 4, device=x.device).reshape(8, 1)
         many = torch.tensor([float(number) for number in range(64)], device=x.device)
-        return torch.where(self.linear(x) > 0, torch.tensor(0.5, device=x.device, dtype=x.dtype), x) * few + many
+        return torch.where(self.proj(x) > 0, torch.tensor(0.5, device=x.device, dtype=x.dtype), x) * few + many
 
 
 def constant_on_the_device():
@@ -158,16 +146,9 @@ def constant_on_the_device():
 list_index = of(lambda x: x[:, [-2]] * 2, 8, 64)  # Falcon takes heads by a list of one; torch makes a tensor of it.
 
 
-def constant_as_tensor():
-    return Function(lambda x: x * torch.as_tensor([1.0, 2.0] * 32, device=x.device)), (
-        torch.rand(8, 64, requires_grad=True),
-    )
-
-
-def constant_from_the_cpu():
-    return Function(lambda x: x * torch.tensor([1.0, 2.0] * 32).to(x.device, torch.float64)), (
-        torch.rand(8, 64, requires_grad=True),
-    )
+trained = partial(of, requires_grad=True)
+constant_as_tensor = trained(lambda x: x * torch.as_tensor([1.0, 2.0] * 32, device=x.device), 8, 64)
+constant_from_the_cpu = trained(lambda x: x * torch.tensor([1.0, 2.0] * 32).to(x.device, torch.float64), 8, 64)
 
 
 def optimizer_step():
@@ -253,11 +234,7 @@ def counted():
     return Function(forward), (torch.randn(8, 6), torch.tensor([5, 1, 5, 7]))
 
 
-class DropoutInPlace(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.proj = nn.Linear(64, 64)
-
+class DropoutInPlace(Small):
     def forward(self, x):
         return nn.functional.dropout(self.proj(x), 0.2, True, inplace=True)
 
@@ -310,9 +287,8 @@ def while_loop():
     from torch._higher_order_ops.while_loop import while_loop as loop
 
     def grow(x):
-        return loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 + y.sin()), (torch.tensor(0, device=x.device), x))[
-            1
-        ]
+        start = torch.tensor(0, device=x.device), x
+        return loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 + y.sin()), start)[1]
 
     return Function(grow), (torch.randn(64, 64),)
 
@@ -361,8 +337,7 @@ def sum_of_products():
 
 
 def adagrad():
-    model = nn.Linear(64, 64)
-    return torch.optim.Adagrad(model.parameters()).step, ()
+    return torch.optim.Adagrad(nn.Linear(64, 64).parameters()).step, ()
 
 
 def scanned():
