@@ -236,7 +236,7 @@ def _eager_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     if share >= MIN_SHARE:
         names = listed(list(dict.fromkeys(row.label for row in rows)), 3)
         what = "kernels' time" if made.step.on_cpu else "device time"
-        why = f"{percent(share)} of the {what} is in pointwise ops that it can fuse ({names})"
+        why = f"{percent(share)} of the {what} is in pointwise ops that Inductor can fuse ({names})"
         saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
         text = 'torch.compile(backend="inductor")' if runs_other_backend(recording) else "torch.compile"
         yield Advice(EAGER_OPS if is_compiled(recording) else text, why, saved or time_us)
