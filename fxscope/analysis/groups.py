@@ -95,7 +95,8 @@ class PlaceFacts(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        return self.label, self.phase, tuple(dict.fromkeys(map(numberless, self.modules))), self.shape
+        purpose = self.call.purpose if self.call else None
+        return self.label, self.phase, purpose, tuple(dict.fromkeys(map(numberless, self.modules))), self.shape
 
 
 def groups(recording: Recording) -> tuple[KernelGroup, ...]:

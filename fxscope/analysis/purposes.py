@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Literal
 
-from fxscope.analysis.groups import KernelGroup
+from fxscope.analysis.groups import KernelGroup, time_of
 from fxscope.index import index_of
 from fxscope.model import Item, Purpose, Recording
 
@@ -17,8 +17,8 @@ class PurposeRow(Item, frozen=True, kw_only=True):
 
     purpose: Purpose | Literal["wrapper_copy", "eager", "unknown"]
     kernels: float  # launches per step
-    time_us: float | None = None  # per step; the rows sum to the step's device time
-    share: float | None = None  # of that
+    time_us: float | None = None  # per step, the median
+    share: float | None = None  # of the step's device time
     calls: tuple[str, ...] = ()
 
 
@@ -29,22 +29,19 @@ def purpose_rows(
     if "purposes" not in recording.history:
         return ()
     calls = index_of(recording).calls
-    counts, times = defaultdict[str, float](float), defaultdict[str, float](float)
+    by_purpose = defaultdict[str, list[KernelGroup]](list)
     for group in groups:
-        own = [calls[name].purpose or "unknown" for name in group.calls]
-        purposes = own or ["wrapper_copy" if group.around_graph else "eager" if group.attributed else "unknown"]
-        for purpose in purposes:
-            counts[purpose] += group.launches / len(purposes)
-            times[purpose] += (group.time_us or 0.0) / len(purposes)
-    total = sum(times.values())
+        of_others = "wrapper_copy" if group.around_graph else "eager" if group.attributed else "unknown"
+        by_purpose[calls[group.calls[0]].purpose or "unknown" if group.calls else of_others].append(group)
     rows = [
         PurposeRow(
             purpose=purpose,  # pyright: ignore[reportArgumentType]
-            kernels=counts[purpose],
-            time_us=times[purpose] if total else None,
-            share=times[purpose] / device_us if total and device_us else None,
+            kernels=sum(group.launches for group in same),
+            time_us=time,
+            share=time / device_us if time is not None and device_us else None,
             calls=tuple(call.id for call in recording.calls if (call.purpose or "unknown") == purpose),
         )
-        for purpose in counts
+        for purpose, same in by_purpose.items()
+        for time in [time_of(recording, same)]
     ]
     return tuple(sorted(rows, key=lambda row: (-(row.time_us or 0.0), row.purpose)))

@@ -228,10 +228,15 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
             out += grid.folded(label.strip(" "), width, first="    ", rest="      ")
             label = ""
         out.append(f"  {label:<{labels}}  {shorten_front(row[1], places):<{places}}{figures}".replace("\xa0", " "))
+    note = note_of_sum(made)
+    return [*out, f"  {note}"] if note else out
+
+
+def note_of_sum(made: Report) -> str:
+    """Say what the rows of kernels sum to, "" where that is the step's device time."""
     whole, device_us = total_us(made.kernels) or 0.0, made.step.device_us
-    if device_us and abs(whole / device_us - 1) > 0.01 and not made.step.predicted:
-        out.append(f"  Each row is a median over steps; the rows sum to {microseconds(whole)}.")
-    return out
+    differs = device_us and abs(whole / device_us - 1) > 0.01 and not made.step.predicted
+    return f"Each row is a median over steps; the rows sum to {microseconds(whole)}." if differs else ""
 
 
 def _shape(group: KernelGroup) -> str:

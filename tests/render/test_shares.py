@@ -103,8 +103,10 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
 
 
 def test_what_takes_time_has_one_number_in_every_pane() -> None:
-    """In steps that differ: a call, equal calls, an op and a module, each the median over steps of its sum."""
+    """In steps that differ: a call, equal calls, an op, a module and a purpose, each the median over steps of its sum."""
     made = layers(3)
+    calls = tuple(replace(call, purpose=("computes", "fallback")[at % 2]) for at, call in enumerate(made.calls))
+    made = replace(made, calls=calls, history=(*made.history, "purposes"))
     slowed = (replace(item, duration_ns=item.duration_ns * (10 + 7 * item.id % 13)) for item in made.launches)
     noisy = with_timing(replace(made, launches=tuple(slowed)))
 
@@ -115,11 +117,13 @@ def test_what_takes_time_has_one_number_in_every_pane() -> None:
         return microseconds(median(by_step.values()) / 1e3)
 
     answer, tips = report(noisy), re.findall("<title>(.+?)</title>", strip.render(noisy), re.DOTALL)
-    data, names = payload.page((noisy,), None)["recordings"][0], [call.id for call in noisy.calls]
-    texts = (terminal.render(noisy, everything=True), markdown.render(noisy))
+    shown, names = payload.page((noisy,), None), [call.id for call in noisy.calls]
+    data, texts = shown["recordings"][0], (terminal.render(noisy, everything=True), markdown.render(noisy))
     for row in answer.kernels:
         assert all(re.search(rf" {row.label} .* {true(*row.calls)} ", text) for text in texts)
-    assert all(f"the rows sum to {microseconds(sum(row.time_us or 0 for row in answer.kernels))}" in x for x in texts)
+    note = f"the rows sum to {microseconds(sum(row.time_us or 0 for row in answer.kernels))}"
+    assert all(note in text for text in (*texts, shown["overview"][0]["note"]))
+    assert [microseconds(row.time_us) for row in answer.purposes] == [true(*row.calls) for row in answer.purposes] != []
     for group in answer.groups:
         time = true(*group.calls)
         assert any(f"\n{time}, " in tip for tip in tips) and time in texts[0]

@@ -11,7 +11,7 @@ from fxscope.analysis.report import Report, others, report
 from fxscope.model import Recording
 from fxscope.render import axis, diff, labels, strip
 from fxscope.render.diff import decision_title, kind_words, number
-from fxscope.render.report import MAX_ADVICE, MAX_KERNELS, MAX_MISSED
+from fxscope.render.report import MAX_ADVICE, MAX_KERNELS, MAX_MISSED, note_of_sum
 from fxscope.text import sentence
 
 MAX_GAPS = 5
@@ -33,6 +33,7 @@ def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
                 "figures": strip.figures(made),
                 "strip": strip.render(recording, head=False, in_page=True) if made.groups else None,
                 "kernels": kernels(recording, made),
+                "note": note_of_sum(made),
                 "advice": [[item.text, item.why] for item in made.advice[:MAX_ADVICE]],
                 "missed": missed(made)[:MAX_MISSED],
                 "bound": made.step.bound,

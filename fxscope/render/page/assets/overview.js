@@ -213,6 +213,7 @@ class Overview {
           el('tbody', {}, o.kernels.map(row)),
         ),
       ),
+      o.note ? el('p', { class: 'small muted' }, o.note) : null,
     );
   }
 
