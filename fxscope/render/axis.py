@@ -201,10 +201,8 @@ class Strip:
         names = group.kernels
         if names and all(name.startswith(MEMORY) for name in names):
             return "input"
-        calls = index_of(self.recording).calls
-        if any(calls[call].is_generated for call in group.calls if call in calls):
-            return "fused"
-        return "fused" if not group.calls and names and all(map(is_generated, names)) else "kernel"
+        own = (call.is_generated for call in map(index_of(self.recording).calls.get, group.calls) if call)
+        return "fused" if (any(own) if group.calls else names and all(map(is_generated, names))) else "kernel"
 
 
 def possible(made: Report) -> list[MissedRow]:

@@ -78,13 +78,12 @@ def row(line: RankLine, cause: str | None, y: float, height: float, scale: float
             continue
         place = Extent(x, time * scale)
         note = f" ({cause})" if cause and field == "compute_us" else ""
-        choices = (f"{what} {microseconds(time)}{note}", f"{what} {microseconds(time)}", microseconds(time), "")
-        words = next(words for words in choices if strip.fits(words, place.width) or not words)
+        choices = (f"{what} {microseconds(time)}{note}", f"{what} {microseconds(time)}", microseconds(time))
         tip = f"{name}: {choices[0]}"
         if kind is None:
-            words = words if strip.fits(words, place.width - 12) else ""
-            out += strip.gap_of(place, y + 2, height - 6, words, tip)
+            out += strip.gap_of(place, y + 2, height - 6, choices, tip)
         else:
+            words = next((words for words in choices if strip.fits(words, place.width)), "")
             out.append(strip.box(place, y + 2, height - 6, kind, words, tip, field))
         x = place.right
     if cause:

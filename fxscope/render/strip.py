@@ -60,14 +60,13 @@ def render(
     if not any(strip.total for strip in strips):
         raise RenderError("no kernel is recorded: write .html, or the graph as .dot.")
     title = " · ".join(strip.report.title for strip in strips)
-    height: float = HEIGHT
     if len(strips) > 1:
         parts, end = beside(strips, is_dense=in_page)
         height = end + 44 if in_page else HEIGHT
     else:
         parts, end = alone(strips[0], head=head)
         height = HEIGHT if head else min(HEIGHT, end + 44)
-    parts += legend(strips, height)
+    parts += legend(strips, height, has_views=any("fx-view" in part for part in parts))
     drawn = frame(parts, title, height, is_light=is_light, in_page=in_page)
     return drawn if in_page else re.sub(r' data-(?:ref|decision)="[^"]*"', "", drawn)
 
@@ -180,8 +179,9 @@ def bar(place: Extent, y: float, height: float, look: str, more: str = "") -> st
     )
 
 
-def gap_of(place: Extent, y: float, height: float, words: str, tip: str) -> list[str]:
-    """Idle time, hatched; its words on paper."""
+def gap_of(place: Extent, y: float, height: float, choices: Sequence[str], tip: str) -> list[str]:
+    """Idle time, hatched; on paper the first of the words that fit."""
+    words = next((words for words in choices if fits(words, place.width - 12)), "")
     out = [f'<g data-row="idle"><title>{escape(tip)}</title>{bar(place, y, height, "fx-line", HATCHED)}</g>']
     return [*out, text(place.x + 12, y + height / 2 + SIZE * 0.36, words, look="idle")] if words else out
 
@@ -267,8 +267,7 @@ class Drawing:
     def grow(self, room: float) -> None:
         fixed = len(self.marks) * (LINE + REASON) + max((56 + LANE * lane for *_, lane in self.brackets), default=0)
         levels = sum(1 for level in self.strip.modules if level)
-        rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"]
-        rows_px -= 0 if self.lines else ROW["lines"]
+        rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"] - (0 if self.lines else ROW["lines"])
         growth = min(MAX_GROWTH, max(1.0, (room - fixed) / rows_px))
         self.heights = {name: px if name == "launches" else round(px * growth) for name, px in ROW.items()}
 
@@ -328,12 +327,10 @@ class Drawing:
         gap = Extent(place.right, max(row.wall_us - row.busy_us, 0.0) * scale)
         inside = fits(words, place.width)
         self.out.append(box(place, y, height, "host", words if inside else "", words, "step"))
-        choices = (idle if inside else f"{words}, {idle}", microseconds(row.idle_us), "")
-        said = next(words for words in choices if fits(words, gap.width - 12) or not words)
-        self.out += gap_of(gap, y, height, said, idle)
+        self.out += gap_of(gap, y, height, (idle if inside else f"{words}, {idle}", microseconds(row.idle_us)), idle)
 
     def zoom(self, height: float) -> None:
-        """Return what joins the busy part of the step with the rows below it."""
+        """Draw what joins the busy part of the step with the rows below it."""
         strip, row = self.strip, self.strip.report.step
         if not row.wall_us:
             return
@@ -411,7 +408,8 @@ class Drawing:
         feet = [y + 20 + LANE * lane for *_, lane in self.brackets]
         circles: list[tuple[float, float]] = []
         drawn = zip(self.marks, self.pairs, self.brackets, feet, strict=True)
-        for (number, _), (*_, decision), (left, right, _), foot in drawn:
+        for (number, _), (*pair, decision), (left, right, _), foot in drawn:
+            first, last = sorted(place.middle for place in pair)
             deeper = [ends[:2] for ends, end in zip(self.brackets, feet, strict=True) if foot != end > foot - 14]
             others = [x for ends in deeper for x in ends]
             others += [x + side for x, at in circles if abs(at - foot) < 26 for side in (-10, 10)]
@@ -420,7 +418,8 @@ class Drawing:
             x = next(free, (left + right) / 2)
             circles.append((x, foot))
             self.out.append(
-                f'<path class="fx-cut" d="M{left:.1f} {y:.1f}V{foot:.1f}H{right:.1f}V{y:.1f}'
+                f'<path class="fx-cut" d="M{first:.1f} {y:.1f}L{left:.1f} {y + 10:.1f}V{foot:.1f}'
+                f"H{right:.1f}V{y + 10:.1f}L{last:.1f} {y:.1f}"
                 f'M{min(left, x):.1f} {foot:.1f}H{max(right, x):.1f}"/>'
                 f'<g data-decision="{decision}"><circle class="fx-mark" '
                 f'cx="{x:.1f}" cy="{foot:.1f}" r="12"/>'
@@ -475,12 +474,12 @@ def ref_of(group: KernelGroup) -> str:
     return f"kernel:{group.kernels[0]}" if group.kernels else ""
 
 
-def legend(strips: Sequence[Strip], height: float) -> list[str]:
+def legend(strips: Sequence[Strip], height: float, *, has_views: bool) -> list[str]:
     kinds = {strip.kind_of(group) for strip in strips for group in strip.report.groups}
     timed = all(strip.timed for strip in strips)
     scale = (f"widths: {strips[0].clock}", "equal layers once (×N)") if timed else ("not to scale: one width per call",)
     used: dict[Kind, str] = {kind: words for kind, words in theme.STRIP.items() if kind in kinds}
-    return key(used | ({"view": "• view, 0 µs"} if any(strip.views for strip in strips) else {}), scale, height)
+    return key(used | ({"view": "• view, 0 µs"} if has_views else {}), scale, height)
 
 
 def key(names: Mapping[str, str], scale: Sequence[str], height: float) -> list[str]:

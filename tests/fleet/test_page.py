@@ -13,11 +13,11 @@ from fxscope import cli
 from fxscope.fleet import findings
 from fxscope.fleet.digest import digest
 from fxscope.render import fleet as rendering
-from fxscope.render import fleet_page, strip
+from fxscope.render import fleet_page
 from fxscope.text import microseconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-from test_page import AXE, FIGURE, browser, figures_of  # noqa: F401 - a fixture
+from test_page import AXE, FIGURE, SMALL, browser, figures_of  # noqa: F401 - a fixture
 
 SLOW = str(Path(__file__).parent.parent / "data" / "fleet" / "ddp_slow_gpu")
 
@@ -38,8 +38,7 @@ def test_a_click_on_a_rank_shows_its_steps(browser: Any, page_file: Path, width:
     page.goto(page_file.as_uri())
     assert "Rank 2 is late" in page.inner_text("h1")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    scale = page.locator(".strip svg").evaluate("e => e.getBoundingClientRect().width / e.viewBox.baseVal.width")
-    assert scale * strip.SIZE >= 12  # px: 9 points
+    assert page.evaluate(SMALL) == []
     page.click("button[data-sort=late]")
     assert page.inner_text("#table tbody tr:first-child td:first-child") == "rank 2"
     # The latest rank is the first row of the heat map now.

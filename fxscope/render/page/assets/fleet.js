@@ -48,8 +48,8 @@ const section = (title, ...parts) => el('section', {}, el('h2', {}, title), part
 
 /** Everything but what a click changes. */
 function build() {
-  const strip = el('div', { class: 'scroll strip', tabindex: '0' });
-  strip.innerHTML = PAGE.strip; // made by fxscope, which escapes every name
+  const strip = el('div', { class: 'scroll strip', tabindex: '0', role: 'region', 'aria-label': 'The step of each rank' });
+  strip.append(document.importNode(new DOMParser().parseFromString(PAGE.strip, 'image/svg+xml').documentElement, true));
   const more = PAGE.problems.length - MAX_PROBLEMS;
   const problems = PAGE.problems
     .slice(0, MAX_PROBLEMS)
@@ -152,7 +152,7 @@ function draw() {
     }
   });
   context.fillStyle = text;
-  context.font = '11px sans-serif';
+  context.font = '12px sans-serif';
   context.textBaseline = 'middle';
   const every = Math.ceil(14 / height);
   context.textAlign = 'right';
