@@ -144,8 +144,7 @@ def fitted(words: str, width: float) -> str:
     """The words cut to a width, "" where fewer than seven letters would remain."""
     if fits(words, width):
         return words
-    room = next((count for count in range(len(words), 6, -1) if length(shorten(words, count)) <= width - 10), 0)
-    return shorten(words, room) if room else ""
+    return next((short for room in range(len(words), 6, -1) if fits(short := shorten(words, room), width)), "")
 
 
 def fits(words: str, width: float) -> bool:
@@ -360,9 +359,10 @@ class Drawing:
             shown = min(len(names), int(place.width / DOT))
             dots = "".join(f"M{px(place.x + DOT / 2 + DOT * k)} {px(self.y + 3)}h0" for k in range(shown))
             if dots:
-                tip = f"<title>views, 0 µs: {escape(said)}</title>"
                 ref = escape("node:" + "/".join(views[0][1]))
-                self.out.append(f'<path class="fx-view" d="{dots}" data-row="view" data-ref="{ref}">{tip}</path>')
+                area = bar(Extent(place.x, DOT * shown), self.y - 1, DOTS, "fx-area")  # clicks between two dots
+                drawn = f'<title>views, 0 µs: {escape(said)}</title>{area}<path class="fx-view" d="{dots}"/>'
+                self.out.append(f'<g data-row="view" data-ref="{ref}">{drawn}</g>')
 
     def kernels(self, height: float) -> None:
         """The kernels of each group with their time, all of its launches together."""

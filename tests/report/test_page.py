@@ -249,6 +249,9 @@ def test_the_page_opens_on_the_strip_at_most_three_numbers_and_what_to_try_all_o
     page.page.click(".strip-host [data-row=kernel] >> nth=1")
     assert page.page.get_attribute("#app", "data-view") == "graph"
     assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in page.text(".panel-title")
+    page.page.click("#tab-overview")
+    page.page.click(".strip-host [data-row=view] >> nth=0")  # in the middle: between two dots
+    assert "view new metadata over the same storage" in page.text("#panel")
     costly = [i for i in made.missed[0].decisions if read.decisions[i].verdict != "fused"]
     page.page.evaluate(f"location.hash = '#decision={costly[0]}'")
     page.wait(".kind-word", "Decision")
