@@ -76,6 +76,7 @@ class InductorCapture:
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
         # code of `forward` → module that it was compiled for → ids of these compiles
         self._modules: dict[Any, weakref.WeakKeyDictionary[torch.nn.Module, set[str]]] = {}
+        self.module_ids: set[int] = set()  # of those that were compiled; a program may drop them before it ends
         self._metrics_before: set[int] = set()
         self._lock = threading.RLock()
         self._depth = threading.local()
@@ -135,11 +136,6 @@ class InductorCapture:
         _open.discard(self)
         self.hooks.guard("compilation metrics", self._read_metrics)
         self.hooks.close()
-
-    @property
-    def module_ids(self) -> set[int]:
-        """Those of the compiled modules that still live: an id may be another's after."""
-        return {id(module) for compiled in self._modules.values() for module in compiled}
 
     @property
     def why_no_graph(self) -> str:
@@ -238,6 +234,7 @@ class InductorCapture:
         if code is not None and (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
             ids = self._modules.setdefault(code, weakref.WeakKeyDictionary()).setdefault(module, set())
             ids.add(current_compile_id())
+            self.module_ids.add(id(module))
         source = _place(code) if code is not None else None
         guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
         self._compile(current_compile_id(), guards=guards, source=source)
