@@ -48,7 +48,12 @@ const section = (title, ...parts) => el('section', {}, el('h2', {}, title), part
 
 /** Everything but what a click changes. */
 function build() {
-  const strip = el('div', { class: 'scroll strip', tabindex: '0', role: 'region', 'aria-label': 'The step of each rank' });
+  const strip = el('div', {
+    class: 'scroll strip',
+    tabindex: '0',
+    role: 'region',
+    'aria-label': 'The step of each rank',
+  });
   strip.append(document.importNode(new DOMParser().parseFromString(PAGE.strip, 'image/svg+xml').documentElement, true));
   const more = PAGE.problems.length - MAX_PROBLEMS;
   const problems = PAGE.problems
