@@ -155,7 +155,7 @@ class Hooks:
             self.problem(where, str(error) if isinstance(error, FxscopeError) else one_line(error), remedy)
             return None
 
-    def install(self, owner: Any, within: str = "") -> set[str]:
+    def install(self, owner: Any, within: str | tuple[str, ...] = "") -> set[str]:
         """Put on what the methods of an object are marked for.
 
         Args:
@@ -190,7 +190,7 @@ class Hooks:
             before: called with the arguments.
             after: called with the result, then the arguments.
             around: called with the original, then the arguments; its result is the result. It must call the original
-                exactly once and guard its own work.
+                at most once and guard its own work.
             purpose: what is not recorded without it.
 
         Returns:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import os
 import sys
 import threading
 import traceback
 import weakref
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
@@ -17,7 +19,6 @@ import torch
 
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
-from fxscope._torch.cache_keys import components
 from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
@@ -46,6 +47,7 @@ from fxscope.readers.cache_keys import CacheKeys
 from fxscope.readers.compile_log import place_of_frame, with_phases
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
+AUTOGRAD_CACHE = "torch._functorch._aot_autograd.autograd_cache:AOTAutogradCache"
 TREES = "torch._inductor.cudagraph_trees"
 FRAMES_SO_FAR = "torch._dynamo.convert_frame:FRAME_COUNTER"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
@@ -54,7 +56,7 @@ _MAX_GUARDS = 2000
 
 # The switches that a capture needs, for each config module. Level 1 of provenance tracking writes a debug handle beside
 # each call. C++ kernels appear in a trace only with `enable_kernel_profile`. Both are part of the generated code, so they
-# are on for the compile, not for the run. A graph out of a cache would not be lowered, and leave no evidence.
+# are on for the compile, not for the run. They are part of the key of a cache: other runs do not find this code.
 SWITCHES: dict[str, dict[str, Any]] = read_table("switches.json")
 
 
@@ -84,7 +86,9 @@ class InductorCapture:
         self._watch: Any = None
         self._keys = CacheKeys()
         self._recordings: dict[str, list[int]] = {}  # compile id → the code of each CUDA graph that was recorded
-        self._num_lowered = 0
+        self._num_of_key: Counter[str] = Counter()
+        self._num_aot = itertools.count()
+        self._ids: dict[int, str] = {}  # number of a graph in Inductor → compile id
         self.num_compiles = 0  # graphs so far
         self.num_compiling = 0  # compiles that go on, in any thread: a backward is compiled as it first runs
         self.on_compile: Callable[[], None] = lambda: None  # called before Dynamo compiles a frame
@@ -110,7 +114,7 @@ class InductorCapture:
             return self
         _open.add(self)
         try:
-            hooks.install(self, "torch._dynamo")
+            hooks.install(self, ("torch._dynamo", "torch._inductor:"))
             self._metrics_before = {id(metrics) for metrics in self._metrics()}
             if "torch._inductor.compile_fx" in sys.modules:
                 self._install_inductor()
@@ -119,13 +123,16 @@ class InductorCapture:
             raise
         return self
 
-    def _install_inductor(self) -> None:
+    @hook_before("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "graphs of Inductor")
+    @hook_before("torch._inductor:aot_compile", "graphs compiled without Dynamo")
+    @hook_before("torch._inductor:compile", "graphs compiled without Dynamo")
+    @hook_before("torch._inductor:standalone_compile", "graphs compiled without Dynamo", optional=True)
+    def _install_inductor(self, *_: Any, **__: Any) -> None:
         """Put the hooks into Inductor, when it is there or about to be: a program without it should not import it."""
         if self._installed:
             return
         self._installed = True
-        for within in ("torch._inductor.", "torch.fx.", "torch.compiler."):
-            self.hooks.install(self, within)
+        self.hooks.install(self, ("torch._inductor.", "torch._functorch.", "torch.fx.", "torch.compiler."))
         from fxscope._torch.rewrites import Rewrites
         from fxscope._torch.scheduler import Watch
 
@@ -164,15 +171,12 @@ class InductorCapture:
     @contextlib.contextmanager
     def _around_compile(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
         """Return what torch has around each compile, of a backward in autograd's threads, too."""
-        with original(*args, **kwargs), self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
-            yield
-
-    @hook_around("torch._dynamo.convert_frame:_compile", "leaving out the compiler's own calls")
-    def _around_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if not getattr(self._depth, "compiling", 0):
+        is_backward = "LAZY_BACKWARD" in str(args)
+        if not is_backward and not self.num_compiling_here():
             self.hooks.guard("a compile after the observation", self.on_compile)
-        with self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
-            return original(*args, **kwargs)
+        begin = self._config_here if is_backward else self._compiling
+        with original(*args, **kwargs), self.hooks.guard("stacks", begin) or contextlib.nullcontext():
+            yield
 
     @hook_around("torch._dynamo:reset", "distinct ids of compiles after a reset")
     def _resets(self, original: Callable[..., Any]) -> None:
@@ -182,17 +186,12 @@ class InductorCapture:
         if counter is not None:
             setattr(*counter)
 
-    @hook_around("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "pre-grad graphs")
-    def _user_compiler(
-        self, original: Callable[..., Any], output_graph: Any, module: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        self.hooks.guard("pre-grad graph", self._pre_grad, output_graph, module)
-        self.hooks.guard("hooks into Inductor", self._install_inductor)
-        with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
-            return original(output_graph, module, *args, **kwargs)
+    def _compile_id(self) -> str:
+        return current_compile_id(default=getattr(self._depth, "compile_id", "unknown"))
 
-    def _pre_grad(self, output_graph: Any, module: Any) -> None:
-        compile_id = current_compile_id()
+    @hook_before("torch._dynamo.output_graph:OutputGraph.call_user_compiler", "pre-grad graphs")
+    def _pre_grad(self, output_graph: Any, module: Any, *_: Any, **__: Any) -> None:
+        compile_id = self._compile_id()
         with self._lock:
             self.num_compiles += 1
             self._callers[compile_id] = live.caller()
@@ -212,7 +211,7 @@ class InductorCapture:
         source = live.source_of_frames(frames)
         if source is None or not live.is_user_file(source.file or ""):  # a function of torch's is compiled
             source = live.caller() or source
-        self._compile(current_compile_id(), break_reason=text, break_source=source)
+        self._compile(self._compile_id(), break_reason=text, break_source=source)
 
     @hook_before("torch._dynamo.convert_frame:format_error_msg", "frames that Dynamo does not begin to compile")
     def _left_to_python(self, error: Any, code: CodeType, *_: Any, **__: Any) -> None:
@@ -233,11 +232,11 @@ class InductorCapture:
         parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
         if code is not None and (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
             ids = self._modules.setdefault(code, weakref.WeakKeyDictionary()).setdefault(module, set())
-            ids.add(current_compile_id())
+            ids.add(self._compile_id())
             self.module_ids.add(id(module))
         source = _place(code) if code is not None else None
         guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
-        self._compile(current_compile_id(), guards=guards, source=source)
+        self._compile(self._compile_id(), guards=guards, source=source)
 
     @hook_after("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "reasons for recompiles")
     def _recompiles(self, reasons: Any, entries: Any = None, frame: Any = None, *__: Any, **___: Any) -> None:
@@ -253,73 +252,98 @@ class InductorCapture:
             if lines:
                 lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
         source = _place(frame.f_code) if frame is not None else None
-        self._compile(current_compile_id(), recompile_reason="\n".join(lines), source=source)
+        self._compile(self._compile_id(), recompile_reason="\n".join(lines), source=source)
 
     # ------------------------------------------------------------------ AOTAutograd and Inductor
 
-    @hook_around("torch._inductor.compile_fx:_recursive_joint_graph_passes", "AOTAutograd's inference and joint graphs")
-    def _joint_passes(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
-        """Keep the graph before the passes; torch runs them on its subgraphs by the same function."""
-        depth = getattr(self._depth, "joint", 0)
-        if depth == 0:
-            self.hooks.guard("AOTAutograd's graph", self._aot_graph, module)
-        self._depth.joint = depth + 1
-        try:
+    @hook_around("torch._inductor.compile_fx:compile_fx", "names of nodes in generated code")
+    def _around_inductor(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
+        """Have the switches on for all that a cache key is made of; outside of Dynamo, name the compile as a log's reader."""
+        if not getattr(self._depth, "inductor", False):
+            known = getattr(module, "meta", {}).get("dynamo_compile_id")  # of its graph
+            self._depth.compile_id = str(known or f"aot/{next(self._num_aot)}")
+        with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
             return original(module, *args, **kwargs)
-        finally:
-            self._depth.joint = depth
+
+    @hook_around("torch._inductor.codecache:GuardedCache.iterate_over_candidates", "graphs from a cache")
+    def _candidates(self, original: Callable[..., Any], kind: Any, local: Any, remote: Any, key: str) -> Any:
+        """Hide what a cache has from a compile: a graph out of a cache is not lowered, and leaves no evidence."""
+        is_hidden = getattr(self._depth, "inductor", False)
+        return original(kind, local and not is_hidden, None if is_hidden else remote, key)
+
+    @hook_around("torch._inductor.codecache:FxGraphCache._write_to_local_cache", "what is cached")
+    @hook_around(f"{AUTOGRAD_CACHE}._write_to_local_cache", "what is cached")
+    def _cached(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        """Leave a compile's code out of the folders: no other run finds it. What a program saves itself is written."""
+        if not getattr(self._depth, "inductor", False):
+            original(*args, **kwargs)
+
+    @hook_around("torch._inductor.codecache:FxGraphCache.prepare_key", "cache keys")
+    def _cache_key(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
+        """Give each graph a key of its own, by which a trace names its runs: equal graphs have the same from torch."""
+        found, about = original(module, *args, **kwargs)
+        return self.hooks.guard("cache keys", self._distinct, found, about) or found, about
+
+    def _distinct(self, found: tuple[str, list[str]] | None, about: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+        compile_id = self._compile_id()
+        if found is None:
+            self._compile(compile_id, cache_bypass=about.get("cache_bypass_reason"))
+            return None
+        with self._lock:
+            key, lines = found
+            source, kind = getattr(self._compiles.get(compile_id), "source", None), self._depth.direction == "backward"
+            self._compile(compile_id, **self._keys.add(kind, source, compile_id, key, lines))
+            self._num_of_key[key] += 1
+            return (f"{key}-{self._num_of_key[key]}" if self._num_of_key[key] > 1 else key), lines
 
     def _passed_graph(self, stage: str | None) -> str:
-        compile_id = current_compile_id()
+        compile_id = self._compile_id()
         names = {"pre_grad": "pre_grad", "post_grad": getattr(self._depth, "direction", "inference")}
         joint = "joint" if f"{compile_id}:joint" in self._graphs else "inference"
         return f"{compile_id}:{names.get(stage or '', joint)}"
 
-    def _aot_graph(self, module: Any) -> None:
+    @hook_before("torch._inductor.compile_fx:_recursive_joint_graph_passes", "AOTAutograd's inference and joint graphs")
+    def _aot_graph(self, module: Any, *_: Any, **__: Any) -> None:
+        """Keep the graph before the passes; after that, torch runs them on its subgraphs by the same function."""
         joint = any(node.op == "placeholder" and "tangents" in str(node.target) for node in module.graph.nodes)
         kind, stage, direction = ("joint", "joint", None) if joint else ("inference", "forward", "inference")
-        self._add_graph(f"{current_compile_id()}:{kind}", stage, direction, module.graph)
+        if (graph_id := f"{self._compile_id()}:{kind}") not in self._graphs:
+            self._add_graph(graph_id, stage, direction, module.graph)
 
     @hook_around("torch._inductor.compile_fx:_compile_fx_inner", "forward and backward graphs, cache hits, CUDA graphs")
     def _inner_compile(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
-        compile_id = current_compile_id()
+        compile_id = self._compile_id()
+        if (number := kwargs.get("graph_id")) is not None:  # the same of a forward and its backward
+            compile_id = self._depth.compile_id = self._ids.setdefault(number, compile_id)
         if direction != "inference" or f"{compile_id}:inference" not in self._graphs:  # before the joint passes
             place = (f"{compile_id}:{direction}", "backward" if direction == "backward" else "forward", direction)
             self.hooks.guard("forward and backward graphs", self._add_graph, *place, module.graph)
-        self.hooks.guard("cache keys", self._cache_key, compile_id, direction, module, *args[:1], kwargs)
-        before = self._num_lowered
-        self._depth.direction, self._depth.left_out = direction, None
+        self._depth.direction, self._depth.left_out, self._depth.lowered = direction, None, None
         asked = None if (graphs := kwargs.get("cudagraphs")) is None else bool(graphs)  # torch may clear it on the way
-        packaged = self.hooks.guard("AOTInductor", _is_packaged)
-        with self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext():
+        with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
             result = original(module, *args, **kwargs)
-        lowered = self._num_lowered > before
-        graph_id = f"{compile_id}:{direction}:post_grad"
-        self.hooks.guard("inner compile", self._compiled, graph_id, asked, result, lowered)
-        if self.numerics is not None and lowered:
+        self.hooks.guard("inner compile", self._compiled, compile_id, self._depth.lowered, asked, result)
+        if self.numerics is not None and self._depth.lowered is not None:
             self.hooks.guard("numerics", self.numerics.compiled, result)
         return result
 
-    def _cache_key(self, compile_id: str, direction: Direction, module: Any, inputs: Any, options: Any) -> None:
-        with self._lock:
-            lines = components(module, inputs, options)
-            source, kind = getattr(self._compiles.get(compile_id), "source", None), direction == "backward"
-            self._compile(compile_id, **self._keys.add(kind, source, compile_id, "\n".join(lines), lines))
-
     @hook_after("torch.compiler._cache:CacheArtifactManager.serialize", "artifacts of caches", optional=True)
-    def _no_artifacts(self, artifacts: Any, *_: Any) -> None:
-        if artifacts is None:
-            what = "torch.compiler.save_cache_artifacts returned None: compiles that fxscope records use no cache"
+    def _artifacts(self, artifacts: Any, *_: Any) -> None:
+        if artifacts is not None:
+            what = "saved artifacts hold code that was compiled with fxscope's switches: a run without them does not find it"
             self.hooks.problem("artifacts of caches", what, "save them in a run without fxscope")
 
-    def _config_here(self, packaged: bool = False) -> Any:
+    def _config_here(self) -> Any:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,
         # and a CUDA backward is compiled on autograd's own thread.
         with contextlib.ExitStack() as stack:  # what fails on the way takes back what was entered
             # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
-            for module, values in ({} if packaged else SWITCHES).items():
-                stack.enter_context(importlib.import_module(module).patch(values))
+            if not getattr(importlib.import_module("torch._inductor.virtualized").V, "aot_compilation", False):
+                for module, values in SWITCHES.items():
+                    stack.enter_context(importlib.import_module(module).patch(values))
+            stack.callback(setattr, self._depth, "inductor", getattr(self._depth, "inductor", False))
+            self._depth.inductor = True
             stack.enter_context(self._compiling())
             return stack.pop_all()
 
@@ -356,21 +380,22 @@ class InductorCapture:
         if getattr(self._depth, "compiling", 0):
             tracer.record_stack_traces = False
 
-    def _compiled(self, graph_id: str, cudagraphs: bool | None, result: Any, lowered: bool) -> None:
+    def _compiled(self, compile_id: str, graph_id: str | None, cudagraphs: bool | None, result: Any) -> None:
         failed = getattr(getattr(result, "cudagraph_info", None), "cudagraph_fail_reasons", None) or ()
         skip = getattr(result, "disabled_cudagraphs_reason", None) or ", ".join(failed) or self._depth.left_out
+        key = getattr(result, "_fx_graph_cache_key", None)
         with self._lock:
-            known = self._compiles.get(compile_id := graph_id.partition(":")[0])
+            known = getattr(self._compiles.get(compile_id), "cudagraphs", None)
             self._compile(
                 compile_id,
-                cudagraphs=getattr(known, "cudagraphs", None) or cudagraphs,  # a forward's skip is the backward's
+                cudagraphs=known or cudagraphs,  # a forward's skip is the backward's
                 cudagraph_skip=skip if cudagraphs else None,
                 config=_changed_config(),
-                cache="bypassed" if lowered else None,
+                cache=None if graph_id is None else "bypassed" if key is None else "miss",
             )
             if hasattr(result, "_fx_graph_cache_key") and graph_id in self._graphs:
-                # Runs in a trace carry the cache key, which is None where caches are off.
-                result._fx_graph_cache_key = result._fx_graph_cache_key or graph_id.removesuffix(":post_grad")
+                # Runs in a trace carry the key, which is None where no cache can hold the graph.
+                result._fx_graph_cache_key = key or graph_id.removesuffix(":post_grad")
                 self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
 
     @hook_after(f"{TREES}:CUDAGraphTreeManager.record_function", "recorded CUDA graphs", optional=True)
@@ -396,8 +421,8 @@ class InductorCapture:
             frame = frame.f_back
         if frame is not None:
             self._ran(frame.f_locals["self"], cudagraph_skip=message)
-        elif compile_id := current_compile_id():
-            self._compile(compile_id, cudagraphs=True, cudagraph_skip=message)
+        else:
+            self._compile(self._compile_id(), cudagraphs=True, cudagraph_skip=message)
 
     def _ran(self, manager: Any, **fields: Any) -> None:
         if str(manager.compile_id) in self._compiles:  # not of what was compiled before
@@ -419,11 +444,9 @@ class InductorCapture:
         return result
 
     def _lowered(self, lowering: Any, result: Any) -> None:
-        compile_id = current_compile_id(default=f"graph_{lowering.graph_id}")
         direction = _direction(lowering.is_inference, lowering.is_backward)
         with self._lock:
-            self._num_lowered += 1
-            graph_id = self._free_id(f"{compile_id}:{direction}:post_grad")
+            graph_id = self._depth.lowered = self._free_id(f"{self._compile_id()}:{direction}:post_grad")
             self._add_graph(graph_id, "post_grad", direction, lowering.module.graph)
             text = getattr(result[0] if isinstance(result, tuple) else result, "value", None)
             names = [node.name for node in self._graphs[graph_id].nodes]
@@ -608,13 +631,6 @@ def with_lines(
         found = ((first + 1 + position, text, name) for position, (text, name) in known.items())
         fitting = ((number, name) for number, text, name in found if written[number - 1 : number] == [text])
         yield replace(call, lines=tuple(fitting))
-
-
-def _is_packaged() -> bool:
-    """Return whether the compile that is going on is AOTInductor's, whose code goes into a file."""
-    from torch._inductor.virtualized import V
-
-    return bool(getattr(V, "aot_compilation", False))
 
 
 def _changed_config() -> dict[str, Any]:

@@ -156,7 +156,7 @@ class Report(Printed, frozen=True, kw_only=True):
     failures: tuple[CompileRow, ...] = ()  # compiles that made no graph
     breaks: tuple[CompileRow, ...] = ()
     recompiles: tuple[CompileRow, ...] = ()
-    cache_keys: tuple[CompileRow, ...] = ()  # compiles that are not in the cache for what is in the key of another one
+    cache_keys: tuple[CompileRow, ...] = ()  # compiles that no cache can hold, or had only for another key
     unknown: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     serving: Serving | None = None
@@ -461,12 +461,14 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
 
 
 def cache_rows(recording: Recording) -> tuple[CompileRow, ...]:
-    """The compiles whose cache key differs from that of another of their frame, and in what."""
+    """The compiles that no cache can hold, or whose key differs from that of another of their frame; why, and in what."""
     rows: list[CompileRow] = []
     for item in recording.compiles:
+        reason, others = item.cache_bypass and f"{item.compile_id}: not cached: {item.cache_bypass}", []
         if item.cache_nearest is not None:
             first, *others = item.cache_differs or ("unknown (torch logged no components)",)
             reason = f"{item.compile_id}: key differs from that of {item.cache_nearest} in {first}"
+        if reason is not None:
             place = select.place(item.source) or NO_PLACE
             rows.append(CompileRow(id=f"cache/{item.compile_id}", where=place, reason=reason, also=tuple(others)))
     return tuple(rows)

@@ -397,7 +397,11 @@ def _named(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def _fields(name: str, payload: str) -> dict[str, Any]:
     if name in _CACHE:
-        return {"cache": _CACHE[name]}
+        about = _json(payload)
+        return {
+            "cache": _CACHE[name],
+            "cache_bypass": (isinstance(about, dict) and about.get("cache_bypass_reason")) or None,
+        }
     if name == "dynamo_graph_break_reason":
         reason, source = _break(payload)
         return {"break_reason": reason, "break_source": source}

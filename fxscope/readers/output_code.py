@@ -126,7 +126,7 @@ def parse(text: str, dtypes: Mapping[str, str | None] = MappingProxyType({})) ->
             remedy = "it is empty, damaged, or from a torch that writes another form"
     if unread and _CPP_WRAPPER.search(text):
         unread = "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls"
-        remedy = "compile with a wrapper in Python: TORCHINDUCTOR_CPP_WRAPPER=0, or torch._inductor.config.cpp_wrapper = False"
+        remedy = "use torch.compile with TORCHINDUCTOR_CPP_WRAPPER=0; a package of AOTInductor has no wrapper in Python"
     return dataclasses.replace(found, unread=unread, remedy=remedy)
 
 

@@ -143,7 +143,7 @@ def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first, secon
         torch.use_deterministic_algorithms(deterministic)
         run(*inputs, **options)
 
-    monkeypatch.setattr("torch._inductor.codecache.torch_key", None)  # the hash of an installation takes seconds
+    monkeypatch.setattr("torch._inductor.codecache.torch_key", bytes)  # the hash of an installation takes seconds
     names = {"run": run, "again": again, "x": torch.ones(8, 4), "ones": torch.ones, "other": torch.compile(torch.cos)}
     torch._dynamo.reset()
     try:
