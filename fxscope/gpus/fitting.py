@@ -7,7 +7,7 @@ Levenberg–Marquardt over the parameters' logarithms with Huber's weights, so t
 more than one which is a quarter off. A weak pull holds what nothing measured determines where it starts.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
@@ -53,12 +53,9 @@ class FamilyCalls(NamedTuple):
 
 def groups_of(observations: Iterable[Observation]) -> dict[str, FamilyCalls]:
     """Return family → its calls, each different one of a program once, with the median of its times."""
-    times: dict[tuple[str, Workload], list[Observation]] = defaultdict(list)
-    for item in observations:
-        times[item.program, item.work].append(item)
-    found: dict[str, list[tuple[Observation, int]]] = defaultdict(list)
-    for (_, work), items in times.items():
-        found[family_of(work)].append((items[0]._replace(us=median(item.us for item in items)), len(items)))
+    alike = grouped(observations, lambda item: (item.program, item.work)).values()
+    different = [(items[0]._replace(us=median(item.us for item in items)), len(items)) for items in alike]
+    found = grouped(different, lambda point: family_of(point[0].work))
     # A roofline is for functions that were not measured.
     functions = [point for family, points in found.items() if family.startswith("function ") for point in points]
     found["anything"] = functions or [point for points in found.values() for point in points]

@@ -30,9 +30,7 @@ def of_nodes(names: Iterable[str], by_name: Mapping[str, Node], *, certain: bool
     """The FLOPs of these nodes of a graph, `None` where none of them has any or a shape is not a number."""
     nodes = [by_name[name] for name in names if name in by_name and first_operand(by_name[name].target) is not None]
     counts = [of_node(node, by_name, certain=certain) for node in nodes]
-    if not counts or any(count is None for count in counts):
-        return None
-    return sum(count or 0 for count in counts)
+    return None if not counts or None in counts else sum(count or 0 for count in counts)
 
 
 def of_node(node: Node, by_name: Mapping[str, Node], *, certain: bool = False) -> int | None:
@@ -101,8 +99,7 @@ def first_operand(text: str) -> int | None:
     name = op_name(text)
     if name in GEMMS:
         return GEMMS[name][0]
-    attention = _ATTENTION.fullmatch(name)
-    if attention is not None:
+    if attention := _ATTENTION.fullmatch(name):
         return 1 if attention["backward"] else 0
     return 0 if name in CONVOLUTIONS or name == "convolution_backward" else None
 
@@ -179,8 +176,7 @@ def _count(name: str, items: Operands, result: tuple[int | str, ...], causal: bo
         return _convolution_backward(items)
     if name in CONVOLUTIONS:
         return _convolution(name, items, result)
-    attention = _ATTENTION.fullmatch(name)
-    return _attention(items, backward=bool(attention and attention["backward"]), causal=causal)
+    return _attention(items, backward=name.endswith("_backward"), causal=causal)
 
 
 def _shapes(items: Operands, *places: int) -> list[tuple[int | str, ...]]:
@@ -236,16 +232,12 @@ def _convolution_backward(items: Operands) -> int | None:
     wanted = re.findall(r"True|False", str(items[10]))
     if not grad or not shape or not weight or len(wanted) != 3:
         return None
-    each = numbers(2, shape[0], *(shape if items[7] == "True" else grad)[2:], *weight)
-    return each * wanted[:2].count("True") if each is not None else None
+    return numbers(2 * wanted[:2].count("True"), shape[0], *(shape if items[7] == "True" else grad)[2:], *weight)
 
 
 def _attention(items: Operands, *, backward: bool, causal: bool) -> int | None:
-    first = 1 if backward else 0
-    q, k, v = _shapes(items, first, first + 1, first + 2)
-    if not len(q) == len(k) == len(v) == 4:
-        return None
-    if not all(isinstance(size, int) for size in (*q, *k, *v)):
+    q, k, v = _shapes(items, *((1, 2, 3) if backward else (0, 1, 2)))
+    if not len(q) == len(k) == len(v) == 4 or numbers(*q, *k, *v) is None:
         return None
     batch, heads, rows, width, keys, out = map(int, (*q, k[2], v[3]))
     pairs = rows * keys
