@@ -87,10 +87,10 @@ class Repeated:
     def has_seen(self, ran: Ran) -> bool:
         return ran in self.seen or (self.varies and ran[0] in {item[0] for item in self.seen if item})
 
-    def tick(self, own: int) -> None:
-        """Note a time, without the nanoseconds that fxscope's own code took so far."""
+    def tick(self, now: int) -> None:
+        """Note a time in nanoseconds, on a clock that stands still in fxscope's own code."""
         # None begins, or ends, while a profiler session of the program's is on.
-        now = 0 if torch._C._autograd._profiler_enabled() else time.perf_counter_ns() - own
+        now = 0 if torch._C._autograd._profiler_enabled() else now
         times = self.others if self.is_other else self.kept
         self.num_others += self.is_other
         if now and self.last and len(times) < _MOST_KEPT:
@@ -164,7 +164,7 @@ class _Stepped(Repeated):
         self.calls: list[Ran] | None = None  # since the last step; `None` where not all of them are known
         self._num_nodes = 0  # of autograd, which this thread had made by then
 
-    def ends(self, own: int, *, is_observed: bool, is_timed: bool = False) -> None:
+    def ends(self, at: int, *, is_observed: bool, is_timed: bool = False) -> None:
         """Note what ran since the last step; after the observation time it, apart if it ran what no observed one did."""
         now, calls = _num_nodes(), self.calls
         ops, shapes = zip(((self.kind, now - self._num_nodes), None), *(calls or ()), strict=True)
@@ -177,7 +177,7 @@ class _Stepped(Repeated):
         if ran is None or not is_timed:
             self.last = 0
         self.is_other = not self.observed or (len(self.seen) > 1 and ran is not None and not self.has_seen(ran))
-        self.tick(own)
+        self.tick(at)
 
 
 class StepWatch:
@@ -211,7 +211,7 @@ class StepWatch:
         self.bound: str | None = None  # that ended it, or is about to
         self.was_eager = False  # it has seen no compiled graph and no CUDA graph
         self.timing = Hooks()  # around calls
-        self.own = 0  # nanoseconds, of what notes calls
+        self.began = self.own = 0  # nanoseconds: when the call began to be noted that is now, and what others took
 
     def start(self, hooks: Hooks, *, is_compiled: bool = False) -> None:
         """Begin; the hook is torch's public one for every optimizer. `is_compiled`: calls of modules do not count."""
@@ -307,10 +307,14 @@ class StepWatch:
             if all_[key].observed > self._most[1] and may_end() and not busy_with():
                 self._enough(f"{self._most[1]} calls")
         elif (mine := self._timed.get(key)) is not None:
-            mine.tick(self.own)
+            mine.tick(self.now())
             mine.is_other = not mine.has_seen(what)
             if len(mine.kept) + len(mine.others) == MOST_TIMED:
                 self.timing.close()
+
+    def now(self) -> int:
+        """Return nanoseconds of the program's own time: without those in which calls are noted."""
+        return (self.began or time.perf_counter_ns()) - self.own
 
     def _compiles(self, *_: Any, **__: Any) -> None:
         """Look at no call of a module while Dynamo looks at what one is."""
@@ -396,10 +400,10 @@ class StepWatch:
             self._look()
         if self.ended_at is not None:
             is_timed = not is_new and self._num_compiled == self._compiler.num_compiles
-            mine.ends(self.own, is_observed=False, is_timed=is_timed)
+            mine.ends(self.now(), is_observed=False, is_timed=is_timed)
             self._num_compiled = self._compiler.num_compiles
             return
-        mine.ends(self.own, is_observed=True)
+        mine.ends(self.now(), is_observed=True)
         mark(mine.mark)
         if busy_with() == CAPTURING:
             self._captures()
@@ -449,13 +453,15 @@ class _Calls:
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
             return self._method
-        began = time.perf_counter_ns()
-        try:  # not by `guard`: each call of Python costs while it is observed
-            if threading.get_ident() == self._watch.thread:
+        if threading.get_ident() == self._watch.thread:
+            self._watch.began = time.perf_counter_ns()
+            try:  # not by `guard`: each call of Python costs while it is observed
                 self._called(owner, sys._getframe(1))
-                self._watch.own += time.perf_counter_ns() - began
-        except Exception as error:
-            self._watch.timing.problem("calls", one_line(error))
+            except Exception as error:
+                self._watch.timing.problem("calls", one_line(error))
+            finally:
+                self._watch.own += time.perf_counter_ns() - self._watch.began
+                self._watch.began = 0
         return MethodType(self._method, owner)
 
 

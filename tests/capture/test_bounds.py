@@ -333,7 +333,7 @@ def test_steps_within_a_session_of_the_programs_are_not_timed() -> None:
     durations = steps.Repeated()
     for is_profiled in (False, False, True, True, False, False):
         with torch.profiler.profile() if is_profiled else contextlib.nullcontext():
-            durations.tick(0)
+            durations.tick(time.perf_counter_ns())
     assert len(durations.kept) == 2
 
 
