@@ -177,6 +177,7 @@ LONG_IDLE = "Look at what the CPU does before k"
         ([50.0] * 40, True, "Look at what the CPU does between replays", "the GPU idles"),
         ([50.0] * 4 + [4000.0], False, LONG_IDLE, "95 % of the idle time"),
         ([4000.0], True, LONG_IDLE, "of the idle time"),
+        ([2000.0] * 200, False, LONG_IDLE, "100 % of the idle time"),  # more gaps than the table holds
         ([1.0] * 9, None, "Compare the ranks", "of the run is exposed"),
     ],
 )
@@ -209,10 +210,9 @@ def test_a_device_that_lags_behind_is_busy(tmp_path, kernel_us, ahead, wall_us, 
     assert (limit.side, limit.wall_us, round(limit.busy, 2)) == (side, wall_us, busy)
     row = report(recording).step
     assert row.launches == row.launch_calls == 1 and row.device_us == kernel_us
-    idle = sum(gap.duration_ns for gap in recording.summary.gaps if gap.step == 3) / 1e3
-    assert idle == pytest.approx(wall_us - kernel_us)
-    said = any(f"{ahead} device events were launched before the recording" in x.message for x in recording.problems)
-    assert said == bool(ahead)
+    assert sum(gap.duration_ns for gap in recording.summary.gaps if gap.step == 3) / 1e3 == wall_us - kernel_us
+    early = f"{ahead} device events were launched before the recording"
+    assert any(early in item.message for item in recording.problems) == bool(ahead)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections import Counter
@@ -22,6 +23,8 @@ from fxscope.op_names import is_gemm, is_pointwise, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten_front
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fxscope.analysis.report import Report, StepRow
 
 VIEW_ALL = "fxscope view RECORDING --all"
@@ -167,18 +170,20 @@ def _sync_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         nodes = [index_of(recording).by_key[key] for row in rows for key in row.nodes]
         lines = Counter(filter(None, (place(node.source) for node in nodes))).most_common(1)
         why = f"the CPU waits for the GPU {number:,} times" + (f", most at {lines[0][0]}" if lines else "")
-        yield Advice("Avoid .item()", why, min(step.idle_us or 0.0, _idle_behind(recording, "_local_scalar_dense")))
+        copies = marked(recording.launches, "op", lambda op: op is not None and op_name(op) == "_local_scalar_dense")
+        yield Advice("Avoid .item()", why, min(step.idle_us or 0.0, _idle_behind(recording, copies)))
 
 
-def _idle_behind(recording: Recording, op: str) -> float:
-    """Return the time in µs of a step in which the device idles right after what an op launched."""
-    launches, index = recording.launches, index_of(recording)
-    rows = np.argsort(array(launches, "start_ns"), kind="stable")
-    starts, steps = array(launches, "start_ns")[rows], array(launches, "step")[rows]
-    busy_until = np.maximum.accumulate(starts + array(launches, "duration_ns")[rows])
-    idle = np.append(starts[1:] - busy_until[:-1], 0).clip(0)
-    mine = marked(launches, "op", lambda name: name is not None and op_name(name) == op)[rows]
-    return float(idle[mine & np.isin(steps, index.steps)].sum()) / 1e3 / index.num_steps
+def _idle_behind(recording: Recording, launches: NDArray[np.bool_], *, least_us: float = 0.0) -> float:
+    """Return the time in µs of a step in which the device idles right after some launches, at least so long each time."""
+    every, index = recording.launches, index_of(recording)
+    rows = np.argsort(array(every, "start_ns"), kind="stable")
+    starts, steps = array(every, "start_ns")[rows], array(every, "step")[rows]
+    busy_until = np.maximum.accumulate(starts + array(every, "duration_ns")[rows])
+    idle_us = np.append(starts[1:] - busy_until[:-1], 0).clip(0) / 1e3
+    counts = launches[rows] & np.isin(steps, index.steps) & (idle_us >= least_us)
+    sums = np.bincount(steps[counts], idle_us[counts], max(index.steps, default=0) + 1)
+    return float(np.median(sums[list(warm(index.steps))]))
 
 
 def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
@@ -222,8 +227,11 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
     profiled_us, gaps = gaps_of_step(recording)
     gaps = [gap for gap in gaps if step.bound == "cpu" or not step.is_whole or (gap.before and gap.after)]
     scale = min(1.0, (step.wall_us or 0.0) / (profiled_us or 1.0))
-    long = [gap for gap in gaps if gap.duration_ns * scale >= LONG_IDLE_NS and scale * _MOST_SLOWED >= 1.0]
-    return sum(gap.duration_ns for gap in long) * scale / 1e3, long[0] if long else None
+    least_ns = LONG_IDLE_NS / scale if scale * _MOST_SLOWED >= 1.0 else math.inf
+    long = [gap for gap in gaps if gap.duration_ns >= least_ns]
+    every = np.ones(len(recording.launches), bool)  # the table of gaps holds the longest alone
+    long_us = max(sum(gap.duration_ns for gap in long) / 1e3, _idle_behind(recording, every, least_us=least_ns / 1e3))
+    return min(long_us * scale, step.idle_us or 0.0), next(iter(long or gaps), None)
 
 
 def _eager_advice(recording: Recording, made: Report) -> Iterator[Advice]:
