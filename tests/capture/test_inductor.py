@@ -260,6 +260,7 @@ def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> No
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+@torch._inductor.config.patch({"aot_inductor.metadata": {}})  # AOTInductor leaves the machine's there
 @pytest.mark.parametrize("saved", ["artifacts", "backend", "standalone", "aot_compile", "package"])
 def test_what_a_program_saves_of_a_compile_can_be_loaded_and_its_graphs_are_known(saved, tmp_path) -> None:
     """As without fxscope; a problem says what a part of the caches holds, whose folders stay as they are."""
