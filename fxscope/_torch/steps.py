@@ -295,7 +295,7 @@ class StepWatch:
 
     def _graph_called(self, graph: Any, frame: FrameType) -> None:
         given = frame.f_locals.get("args", ())  # the list of inputs, or a tuple that holds it
-        self.called(graph, given[0] if given and isinstance(given[0], list) else given)
+        self.called(graph, given[0] if type(given) is tuple and len(given) == 1 else given)
 
     def _called(self, all_: dict[Any, Repeated], key: Any, what: Ran, may_end: Callable[[], bool]) -> None:
         """Count a call, with all that tells it from others of the same; time it after the observation."""
