@@ -81,7 +81,7 @@ class Repeated:
 
     @property
     def varies(self) -> bool:
-        """Whether each observed one had other shapes, so that shapes tell no later one from them."""
+        """Return whether each observed one had other shapes, so that shapes tell no later one from them."""
         return REPEATS <= len(self.seen) == self.observed
 
     def has_seen(self, ran: Ran) -> bool:
