@@ -93,14 +93,9 @@ def layer_norm(device):
     return NormGeluResidual(768).to(device, HALF).eval(), (_random(device, 64, 128, 768),)
 
 
-class Softmax(nn.Module):
-    def forward(self, x):
-        return torch.softmax(x.float() * 0.1, -1).to(x.dtype)
-
-
 @_model("looped reduction over long rows")
 def softmax(device):
-    return Softmax(), (_random(device, 512, 32768),)
+    return lambda x: torch.softmax(x.float() * 0.1, -1).to(x.dtype), (_random(device, 512, 32768),)
 
 
 class RmsNorm(nn.Module):
@@ -117,14 +112,9 @@ def rms_norm(device):
     return RmsNorm(4096).to(device, HALF).eval(), (_random(device, 2048, 4096),)
 
 
-class SumOfSquares(nn.Module):
-    def forward(self, x):
-        return (x * x).sum()
-
-
 @_model("split reduction, two kernels")
 def big_sum(device):
-    return SumOfSquares(), (_random(device, 4096, 4096, dtype=torch.float32),)
+    return lambda x: (x * x).sum(), (_random(device, 4096, 4096, dtype=torch.float32),)
 
 
 class ConvNormRelu(nn.Module):
@@ -142,26 +132,19 @@ def conv_norm(device):
     return ConvNormRelu().to(device).eval(), (_random(device, 8, 16, 64, 64, dtype=torch.float32),)
 
 
-class Dropout(nn.Module):
-    def forward(self, x):
-        return functional.dropout(torch.relu(x), 0.1, True)
-
-
 @_model("random numbers, a seed buffer")
 def dropout(device):
-    return Dropout(), (_random(device, 1024, 1024, dtype=torch.float32),)
-
-
-class HandwrittenAttention(nn.Module):
-    def forward(self, q, k, v):
-        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
-        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
-        return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+    return lambda x: functional.dropout(torch.relu(x), 0.1, True), (_random(device, 1024, 1024, dtype=torch.float32),)
 
 
 @_model("batched GEMMs, mask and softmax between; may become SDPA by pattern")
 def attention(device):
-    return HandwrittenAttention(), tuple(_random(device, 8, 12, 256, 64) for _ in range(3))
+    def forward(q, k, v):
+        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
+        return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+
+    return forward, tuple(_random(device, 8, 12, 256, 64) for _ in range(3))
 
 
 class SelfAttention(nn.Module):
@@ -183,14 +166,10 @@ def sdpa(device):
     return SelfAttention(768, 12).to(device, HALF).eval(), (_random(device, 8, 256, 768),)
 
 
-class SdpaFloat(nn.Module):
-    def forward(self, q, k, v):
-        return functional.scaled_dot_product_attention(q, k, v)
-
-
 @_model("the same in float32: neither cuDNN nor flash takes it")
 def sdpa_float32(device):
-    return SdpaFloat(), tuple(_random(device, 4, 8, 256, 64, dtype=torch.float32) for _ in range(3))
+    inputs = tuple(_random(device, 4, 8, 256, 64, dtype=torch.float32) for _ in range(3))
+    return lambda q, k, v: functional.scaled_dot_product_attention(q, k, v), inputs
 
 
 class TinyLanguageModel(nn.Module):
@@ -228,25 +207,19 @@ def mixture_of_experts(device):
     return MixtureOfExperts(256, 8).to(device).eval(), (_random(device, 1024, 256, dtype=torch.float32),)
 
 
-class TwoChains(nn.Module):
-    def forward(self, x, y):
-        return torch.sin(x * 2 + 1).relu(), torch.cos(y * 3 - 1).sigmoid()
-
-
 @_model("two independent pointwise chains")
 def two_chains(device):
-    return TwoChains(), tuple(_random(device, 2048, 2048, dtype=torch.float32) for _ in range(2))
-
-
-class TransposeReduce(nn.Module):
-    def forward(self, x):
-        y = (x * 2).transpose(0, 1)
-        return y.sum(dim=0), (y + 1).amax(dim=1)
+    inputs = tuple(_random(device, 2048, 2048, dtype=torch.float32) for _ in range(2))
+    return lambda x, y: (torch.sin(x * 2 + 1).relu(), torch.cos(y * 3 - 1).sigmoid()), inputs
 
 
 @_model("reductions along both dimensions of one buffer")
 def transpose_reduce(device):
-    return TransposeReduce(), (_random(device, 2048, 3072, dtype=torch.float32),)
+    def forward(x):
+        y = (x * 2).transpose(0, 1)
+        return y.sum(dim=0), (y + 1).amax(dim=1)
+
+    return forward, (_random(device, 2048, 3072, dtype=torch.float32),)
 
 
 if triton is not None:
@@ -257,15 +230,14 @@ if triton is not None:
         mask = offsets < size
         tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) * scale + 1.0, mask=mask)
 
-    class UserKernel(nn.Module):
-        def forward(self, x):
+    @_model("a Triton kernel of the user's, pointwise work around it")
+    def user_kernel(device):
+        def forward(x):
             y = torch.empty_like(x)
             scale_and_shift[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), 2.0, BLOCK=1024)
             return torch.relu(y) * x
 
-    @_model("a Triton kernel of the user's, pointwise work around it")
-    def user_kernel(device):
-        return UserKernel(), (_random(device, 1024, 1024, dtype=torch.float32),)
+        return forward, (_random(device, 1024, 1024, dtype=torch.float32),)
 
 
 class GraphBreak(nn.Module):
@@ -332,14 +304,9 @@ def block_train(device):
     return Block(512, 8).to(device, HALF), (_random(device, 8, 256, 512),)
 
 
-class OddMatmul(nn.Module):
-    def forward(self, x, w):
-        return torch.relu(x @ w)
-
-
 @_model("a GEMM whose sizes are not aligned: padding is decided by a benchmark")
 def odd_matmul(device):
-    return OddMatmul(), (_random(device, 1023, 1001), _random(device, 1001, 2047))
+    return lambda x, w: torch.relu(x @ w), (_random(device, 1023, 1001), _random(device, 1001, 2047))
 
 
 class CacheUpdate(nn.Module):
@@ -357,15 +324,13 @@ def cache_update(device):
     return CacheUpdate().to(device, HALF).eval(), (_random(device, 4, 8, 1, 64),)
 
 
-class ManyOutputs(nn.Module):
-    def forward(self, x, index):
+@_model("sort, scan, cat and gather")
+def sort_scan_cat(device):
+    def forward(x, index):
         values, indices = torch.sort(x, dim=-1)
         return torch.cat([values, x.cumsum(-1)], 1), torch.gather(x, 1, index), indices
 
-
-@_model("sort, scan, cat and gather")
-def sort_scan_cat(device):
-    return ManyOutputs(), (_random(device, 256, 512, dtype=torch.float32), torch.randint(0, 512, (256, 64)).to(device))
+    return forward, (_random(device, 256, 512, dtype=torch.float32), torch.randint(0, 512, (256, 64)).to(device))
 
 
 @_model("convolution and batch norm in training: cuDNN's batch norm, running statistics", train=True)
@@ -396,18 +361,16 @@ def encoder_layer(device):
     return layer.to(device, HALF).eval(), (_random(device, 4, 128, 256),)
 
 
-class GroupedQueries(nn.Module):
-    def forward(self, q, k, v, mask):
+@_model("SDPA with grouped queries, and with a mask")
+def grouped_queries(device):
+    def forward(q, k, v, mask):
         plain = functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
         masked = functional.scaled_dot_product_attention(q, k.repeat_interleave(4, 1), v.repeat_interleave(4, 1), mask)
         return plain + masked
 
-
-@_model("SDPA with grouped queries, and with a mask")
-def grouped_queries(device):
     q, k, v = _random(device, 2, 16, 256, 64), _random(device, 2, 4, 256, 64), _random(device, 2, 4, 256, 64)
     mask = torch.ones(256, 256, dtype=torch.bool).tril().to(device)
-    return GroupedQueries(), (q, k, v, mask)
+    return forward, (q, k, v, mask)
 
 
 @_model("dropout and attention in training", train=True)
@@ -416,8 +379,9 @@ def encoder_layer_train(device):
     return layer.to(device, HALF), (_random(device, 4, 128, 256),)
 
 
-class FlexAttention(nn.Module):
-    def forward(self, q, k, v):
+@_model("flex attention: a Triton template without a benchmark")
+def flex(device):
+    def forward(q, k, v):
         from torch.nn.attention.flex_attention import flex_attention
 
         def causal(score, batch, head, query, key):
@@ -425,7 +389,4 @@ class FlexAttention(nn.Module):
 
         return flex_attention(q, k, v, score_mod=causal)
 
-
-@_model("flex attention: a Triton template without a benchmark")
-def flex(device):
-    return FlexAttention(), tuple(_random(device, 2, 8, 512, 64) for _ in range(3))
+    return forward, tuple(_random(device, 2, 8, 512, 64) for _ in range(3))

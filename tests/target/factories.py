@@ -5,6 +5,7 @@ import time
 from functools import partial
 
 import torch
+from torch import _higher_order_ops as higher_order
 from torch import nn
 
 
@@ -26,8 +27,13 @@ class Function(nn.Module):
         return self.function(*inputs)
 
 
+def made(build, *shape, **options):
+    """Return the factory of a module that is made anew, and of one random input."""
+    return lambda: (build(), (torch.randn(*shape, **options),))
+
+
 def of(function, *shape, **options):
-    return lambda: (Function(function), (torch.randn(*shape, **options),))
+    return made(lambda: Function(function), *shape, **options)
 
 
 def small():
@@ -49,10 +55,7 @@ class Autocast(Small):
         return y.float().sum()
 
 
-def autocast():
-    return Autocast(), (torch.randn(8, 64),)
-
-
+autocast = made(Autocast, 8, 64)
 data_dependent = of(lambda x: (x * 2).nonzero(), 8)
 other_device = of(lambda x: torch.einsum("i,i->i", x, torch.arange(8.0)), 8)
 
@@ -93,14 +96,13 @@ sparse_product = of(
 nothing_to_compile = of(lambda x: x, 3)
 
 
-def empty_cache():
+def grown_cache(x):
     """A key-value cache begins as an empty tensor, made while the model runs."""
+    cache = torch.tensor([], dtype=x.dtype, device=x.device)
+    return torch.cat([cache, x.relu()]) * 2
 
-    def step(x):
-        cache = torch.tensor([], dtype=x.dtype, device=x.device)
-        return torch.cat([cache, x.relu()]) * 2
 
-    return Function(step), (torch.randn(64),)
+empty_cache = of(grown_cache, 64)
 
 
 def raises():
@@ -120,16 +122,14 @@ def training_inside_of_evaluated():
     return model, (torch.randn(8, 64),)
 
 
-class _Checks(nn.Module):
-    def forward(self, x):
-        y = x.relu() + 1
-        if (y > 3).any():
-            raise ValueError("too large")
-        return y.sigmoid()
+def checked(x):
+    y = x.relu() + 1
+    if (y > 3).any():
+        raise ValueError("too large")
+    return y.sigmoid()
 
 
-def checks_its_input():
-    return _Checks(), (torch.rand(8, 64),)
+checks_its_input = of(checked, 8, 64)
 
 
 class _Constant(Small):
@@ -139,13 +139,8 @@ class _Constant(Small):
         return torch.where(self.proj(x) > 0, torch.tensor(0.5, device=x.device, dtype=x.dtype), x) * few + many
 
 
-def constant_on_the_device():
-    return _Constant(), (torch.rand(8, 64),)
-
-
+constant_on_the_device = made(_Constant, 8, 64)
 list_index = of(lambda x: x[:, [-2]] * 2, 8, 64)  # Falcon takes heads by a list of one; torch makes a tensor of it.
-
-
 trained = partial(of, requires_grad=True)
 constant_as_tensor = trained(lambda x: x * torch.as_tensor([1.0, 2.0] * 32, device=x.device), 8, 64)
 constant_from_the_cpu = trained(lambda x: x * torch.tensor([1.0, 2.0] * 32).to(x.device, torch.float64), 8, 64)
@@ -165,8 +160,7 @@ def optimizer_that_asks_for_numbers():
     return Counts(nn.Linear(64, 64).parameters(), lr=0.1).step, ()
 
 
-def distributed():
-    return nn.DataParallel(nn.Linear(64, 64)), (torch.randn(8, 64),)
+distributed = made(lambda: nn.DataParallel(nn.Linear(64, 64)), 8, 64)
 
 
 class Block(nn.Module):
@@ -192,25 +186,23 @@ class Blocks(nn.Module):
         return x
 
 
-def shared_graph():
-    return Blocks(), (torch.randn(8, 64),)
+shared_graph = made(Blocks, 8, 64)
 
 
-def longest():
+class Padded(nn.Module):
     """A size is the largest of the lengths, as in speech models."""
-    lengths = {"lengths": torch.tensor([5, 3])}
 
-    class Padded(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.settings = lengths
+    def __init__(self) -> None:
+        super().__init__()
+        self.settings = {"lengths": torch.tensor([5, 3])}
 
-        def forward(self, x):
-            lengths = self.settings["lengths"]
-            steps = torch.arange(int(lengths.max().item()), device=x.device)
-            return x[:, : steps.numel()] * (steps[None] < lengths[:, None])
+    def forward(self, x):
+        lengths = self.settings["lengths"]
+        steps = torch.arange(int(lengths.max().item()), device=x.device)
+        return x[:, : steps.numel()] * (steps[None] < lengths[:, None])
 
-    return Padded(), (torch.randn(2, 8),)
+
+longest = made(Padded, 2, 8)
 
 
 def without_loops():
@@ -251,12 +243,8 @@ class DropsNothing(nn.Module):
         return self.head(nn.functional.dropout(torch.tanh(x)[:, 0], 0.0, True))
 
 
-def drops_nothing():
-    return DropsNothing().to(torch.bfloat16), (torch.randn(8, 4, 64, dtype=torch.bfloat16),)
-
-
-def dropout_in_place():
-    return DropoutInPlace().to(torch.bfloat16), (torch.randn(8, 64, dtype=torch.bfloat16),)
+drops_nothing = made(lambda: DropsNothing().to(torch.bfloat16), 8, 4, 64, dtype=torch.bfloat16)
+dropout_in_place = made(lambda: DropoutInPlace().to(torch.bfloat16), 8, 64, dtype=torch.bfloat16)
 
 
 class TwoGraphs(nn.Module):
@@ -283,31 +271,25 @@ def tuned():
     return model.eval().requires_grad_(False), (torch.randn(1024, 768, dtype=torch.bfloat16),)
 
 
-def while_loop():
-    from torch._higher_order_ops.while_loop import while_loop as loop
-
-    def grow(x):
-        start = torch.tensor(0, device=x.device), x
-        return loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 + y.sin()), start)[1]
-
-    return Function(grow), (torch.randn(64, 64),)
+def grow(x):
+    start = torch.tensor(0, device=x.device), x
+    return higher_order.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 + y.sin()), start)[1]
 
 
-def flex_attention():
-    from torch.nn.attention.flex_attention import flex_attention as attend
+class Attention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.proj = nn.Linear(64, 192)
 
-    class Attention(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.proj = nn.Linear(64, 192)
+    def forward(self, x):
+        from torch.nn.attention.flex_attention import flex_attention as attend
 
-        def forward(self, x):
-            q, k, v = self.proj(x).view(2, 128, 3, 1, 64).permute(2, 0, 3, 1, 4).unbind(0)
-            return attend(q, k, v, score_mod=lambda score, b, h, i, j: score + (i - j) * 0.1)
-
-    return Attention(), (torch.randn(2, 128, 64),)
+        q, k, v = self.proj(x).view(2, 128, 3, 1, 64).permute(2, 0, 3, 1, 4).unbind(0)
+        return attend(q, k, v, score_mod=lambda score, b, h, i, j: score + (i - j) * 0.1)
 
 
+while_loop = of(grow, 64, 64)
+flex_attention = made(Attention, 2, 128, 64)
 eigenvalues = of(lambda a: torch.linalg.eigh(a @ a.t())[0] * 2, 8, 8)
 third_smallest = of(lambda a: a.kthvalue(3).values * 2, 4, 8)
 hessian = of(torch.func.hessian(lambda a: (a**3).sum()), 8)
@@ -341,6 +323,5 @@ def adagrad():
 
 
 def scanned():
-    from torch._higher_order_ops.scan import scan
-
-    return Function(lambda x, xs: scan(lambda c, y: (c * 0.9 + y, c * 2), x, xs)), (torch.randn(16), torch.randn(8, 16))
+    function = Function(lambda x, xs: higher_order.scan(lambda c, y: (c * 0.9 + y, c * 2), x, xs))
+    return function, (torch.randn(16), torch.randn(8, 16))
