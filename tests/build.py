@@ -5,8 +5,6 @@ The pieces (`tensor`, `placeholder`, `node`, `call`, `timing`, `op`, `launch`, `
 run both ways, for comparisons and checks.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The real captures of `tests/data/h200`, each read once in a process; the recordings of `tests/data/report`; the browser."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

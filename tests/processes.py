@@ -1,7 +1,5 @@
 """Programs that run apart from the process of the tests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """CPU-bound or GPU-bound: one rule, one wording, wherever it is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -3,8 +3,6 @@
 `.ci/release` makes what a release publishes.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """The documentation site builds without a warning, and the commands of its pages run as they stand there."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """`fxscope doctor`: what it says is missing is missing, its command would mend it, and its exit code is about the main job."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One table of dtypes, and it agrees with torch's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from fxscope import dtypes

@@ -1,7 +1,5 @@
 """One op has one name, however torch, a trace, a wrapper or a user spells it; and what the name lets one expect."""
 
-from __future__ import annotations
-
 import pytest
 
 from fxscope import op_names

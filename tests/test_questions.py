@@ -1,7 +1,5 @@
 """Every command of docs/questions.md and of the README gives what the page shows of its output; a table counts real lines."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The JSON contract: the shipped schema is the one of the types, and recordings keep it."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One language for naming things: every spelling finds the same thing in `why`, `code`, `explain` and `check`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

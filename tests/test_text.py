@@ -1,7 +1,5 @@
 """Numbers and names for people: text_cases.json is held for the page's text.js by tests/js/text.test.mjs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

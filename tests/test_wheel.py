@@ -1,7 +1,5 @@
 """The built wheel holds everything: it is installed apart from the checkout and used there."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ runs each one (or those that are named) and writes, as a line of JSON each, what
 to the random state, and the exception it ended in. `tests/capture/test_any_program.py` holds the two to be equal.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import hashlib

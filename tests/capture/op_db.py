@@ -3,8 +3,6 @@
 A process of its own: torch's testing library changes switches when it is imported.
 """
 
-from __future__ import annotations
-
 import difflib
 import itertools
 import sys

@@ -1,7 +1,5 @@
 """Every program does under observation exactly what it does without: the programs are in `any_programs.py`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Scripts under `fxscope run` do what they do under Python: streams, exit code and files, and what ran is recorded."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

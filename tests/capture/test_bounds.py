@@ -1,7 +1,5 @@
 """An observation ends after its steps, calls or seconds, whichever come first, and the program is released."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import itertools

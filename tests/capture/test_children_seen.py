@@ -1,7 +1,5 @@
 """The coverage line counts the processes that a program starts."""
 
-from __future__ import annotations
-
 import pytest
 
 from fxscope import load

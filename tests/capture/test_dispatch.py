@@ -1,7 +1,5 @@
 """What a profiler session says of eager ops: storages, aliases, mutation, data flow, lines and modules."""
 
-from __future__ import annotations
-
 import torch
 
 from fxscope._torch import event_tree, profiler, running

@@ -1,7 +1,5 @@
 """Joining a trace's op tree with what the session says of each op, on hand-made trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -1,7 +1,5 @@
 """The same on a real CUDA GPU: device events to calls and nodes, CUDA graphs, streams, memory."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

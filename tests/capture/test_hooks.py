@@ -1,7 +1,5 @@
 """Hooks come off whatever happens, and never let fxscope's own mistakes out."""
 
-from __future__ import annotations
-
 import importlib
 import types
 

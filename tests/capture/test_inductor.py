@@ -1,7 +1,5 @@
 """Graphs, provenance, guards, recompiles and graph breaks, from live compiles."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A whole program under `with fxscope.record()`, and living with the program's own profiler."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

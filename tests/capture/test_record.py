@@ -1,7 +1,5 @@
 """`fxscope.record`: the whole way from a program to a recording, and that the program is left as it was."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """`record(fn, …)` runs a function more than once: each kind of state that it changes is restored, or reported."""
 
-from __future__ import annotations
-
 import contextvars
 import functools
 import queue

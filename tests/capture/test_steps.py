@@ -1,7 +1,5 @@
 """A training script's steps: which are kept, what the others took, and what ran before them."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,8 +1,6 @@
 """A recorded program runs the same operators and gives the same bits as under a bare profiler; torch's own op_db."""
 
 # ruff: noqa: E501
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

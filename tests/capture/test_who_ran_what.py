@@ -1,7 +1,5 @@
 """Every call has its time or a reason why not; what is counted as a kernel is what did the work itself."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

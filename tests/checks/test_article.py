@@ -1,7 +1,5 @@
 """The article's claims on the H200 captures: which hold is pinned, and the page that says so is up to date."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every kind of expectation both ways: a recording that meets it, one that does not; and every mistake named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from xml.etree import ElementTree

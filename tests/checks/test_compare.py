@@ -1,7 +1,5 @@
 """Two recordings side by side: what stayed, collapsed, split, came and went; and when a time says nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

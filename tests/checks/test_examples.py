@@ -1,7 +1,5 @@
 """Every command of every example's README runs as it stands; the article's options; the layer's versions."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The pytest fixture: what it asserts, what a failure shows, and that collecting is free."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

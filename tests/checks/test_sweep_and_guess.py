@@ -1,7 +1,5 @@
 """A sweep of a real program, its table; a guess through a pipe."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

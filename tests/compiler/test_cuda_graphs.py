@@ -1,7 +1,5 @@
 """Why CUDA graphs were skipped, as torch says it, with the line of source and what to change."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

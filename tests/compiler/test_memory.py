@@ -1,7 +1,5 @@
 """The memory peak of a compiled graph: how much, at which kernel, whose; worked out by hand from the sizes."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """`--numerics`: a kernel whose values differ is named with its line and cause, and no correct program is accused."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

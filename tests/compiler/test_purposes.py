@@ -1,7 +1,5 @@
 """Why each kernel exists, of programs whose kernels are known by hand; each says what is there and what is not."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """A kernel that is taken away runs alone, on inputs like those it had, and computes what it computed."""
 
-from __future__ import annotations
-
 import ast
 import runpy
 import subprocess

@@ -1,7 +1,5 @@
 """Which pattern or pass replaced what: programs of torch's own tests of its patterns, and of users' reports."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -17,8 +17,6 @@ A statement is held to what was recorded beside the name, never to the decoder's
 A name is wrong if one statement is wrong beside one op that it was seen with, unknown if nothing is said but `other`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """`fxscope fleet`: outputs, resumption, expectations; a rank that takes its process down costs itself only."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

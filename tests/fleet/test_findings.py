@@ -1,7 +1,5 @@
 """The planted rank and cause are named first, an even job names nobody; real traces, and faults replayed into them."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path

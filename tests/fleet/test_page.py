@@ -1,7 +1,5 @@
 """The page of a job in a real browser: ranks × steps, a click on a rank, small screens, accessibility."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What Inductor writes for the CPU, without a profiler."""
 
-from __future__ import annotations
-
 import torch
 
 from fxscope._torch.inductor import InductorCapture

@@ -1,7 +1,5 @@
 """Recordings that the tests of this folder share: each program is compiled once per run."""
 
-from __future__ import annotations
-
 import functools
 import os
 

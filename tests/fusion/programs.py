@@ -1,7 +1,5 @@
 """The programs that every pair of calls is asked about: small, of every kind of neighbour that there is."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import nn

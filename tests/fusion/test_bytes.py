@@ -3,8 +3,6 @@
 `touched.json.xz` has them of each Triton kernel of the captures and of some of the zoo: its text ran on arrays of indices.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import lzma

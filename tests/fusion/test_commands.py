@@ -1,7 +1,5 @@
 """`why`, `code` and `what-if` as a user types them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -27,8 +25,8 @@ INLINED = """\
 ✓ gelu → mul: fused (inlined): inlined at lowering into one scheduler node (op2,
   10 ops)
   in cpp_fused__unsafe_view_gelu_mul_0:3
-     programs.py:20  h = F.gelu(g, approximate="tanh")
-     programs.py:21  m = h * u
+     programs.py:18  h = F.gelu(g, approximate="tanh")
+     programs.py:19  m = h * u
 """
 
 

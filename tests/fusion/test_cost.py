@@ -1,7 +1,5 @@
 """Against the roof: the numbers of the H200 captures, and null where nothing is known."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

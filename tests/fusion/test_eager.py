@@ -1,7 +1,5 @@
 """Eager neighbours, ranked by what fusing them would save."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """For every two kernel calls that share a buffer there is exactly one decision with a verdict and a reason."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 

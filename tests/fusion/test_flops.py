@@ -1,7 +1,5 @@
 """FLOPs are those of `torch.utils.flop_counter`: of ops on fake tensors, and of programs that ran."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What an H200 compiled and ran, read from its files: the issue's numbers, and a decision for every pair."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

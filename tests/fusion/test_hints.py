@@ -1,7 +1,5 @@
 """Every hint is tried: with the switch that it names the pair is one kernel, and where torch refuses there is no hint."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Predicted times: the workload that code states, the formulas, the fit, and what `calibrate` writes."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import re

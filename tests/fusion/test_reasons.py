@@ -1,7 +1,5 @@
 """Inductor's reasons as codes: all that this torch can say has one, every code has words, and no logic reads words."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -1,7 +1,5 @@
 """Schedules rebuilt from what torch printed on an H200: groups, joins and reasons."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What not fusing costs, against what an H200 and an H100 really took apart and fused (benchmarks/fusion_cost.py)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

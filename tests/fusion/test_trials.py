@@ -3,8 +3,6 @@
 The whole battery is `tools/try_hints.py`; here a sample of it.
 """
 
-from __future__ import annotations
-
 import pytest
 import torch
 import torch.nn.functional as F

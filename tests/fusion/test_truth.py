@@ -1,7 +1,5 @@
 """What is said of small programs that store by index, concatenate and multiply integers, held against what they do."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

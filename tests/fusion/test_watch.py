@@ -1,7 +1,5 @@
 """Listening to the scheduler changes nothing: not the result, not torch, not even where a hook fails."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

@@ -7,8 +7,6 @@ causal, grouped heads, gradient mode; whether cuDNN, flash and memory-efficient 
 only), and what the dispatcher chooses. Nothing is computed.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import random

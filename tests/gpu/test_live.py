@@ -1,7 +1,5 @@
 """On a real GPU: what `fxscope.record` sees of the Linear and the GeGLU MLP, eager, compiled, replayed and in training."""
 
-from __future__ import annotations
-
 import pytest
 
 torch = pytest.importorskip("torch")

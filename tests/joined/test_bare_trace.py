@@ -1,7 +1,5 @@
 """A trace of a compiled program, without the compile's files: what it shows is said, what it cannot show is not made up."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

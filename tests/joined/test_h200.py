@@ -1,7 +1,5 @@
 """The join on captures of a real H200: each folder with the debug folder, with the compile log, and by the trace alone."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import get_args

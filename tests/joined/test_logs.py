@@ -1,7 +1,5 @@
 """A TORCH_TRACE log alone is an input: what it holds of each compile, and which rank of a folder is meant."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

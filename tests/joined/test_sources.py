@@ -1,7 +1,5 @@
 """One program, three sources (recorded live, a debug folder, a compile log): the same question has the same answer."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Processes that fxscope starts: none outlives its parent, a parent without exit codes is served, none imports from `.`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Files and clients that mean harm: one line, bounded work, nobody else served."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import io

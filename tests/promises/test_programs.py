@@ -1,7 +1,5 @@
 """A program under observation goes on as it would without, whatever fails in fxscope, and whoever ends a recording."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import inspect

@@ -1,7 +1,5 @@
 """What a terminal obeys, in any name of any file, reaches it through no verb."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

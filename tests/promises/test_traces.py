@@ -3,8 +3,6 @@
 The mutants come from tools/fuzz.py, with fixed seeds; run that for longer budgets.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs in which it is easy to say falsely which op ran in which kernel: each public function gives (program, inputs)."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from typing import Any

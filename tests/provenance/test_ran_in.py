@@ -1,7 +1,5 @@
 """Which ops really ran in a call: every capture against the checker, small programs against what Inductor executed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

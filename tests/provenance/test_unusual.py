@@ -1,7 +1,5 @@
 """Programs with control flow and the like: "ran in" against what Inductor executed, time against the lines that ran."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

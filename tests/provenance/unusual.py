@@ -1,7 +1,5 @@
 """Programs whose execution is not a straight line, or whose tensors are not plain and dense: name → (function, inputs)."""
 
-from __future__ import annotations
-
 import inspect
 
 import torch

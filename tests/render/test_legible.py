@@ -1,7 +1,5 @@
 """Names that would move the cursor, set the title or reorder a line are written out, in every verb that prints them."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

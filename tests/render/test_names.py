@@ -1,7 +1,5 @@
 """One name for one thing: a node, a kernel and the ends of a decision are called the same in every view."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

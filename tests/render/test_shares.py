@@ -1,7 +1,5 @@
 """Every time per step is the median over steps of what something takes in one; a share is of the step's device time."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

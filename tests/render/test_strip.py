@@ -1,7 +1,5 @@
 """The strip: widths are times, idle time is to scale, one number per group of exclusive choices, 16:9, in real Chromium."""
 
-from __future__ import annotations
-
 import re
 import struct
 from argparse import Namespace

@@ -1,7 +1,5 @@
 """Terminal, Markdown and DOT against golden files; `pytest --accept` rewrites them, read the diff then."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

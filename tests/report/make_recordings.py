@@ -1,7 +1,5 @@
 """Recordings for the page's tests: a large transformer-like graph, a long timeline, and hostile names everywhere."""
 
-from __future__ import annotations
-
 from fxscope.model import (
     Assumption,
     CodeLines,

@@ -1,7 +1,5 @@
 """The report in a real browser: every link between the panes, search, folding, side by side, and hostile names."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

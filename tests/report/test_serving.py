@@ -1,7 +1,5 @@
 """Passes of a serving engine: phase, layout of graphs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 `tools/zoo.py record OUT --programs tests/zoo/choices.py --threads 6` records them as it does the zoo.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 within a family. Nothing is fitted to them.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
