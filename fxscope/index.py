@@ -14,7 +14,7 @@ from statistics import median, median_low
 from typing import Any, TypeVar
 
 from fxscope.columns import array, by_name, column, different, distinct, marked, rows_of
-from fxscope.model import Graph, KernelCall, Launch, Node, Recording
+from fxscope.model import Graph, KernelCall, Launch, Node, Recording, StepStats
 from fxscope.op_names import is_dispatched
 
 T = TypeVar("T")
@@ -162,6 +162,11 @@ class Index:
         return frozenset(self.steps)
 
     @cached_property
+    def step_stats(self) -> tuple[StepStats, ...]:
+        """The figures of the profiled steps that count."""
+        return tuple(item for item in (self._summary.steps if self._summary else ()) if item.step in self.step_set)
+
+    @cached_property
     def step_us(self) -> tuple[float, ...]:
         total = Counter[int]()
         for step, time in rows_of(self._launches, "step", "duration_ns"):
@@ -208,10 +213,8 @@ class Index:
         """
         if self._times is not None and not self._times.while_recording:
             return self._times.samples_us or (self._times.median_us,)
-        stats = self._summary.steps if self._summary else ()
-        found = [(step.step, step.wall_us) for step in stats]
-        found = found or [(step.index, step.duration_ns / 1e3) for step in self._steps]
-        times = [time for step, time in found if step in self.steps]
+        times = [step.wall_us for step in self.step_stats]
+        times = times or [step.duration_ns / 1e3 for step in self._steps if step.index in self.step_set]
         return tuple(times if self.is_on_cpu else warm(times))
 
     @cached_property

@@ -18,7 +18,7 @@ from fxscope.analysis.select import place
 from fxscope.analysis.traced_regions import is_compiled, runs_other_backend
 from fxscope.columns import array, distinct, marked, rows_of
 from fxscope.index import index_of, warm
-from fxscope.model import Gap, Item, Recording, Summary
+from fxscope.model import Gap, Item, Recording
 from fxscope.op_names import is_gemm, is_pointwise, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten_front
 
@@ -149,7 +149,10 @@ def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     if step.bound == "gpu" or not step.idle_us or step.on_cpu:
         return
     long_us, longest = _long_idle(recording, step)
-    if step.bound == "cpu" and long_us <= step.idle_us / 2:
+    if step.bound == "unknown":
+        why = f"the GPU idles {microseconds(step.idle_us)}, and no launch shows what it waits for"
+        yield Advice("Record the launches, too", why, step.idle_us)
+    elif step.bound == "cpu" and long_us <= step.idle_us / 2:
         yield from _launch_advice(recording, made)
     elif step.bound == "cpu" or long_us >= MIN_LONG_IDLE * (step.wall_us or 0.0):
         after = longest.after if longest else None
@@ -212,10 +215,9 @@ def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 
 def gaps_of_step(recording: Recording) -> tuple[float, list[Gap]]:
     """Return the wall time in µs of the profiled step with the median one, and its idle times, the longest first."""
-    summary, steps = recording.summary or Summary(), warm(index_of(recording).steps)
-    walls = sorted((item.wall_us, item.step) for item in summary.steps if item.step in steps)
+    walls = sorted((item.wall_us, item.step) for item in warm(index_of(recording).step_stats))
     wall_us, step = walls[len(walls) // 2] if walls else (0.0, None)
-    return wall_us, [gap for gap in summary.gaps if walls and gap.step == step]
+    return wall_us, [gap for gap in recording.summary.gaps if gap.step == step] if walls and recording.summary else []
 
 
 def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
@@ -274,8 +276,7 @@ def _dtype_advice(made: Report) -> Iterator[Advice]:
 
 
 def _communication_advice(recording: Recording, made: Report) -> Iterator[Advice]:
-    counting = index_of(recording).steps
-    steps = [item for item in (recording.summary.steps if recording.summary else ()) if item.step in counting]
+    steps = index_of(recording).step_stats
     exposed = median([item.exposed_communication_us or 0.0 for item in steps]) if steps else 0.0
     wall = median([item.wall_us for item in steps]) if steps else 0.0
     if wall and exposed >= MIN_LONG_IDLE * wall:

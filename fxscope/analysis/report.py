@@ -61,7 +61,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     on_cpu: bool = False
     predicted: bool = False
     is_lower_bound: bool = False  # device_us adds lower bounds alone
-    bound: Literal["cpu", "gpu", "neither"] | None = None
+    bound: Literal["cpu", "gpu", "neither", "unknown"] | None = None
     verdict: str = ""
     steps: int = 0  # that count
     left_out: int = 0  # observed steps that do not
@@ -575,9 +575,10 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
         return CudaGraphs(state="skipped", reason="asked for, and nothing was replayed")
     if True in column(recording.ops, "captured"):
         return CudaGraphs(state="off", reason="captured here, not replayed")
+    if {*distinct(recording.launches, "launched_ns"), *distinct(recording.launches, "op")} == {None}:
+        return CudaGraphs(state="unknown", reason="launches not recorded")
     if not traced_regions.is_compiled(recording) and recording.launches:
-        has_ops = any(graph.stage == "eager" for graph in recording.graphs)
-        return CudaGraphs(state="off", reason="eager" if has_ops else "")
+        return CudaGraphs(state="off", reason="eager" if "eager" in column(recording.graphs, "stage") else "")
     if asked == {False}:
         return CudaGraphs(state="off", reason="the compile mode does not use them")
     return CudaGraphs(state="off") if recording.launches else CudaGraphs(state="unknown", reason="nothing ran")

@@ -92,7 +92,7 @@ class Summary(Item, frozen=True, kw_only=True):
     steps: tuple[StepStats, ...] = ()
     gaps: tuple[Gap, ...] = ()
     syncs: tuple[OpStats, ...] = ()
-    bound: Literal["cpu", "gpu", "neither"] | None = None  # which side sets the length of a step; None: no device
+    bound: Literal["cpu", "gpu", "neither", "unknown"] | None = None  # "unknown": no launches; None: no device
     verdict: str | None = None  # the bound in words, with the numbers
 
 

@@ -2,6 +2,7 @@
 
 GPU-bound from `GPU_BOUND` on: closing every gap would gain a fifth of the step at most. CPU-bound up to `CPU_BOUND`: the
 device waits clearly longer than it works. Between the two neither is said, and the share always stands beside the word.
+Below `GPU_BOUND` the side is unknown where the trace does not contain the launches: what the device waits for is not in it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ GPU_BOUND, CPU_BOUND = 0.8, 0.4  # share of a step in which some stream of the d
 class Bound(NamedTuple):
     """The side that limits a step, by how busy the device was."""
 
-    side: Literal["cpu", "gpu", "neither"]
+    side: Literal["cpu", "gpu", "neither", "unknown"]
     busy: float  # share of the wall time
     wall_us: float
     while_recording: bool = False  # whether the wall time holds the cost of fxscope's profiler
@@ -32,24 +33,17 @@ class Bound(NamedTuple):
     @property
     def short(self) -> str:
         """The verdict alone: "CPU-bound"."""
-        return {"cpu": "CPU-bound", "gpu": "GPU-bound"}.get(self.side, "neither CPU- nor GPU-bound")
+        known = {"cpu": "CPU-bound", "gpu": "GPU-bound", "unknown": "cause of idle time unknown: launches not recorded"}
+        return known.get(self.side, "neither CPU- nor GPU-bound")
 
 
-def bound(wall_us: float, busy_us: float, *, while_recording: bool = False) -> Bound | None:
-    """Judge a step; `None` of no time."""
-    if wall_us <= 0:
-        return None
-    busy = busy_us / wall_us
-    side = "gpu" if busy >= GPU_BOUND else "cpu" if busy <= CPU_BOUND else "neither"
-    return Bound(side, busy, wall_us, while_recording)
-
-
-def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None) -> Bound | None:
+def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None, *, launched: bool = True) -> Bound | None:
     """Judge the median step by the device's work in it and its wall time; steps that are not whole do not count.
 
     Args:
         steps: profiled ones.
         times: of the same program's steps without a profiler: their typical wall time counts where it is known.
+        launched: whether the CPU's side of the launches was recorded.
     """
     if not steps:
         return None
@@ -60,25 +54,26 @@ def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None) -> Boun
     wall = times.median_us if times is not None and known else median(s.wall_us for s in warm(found))
     if busy > wall:  # the wall time is that of the warm steps
         busy = median(s.device_busy_us for s in warm(found))
-    return bound(wall, min(busy, wall), while_recording=times is not None and not known)
+    if wall <= 0:
+        return None
+    share = min(1.0, busy / wall)
+    below = "unknown" if not launched else "cpu" if share <= CPU_BOUND else "neither"
+    return Bound("gpu" if share >= GPU_BOUND else below, share, wall, times is not None and not known)
 
 
 def of_summary(summary: Summary | None, times: StepTimes | None = None) -> Bound | None:
     """Judge a trace's steps; `None` where no device ran anything. Files of old versions are judged anew."""
-    return of_steps(summary.steps, times) if summary is not None and summary.bound is not None else None
+    return of_steps(summary.steps, times, launched=summary.bound != "unknown") if summary and summary.bound else None
 
 
 def of_recording(recording: Recording) -> Bound | None:
     """Judge a recording's steps by their undisturbed wall time; `None` where no device ran anything."""
-    summary, counted = recording.summary, index_of(recording).step_set
-    if summary is not None and any(item.step in counted for item in summary.steps):
-        summary = replace(summary, steps=tuple(item for item in summary.steps if item.step in counted))
-    return of_summary(summary, recording.step_times)
+    summary, steps = recording.summary, index_of(recording).step_stats
+    return of_summary(replace(summary, steps=steps) if summary and steps else summary, recording.step_times)
 
 
 def judged(recording: Recording) -> Recording:
     """Fill `Summary.bound` and `Summary.verdict` by the undisturbed wall time of a step."""
-    limit = of_recording(recording)
-    if limit is None or recording.summary is None:
+    if recording.summary is None or (limit := of_recording(recording)) is None:
         return recording
     return replace(recording, summary=replace(recording.summary, bound=limit.side, verdict=limit.words))

@@ -140,7 +140,7 @@ def step(made: Report, width: int) -> list[str]:
         out.append([f"Step    {bound}{microseconds(row.device_us)} of device time", row.basis])
     few, most = row.launches_range or (row.launches, row.launches)
     replayed = 0 < row.launch_calls < row.launches
-    what = ("device event", "device events") if replayed else ("launch", "launches")
+    what = ("device event", "device events") if replayed or row.bound == "unknown" else ("launch", "launches")
     number = f"{few:,}–{most:,} {what[1]} (median {row.launches:,.0f})" if row.launches_range else ""
     counts = [number or counted(round(row.launches), *what)] if row.launches else []
     counts = [f"{counts[0]} from {counted(round(row.launch_calls), 'launch', 'launches')}"] if replayed else counts

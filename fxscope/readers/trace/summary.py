@@ -31,12 +31,14 @@ LAUNCH_CATEGORY: dict[int, LaunchCategory] = {
 def summarize(kept: Kept) -> Summary:
     """The tables of the kept steps; device time is that of launches, CPU time that of ops."""
     steps = step_table(kept)
-    limit = bound.of_steps(steps) if kept.on_device and len(kept.launch_rows) else None
+    has_events = kept.on_device and len(kept.launch_rows) > 0
+    launched = (kept.trace.launcher[kept.launch_rows] >= 0) | (kept.launch_op >= 0)
+    limit = bound.of_steps(steps, launched=2 * launched.sum() >= len(launched)) if has_events else None
     return Summary(
         ops=op_table(kept),
         kernels=kernel_table(kept),
         steps=steps,
-        gaps=gaps(kept) if kept.on_device and len(kept.launch_rows) else (),
+        gaps=gaps(kept) if has_events else (),
         syncs=sync_table(kept),
         bound=limit.side if limit else None,
         verdict=limit.words if limit else None,
