@@ -11,7 +11,7 @@ from fxscope.analysis.groups import KernelGroup, numberless, span
 from fxscope.analysis.missed import MissedRow
 from fxscope.analysis.report import Report, report
 from fxscope.columns import rows_of
-from fxscope.index import Key, index_of
+from fxscope.index import Key, grouped, index_of
 from fxscope.model import Kind, Recording
 from fxscope.op_names import is_generated, op_name
 from fxscope.text import microseconds, num_bytes
@@ -108,6 +108,8 @@ class Strip:
         self.clock = self.report.step.clock
         self.timed = any(group.time_us for group in self.report.groups)
         self.total = sum(map(self.weight, self.report.groups))
+        row = self.report.step
+        self.step_us = (row.device_us if row.busy_us is None else row.wall_us) or self.total  # of the step's row
         self.tree = tree_of(self.report.groups)
         self.places: dict[str, Extent] = {}
         self.modules: list[list[tuple[ModuleBlock, Extent]]] = [[] for _ in range(MODULE_ROWS)]
@@ -171,10 +173,7 @@ class Strip:
 
     def numbered(self) -> list[tuple[int, list[Cut]]]:
         """The first missed fusions, those that exclude each other together, counted from 1."""
-        found: dict[object, list[Cut]] = {}
-        for position, cut in enumerate(self.cuts):
-            key = ("bracket", cut.row.bracket) if cut.row.bracket is not None else position
-            found.setdefault(key, []).append(cut)
+        found = grouped(self.cuts, lambda cut: id(cut) if cut.row.bracket is None else ("bracket", cut.row.bracket))
         return list(enumerate(list(found.values())[:MAX_MARKS], 1))
 
     def nearest(self, cut: Cut) -> tuple[Extent, Extent, int]:

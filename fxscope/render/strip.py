@@ -17,6 +17,7 @@ from fxscope.analysis.groups import KernelGroup, time_of
 from fxscope.analysis.report import Report
 from fxscope.data import read_text
 from fxscope.errors import RenderError
+from fxscope.index import Key
 from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
@@ -35,6 +36,7 @@ DOT, DOTS = 7, 8  # px between two views, and above the ops
 EDGE = 24  # px left and right of the picture
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
+NEAR = 44  # px between two kernels whose bracket is a V, and between two brackets of one lane
 LANE = 28  # between the brackets of two missed fusions, one below the other
 
 
@@ -68,7 +70,7 @@ def render(
         height = HEIGHT if head else min(HEIGHT, end + 44)
     parts += legend(strips, height, has_views=any("fx-view" in part for part in parts))
     drawn = frame(parts, title, height, is_light=is_light, in_page=in_page)
-    return drawn if in_page else re.sub(r' data-(?:ref|decision)="[^"]*"', "", drawn)
+    return drawn if in_page else re.sub(r' data-(?:ref|decision|recording)="[^"]*"', "", drawn)
 
 
 def frame(parts: Sequence[str], title: str, height: float, *, is_light: bool = False, in_page: bool = False) -> str:
@@ -152,12 +154,12 @@ def fits(words: str, width: float) -> bool:
 
 
 def line_words(lines: dict[str, str], width: float) -> str:
-    """Name source lines in a width: "model.py:17  code …", "model.py:17, 18", "17, 18"; "" where they do not fit."""
+    """Name source lines in a width: "model.py:17  code …", "model.py:17, 18", "L17, 18"; "" where they do not fit."""
     (first, code), *others = lines.items()
     where = ", ".join([Path(first).name, *(line.rpartition(":")[2] for line, _ in others)])
     if code and not others and fits(f"{where}  {code[:16]}", width):
         return fitted(f"{where}  {code}", width)
-    return next((words for words in (where, where.partition(":")[2]) if fits(words, width)), "")
+    return next((words for words in (where, f"L{where.partition(':')[2]}") if fits(words, width)), "")
 
 
 def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str, row: str, *, ref: str = "") -> str:
@@ -188,16 +190,10 @@ def gap_of(place: Extent, y: float, height: float, choices: Sequence[str], tip: 
 def figures(made: Report) -> list[tuple[str, str]]:
     """At most three numbers of a report: (value, what it is)."""
     row = made.step
-    out: list[tuple[str, str]] = []
-    about, each = row.about, row.each
-    if row.wall_us is not None:
-        out.append((about + microseconds(row.wall_us), f"step ({row.basis})"))
-    if row.device_us is not None:
-        what = "CPU kernels while recording" if row.on_cpu else f"{row.clock}{each}"
-        out.append((about + microseconds(row.device_us), what))
-    if row.launches:
-        out.append((f"{row.launches:,.0f}", f"launches{each}"))
-    return out
+    what = "CPU kernels while recording" if row.on_cpu else f"{row.clock}{row.each}"
+    times = [(row.wall_us, f"step ({row.basis})"), (row.device_us, what)]
+    out = [(row.about + microseconds(time), words) for time, words in times if time is not None]
+    return [*out, (f"{row.launches:,.0f}", f"launches{row.each}")] if row.launches else out
 
 
 def headline(title: str, subtitle: str, numbers: Sequence[tuple[str, str]]) -> list[str]:
@@ -228,43 +224,42 @@ def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
 def beside(strips: Sequence[Strip], *, is_dense: bool) -> tuple[list[str], float]:
     """Several recordings at one scale, one below the other, densely or all over the picture; and where they end."""
     scale = SPAN / max(strip.total for strip in strips)
-    wall = max(strip.report.step.wall_us or strip.report.step.device_us or 0.0 for strip in strips)
+    longest = max(strip.step_us for strip in strips)
     out: list[str] = []
     top, pitch = 8.0, (HEIGHT - 56) / len(strips)
-    for strip in strips:
+    for position, strip in enumerate(strips):
         strip.lay_out(scale)
         numbers = " · ".join(f"{value} {what.partition(' (')[0]}" for value, what in figures(strip.report))
         out.append(text(EDGE, top + 26, shorten(strip.report.title, 40), size=24, weight=700))
         out.append(text(RIGHT, top + 26, shorten(numbers, 80), anchor="end"))
-        drawn = Drawing(strip, top + 38, SPAN / wall if wall else None, marks=1)
+        drawn = Drawing(strip, top + 38, longest, marks=1)
         if len(strips) > 2:
             drawn.heights |= DENSE
         drawn.rows(most=1 if len(strips) == 2 else 0)
         if is_dense or drawn.y + 34 < top + pitch:
             drawn.y += 22
             drawn.list_cuts()
-        out += drawn.out
+        out += [f'<g data-recording="{position}">', *drawn.out, "</g>"]
         top = drawn.y + 10 if is_dense else top + pitch
     return out, top
 
 
 class Drawing:
-    def __init__(self, strip: Strip, y: float, step_scale: float | None = None, *, marks: int | None = None) -> None:
-        """Take the scale of the step's row, px per µs, its own length on the whole axis by default; and how many missed
-        fusions are marked and listed.
+    def __init__(self, strip: Strip, y: float, longest: float = 0.0, *, marks: int | None = None) -> None:
+        """Take the µs of the whole axis in the step's row, the step's own by default; and how many missed fusions are
+        marked and listed.
         """
         self.marks = strip.numbered()[:marks]
-        self.pairs = [strip.nearest(same[0]) for _, same in self.marks]
-        self.brackets = lanes([(a, b) for a, b, _ in self.pairs])
+        self.brackets = lanes([strip.nearest(same[0]) for _, same in self.marks])
         self.strip = strip
         self.y = y
-        self.step_scale = step_scale
+        self.step_scale = SPAN / (longest or strip.step_us or 1.0)
         self.heights = dict(ROW)
         self.lines = strip.lines()
         self.out: list[str] = []
 
     def grow(self, room: float) -> None:
-        fixed = len(self.marks) * (LINE + REASON) + max((56 + LANE * lane for *_, lane in self.brackets), default=0)
+        fixed = len(self.marks) * (LINE + REASON) + max((66 + LANE * lane for *_, lane in self.brackets), default=0)
         levels = sum(1 for level in self.strip.modules if level)
         rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"] - (0 if self.lines else ROW["lines"])
         growth = min(MAX_GROWTH, max(1.0, (room - fixed) / rows_px))
@@ -314,16 +309,14 @@ class Drawing:
         if not row.wall_us or row.busy_us is None:
             what = "CPU kernels while recording" if row.on_cpu else "device time"
             words = f"{about}{microseconds(row.device_us)} of {what}"
-            width = (row.wall_us or self.strip.total) * self.step_scale if self.step_scale else SPAN
-            place = Extent(LEFT, min(width, SPAN))
+            place = Extent(LEFT, self.strip.step_us * self.step_scale)
             self.out.append(box(place, y, height, "host", fitted(words, place.width), words, "step"))
             return
-        scale = self.step_scale or SPAN / row.wall_us
         words = f"busy {about}{microseconds(row.busy_us)} ({percent(row.busy_share)})"
         words += f", mean of {row.num_devices} GPUs" if row.num_devices > 1 else ""
         idle = f"idle {about}{microseconds(row.idle_us)} ({percent(1 - row.busy_us / row.wall_us)})"
-        place = Extent(LEFT, row.busy_us * scale)
-        gap = Extent(place.right, max(row.wall_us - row.busy_us, 0.0) * scale)
+        place = Extent(LEFT, row.busy_us * self.step_scale)
+        gap = Extent(place.right, max(row.wall_us - row.busy_us, 0.0) * self.step_scale)
         inside = fits(words, place.width)
         self.out.append(box(place, y, height, "host", words if inside else "", words, "step"))
         self.out += gap_of(gap, y, height, (idle if inside else f"{words}, {idle}", microseconds(row.idle_us)), idle)
@@ -334,7 +327,7 @@ class Drawing:
         if not row.wall_us:
             return
         end = max((place.right for place in strip.places.values()), default=float(RIGHT))
-        busy = LEFT + (row.busy_us or row.wall_us) * (self.step_scale or SPAN / row.wall_us)
+        busy = LEFT + (row.busy_us or strip.step_us) * self.step_scale
         y, foot = self.y, self.y + height - 2
         self.out.append(
             f'<path class="fx-zoom" d="M{LEFT} {y}L{min(busy, RIGHT):.1f} {y}L{end:.1f} {foot}L{LEFT} {foot}Z"/>'
@@ -352,17 +345,26 @@ class Drawing:
             self.out.append(box(place, self.y + DOTS, height - DOTS - 2, kind, words, tip, "op", ref=ref_of(group)))
 
     def views(self) -> None:
-        for group, views in self.strip.views.items():
-            place = self.strip.places[group]
+        """Draw the views before each kernel as dots; kernels that are narrower than a dot share one."""
+        found: list[tuple[float, int, list[tuple[str, Key]]]] = []
+        end = float(LEFT)
+        for group in self.strip.order:
+            place, views = self.strip.places[group.id], self.strip.views.get(group.id, [])
+            start = max(place.x, end)
+            room = int((place.right - start) / DOT)
+            if views and room < 1 and place.x < end:
+                found[-1][2].extend(views)
+            elif views:
+                found.append((start, max(1, min(len(dict(views)), room)), [*views]))
+                end = start + DOT * found[-1][1]
+        for x, shown, views in found:
             names = Counter(name for name, _ in views)
             said = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in names.items())
-            shown = min(len(names), int(place.width / DOT))
-            dots = "".join(f"M{px(place.x + DOT / 2 + DOT * k)} {px(self.y + 3)}h0" for k in range(shown))
-            if dots:
-                ref = escape("node:" + "/".join(views[0][1]))
-                area = bar(Extent(place.x, DOT * shown), self.y - 1, DOTS, "fx-area")  # clicks between two dots
-                drawn = f'<title>views, 0 µs: {escape(said)}</title>{area}<path class="fx-view" d="{dots}"/>'
-                self.out.append(f'<g data-row="view" data-ref="{ref}">{drawn}</g>')
+            dots = "".join(f"M{px(x + DOT / 2 + DOT * k)} {px(self.y + 3)}h0" for k in range(shown))
+            ref = escape("node:" + "/".join(views[0][1]))
+            area = bar(Extent(x, DOT * shown), self.y - 1, DOTS, "fx-area")  # clicks between two dots
+            drawn = f'<title>views, 0 µs: {escape(said)}</title>{area}<path class="fx-view" d="{dots}"/>'
+            self.out.append(f'<g data-row="view" data-ref="{ref}">{drawn}</g>')
 
     def kernels(self, height: float) -> None:
         """The kernels of each group with their time, all of its launches together."""
@@ -403,24 +405,23 @@ class Drawing:
             tip = escape(f"not fused: {cut.row.producer} → {cut.row.consumer}")
             lines = "".join(f"M{x} {px(top - 2)}v{height}" for x in at)
             self.out.append(f'<path class="fx-cut" d="{lines}" stroke-dasharray="5 3"><title>{tip}</title></path>')
-        self.y += 6
+        self.y = y = y + 6  # below the numbers of launches
         self.name("not fused", 34)
-        feet = [y + 20 + LANE * lane for *_, lane in self.brackets]
+        feet = [y + 24 + LANE * lane for *_, lane in self.brackets]
         circles: list[tuple[float, float]] = []
-        drawn = zip(self.marks, self.pairs, self.brackets, feet, strict=True)
-        for (number, _), (*pair, decision), (left, right, _), foot in drawn:
-            first, last = sorted(place.middle for place in pair)
-            deeper = [ends[:2] for ends, end in zip(self.brackets, feet, strict=True) if foot != end > foot - 14]
-            others = [x for ends in deeper for x in ends]
+        for (number, _), (left, right, decision, _), foot in zip(self.marks, self.brackets, feet, strict=True):
+            others = [x for ends, end in zip(self.brackets, feet, strict=True) if end > foot for x in ends[:2]]
             others += [x + side for x, at in circles if abs(at - foot) < 26 for side in (-10, 10)]
-            spots = sorted(range(int(left) - 44, int(right) + 45, 2), key=lambda x: abs(x - (left + right) / 2))
+            middle = (left + right) / 2
+            spots = sorted(range(int(left) - 44, int(right) + 45, 2), key=lambda x: abs(x - middle))
             free = (x for x in spots if LEFT <= x <= RIGHT - 12 and all(abs(x - other) > 18 for other in others))
-            x = next(free, (left + right) / 2)
+            x = next(free, middle)
             circles.append((x, foot))
+            way = f"V{foot:.1f}H{right:.1f}V{y:.1f}M{min(left, x):.1f} {foot:.1f}H{max(right, x):.1f}"
+            if right - left < NEAR:
+                way = f"L{x:.1f} {foot - 12:.1f}L{right:.1f} {y:.1f}"
             self.out.append(
-                f'<path class="fx-cut" d="M{first:.1f} {y:.1f}L{left:.1f} {y + 10:.1f}V{foot:.1f}'
-                f"H{right:.1f}V{y + 10:.1f}L{last:.1f} {y:.1f}"
-                f'M{min(left, x):.1f} {foot:.1f}H{max(right, x):.1f}"/>'
+                f'<path class="fx-cut" d="M{left:.1f} {y:.1f}{way}"/>'
                 f'<g data-decision="{decision}"><circle class="fx-mark" '
                 f'cx="{x:.1f}" cy="{foot:.1f}" r="12"/>'
                 + text(x, foot + 7, str(number), weight=700, look="on", anchor="middle")
@@ -453,15 +454,13 @@ class Drawing:
             self.y += LINE
 
 
-def lanes(pairs: Sequence[tuple[Extent, Extent]]) -> list[tuple[float, float, int]]:
-    """Return left, right and lane of the bracket of each pair; those that are too near to each other are in two lanes."""
-    found: list[tuple[float, float, int]] = []
-    for pair in pairs:
-        left, right = sorted(place.middle for place in pair)
-        left = max(float(LEFT), min(left, right - 26))
-        right = max(right, left + 26)
-        near = {lane for x, z, lane in found if x < right + 30 and left - 30 < z}
-        found.append((left, right, next(lane for lane in range(9) if lane not in near)))
+def lanes(pairs: Sequence[tuple[Extent, Extent, int]]) -> list[tuple[float, float, int, int]]:
+    """Return left, right, decision and lane of each pair's bracket; those that are too near are in two lanes."""
+    found: list[tuple[float, float, int, int]] = []
+    for a, b, decision in pairs:
+        left, right = sorted((a.middle, b.middle))
+        near = {lane for x, z, _, lane in found if x < right + NEAR and left - NEAR < z}
+        found.append((left, right, decision, next(lane for lane in range(9) if lane not in near)))
     return found
 
 

@@ -32,6 +32,22 @@ def texts(drawn: str) -> list[str]:
     return ["".join(item.itertext()) for item in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
 
 
+def brackets(drawn: str) -> list[list[complex]]:
+    """The points of each bracket, from the kernel on its left to that on its right; y is the imaginary part."""
+    paths = (item for item in ElementTree.fromstring(drawn).iter(f"{SVG}path") if item.get("class") == "fx-cut")
+    found: list[list[complex]] = []
+    for path in paths:
+        points: list[complex] = []
+        for letter, a, b in re.findall(r"([MLHV])([\d.]+) ?([\d.]*)", path.get("d", "")):
+            if letter == "M" and points:
+                break
+            x, y = {"H": (a, points and points[-1].imag), "V": (points and points[-1].real, a)}.get(letter, (a, b))
+            points.append(complex(float(x), float(y)))
+        if not path.get("stroke-dasharray"):
+            found.append(points)
+    return found
+
+
 def layers(number: int, *, gap_ns: int = 50_000) -> Recording:
     """Return a step of `number` equal layers of three eager kernels of 10 µs; the device is idle in between."""
     ops: list[Op] = []
@@ -105,15 +121,17 @@ def test_no_marker_touches_another_and_each_has_its_line(name: str) -> None:
     circles = [
         (float(c.get("cx", "")), float(c.get("cy", ""))) for c in root.iter(f"{SVG}circle") if c.get("r") == "12"
     ]
-    paths = [item.get("d", "") for item in root.iter(f"{SVG}path") if re.search("V.*H.*V", item.get("d", ""))]
-    legs = [tuple(float(value) for value in re.findall(r"[\d.]+", path)[2:7]) for path in paths]
-    assert len(marks) == len(circles) == len(legs) >= 1
+    paths = brackets(drawn)
+    numbers = [float(item.get("y", "")) for item in root.iter(f"{SVG}text") if (item.text or "").isdigit()]
+    assert len(marks) == len(circles) == len(paths) >= 1
     for number, (x, y) in enumerate(circles):
-        for other, (left, _, foot, right, _) in enumerate(legs):
+        for other, path in enumerate(paths):
+            assert min(point.imag for point in path) >= numbers[0] + 8  # below the numbers of launches
             if other != number:
                 assert max(abs(x - circles[other][0]), abs(y - circles[other][1])) >= 26
-                assert foot < y - 13 or min(abs(x - left), abs(x - right)) > 14, (number, other)
-    assert strip.lanes([(strip.Extent(strip.LEFT, 4),) * 2])[0][0] >= strip.LEFT  # not over the names of the rows
+                along = [a + (b - a) * k / 50 for a, b in pairwise(path) for k in range(51)]
+                assert min(abs(point - complex(x, y)) for point in along) > 12, (number, other)
+    assert min(x for x, _ in circles) >= strip.LEFT  # not over the names of the rows
     listed = [words[0] for words in texts(drawn) if re.match(r"\d .* per step", words)]
     assert listed == [str(number + 1) for number in range(len(marks))]
 
@@ -124,13 +142,12 @@ def test_a_marker_opens_the_pair_that_its_bracket_joins(name: str) -> None:
     made = axis.Strip(read)
     made.lay_out(axis.SPAN / made.total)
     middles = {call: made.places[group.id].middle for group in made.report.groups for call in group.calls}
-    root = ElementTree.fromstring(strip.render(read, in_page=True))
+    drawn = strip.render(read, in_page=True)
+    root = ElementTree.fromstring(drawn)
     opened = [int(item.get("data-decision", "")) for item in root.iter(f"{SVG}g") if item.get("data-decision")]
-    paths = [item.get("d", "") for item in root.iter(f"{SVG}path") if re.search("V.*H.*V", item.get("d", ""))]
-    for position, path in zip(opened, paths, strict=True):
-        feet = [float(value) for value in re.findall(r"[ML]([\d.]+) [\d.]+(?=L|M)", path)]
+    for position, path in zip(opened, brackets(drawn), strict=True):
         ends = sorted(middles[call] for call in (read.decisions[position].a_call, read.decisions[position].b_call))
-        assert feet == pytest.approx(ends, abs=0.1)
+        assert [path[0].real, path[-1].real] == pytest.approx(ends, abs=0.1)
 
 
 def test_cpu_kernels_that_took_longer_than_the_step_have_one_time() -> None:
@@ -188,34 +205,27 @@ def test_nested_brackets_leave_room_for_their_list_the_most_expensive_first() ->
 
 
 def test_views_are_dots_above_the_ops_and_only_equal_modules_are_counted() -> None:
-    drawn = strip.render(common.read(str(H200 / "mlp_compiled")))
-    tips = {"".join(item.itertext()) for item in ElementTree.fromstring(drawn).iter(f"{SVG}title")}
-    assert any(tip.startswith("views, 0 µs: ") and "permute" in tip for tip in tips)
     replay, capture = (str(H200.parent / "vendors" / f"vllm_{name}.json.gz") for name in ("replay", "capture"))
-    narrow = strip.render(common.read(replay, Namespace(capture=capture)))  # its views are between narrow kernels
-    assert [("• view, 0 µs" in texts(svg), '"fx-view"' in svg) for svg in (drawn, narrow)] == [
-        (True,) * 2,
-        (False,) * 2,
-    ]
+    narrow = common.read(replay, Namespace(capture=capture))  # its views are between kernels narrower than a dot
+    for read in (common.read(str(H200 / "mlp_compiled")), common.read(str(H200 / "mlp_train_compiled")), narrow):
+        drawn, views = strip.render(read), axis.Strip(read).views.values()
+        tips = re.findall("<title>views, 0 µs: (.*?)</title>", drawn)
+        counts = [int(count or 1) for tip in tips for count in re.findall(r"[^,×]+?(?: ×(\d+))?(?:, |$)", tip)]
+        assert sum(counts) == sum(map(len, views)) > 0 and "• view, 0 µs" in texts(drawn)
     parts = [replace(item, source=Source(module=f"mlp.{item.id}")) for item in layers(1).ops]
     assert "mlp.[0..2]" in texts(strip.render(replace(layers(1), ops=tuple(parts))))
 
 
-def test_times_of_several_gpus_say_so() -> None:
+def test_times_of_several_gpus_say_so_and_cpu_kernels_have_no_share_but_a_scale() -> None:
     made = layers(2)
     both = replace(made, launches=tuple(replace(item, device=item.id % 2) for item in made.launches))
     assert "device time of 2 GPUs per step" in texts(strip.render(both))
-
-
-def test_the_share_of_kernels_that_were_timed_while_recording_is_not_known() -> None:
-    made = layers(2)
-    slow = replace(made, launches=tuple(replace(item, category="cpu_kernel") for item in made.launches))
+    slow, fast = (
+        replace(read, launches=tuple(replace(item, category="cpu_kernel") for item in read.launches))
+        for read in (layers(4, gap_ns=15_000), made)  # whose step takes longer, with half of the kernels
+    )
     assert report(slow).step.busy_share is None and not widths(strip.render(slow), "idle")
-
-
-def test_a_png_is_drawn_in_this_process() -> None:
-    made = strip.png(recording("mlp_compiled"))
-    assert made.startswith(b"\x89PNG") and struct.unpack(">II", made[16:24]) == (1600, 900)
+    assert widths(strip.render(slow, others=(fast,)), "step") == pytest.approx([strip.SPAN, strip.SPAN / 2])
 
 
 def test_a_row_has_a_module_where_all_its_kernels_have_one() -> None:
@@ -259,7 +269,8 @@ def test_the_command_writes_every_format_and_refuses_a_fourth(tmp_path: Path, co
     names = [recording(name).save(tmp_path / f"{name}.fxscope") for name in NAMES]
     outputs = [tmp_path / f"x.{suffix}" for suffix in ("svg", "png")]
     command("view", *names, "-o", outputs[0], "-o", outputs[1])
-    assert "mlp_liger" in outputs[0].read_text(encoding="utf-8") and outputs[1].read_bytes().startswith(b"\x89PNG")
+    drawn, packed = outputs[0].read_text(encoding="utf-8"), outputs[1].read_bytes()
+    assert "mlp_liger" in drawn and packed.startswith(b"\x89PNG") and struct.unpack(">II", packed[16:24]) == (1600, 900)
     said = command("view", *names, names[0], "-o", outputs[0], "--force", status=2).err
     assert "a picture holds 3 recordings" in said
 

@@ -412,24 +412,7 @@ def test_every_cell_of_every_table_is_the_records(open_page):
         assert len(rows) == min(len(table["refs"]), len(rows)) >= 1
 
 
-def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_the_pair(open_page):
-    """Twelve layers and a pair inside the third: the layers' frame opens, that one layer in it, nothing else."""
-    made = MAKE.large(600, layers=12)
-    fused = [call for call in made.calls if call.kernel.startswith("triton") and "add_3_" in call.nodes[-1]]
-    gemm = next(call for call in made.calls if call.nodes and call.nodes[0].startswith("mm_3_1"))
-    page = open_page(
-        replace(made, decisions=(build.pair(fused[0], gemm, saved_bytes=10**6, reason_code="extern"),)),
-        "#decision=0&view=graph",
-    )
-    page.page.click("[data-stage=post_grad]")
-    page.page.wait_for_timeout(300)
-    boxes = int(re.search(r"([\d,]+) boxes", page.laid_out())[1])
-    assert 12 < boxes < 60, page.laid_out()  # eleven layers stay closed
-    picture = page.saved_svg()
-    assert "not fused" in picture and fused[0].handle in picture and gemm.nodes[0] in picture
-
-
-def test_a_pair_that_shares_a_node_with_another_kernel_zooms_to_its_own(open_page):
+def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_its_own_pair(open_page):
     """A kernel of the tenth layer computes a node of the third again, whose box is in the third's kernel."""
     made = MAKE.large(600, layers=12)
     fused = [call for call in made.calls if call.kernel.startswith("triton")]
@@ -440,20 +423,32 @@ def test_a_pair_that_shares_a_node_with_another_kernel_zooms_to_its_own(open_pag
     calls = tuple(again if call is second else call for call in made.calls)
     page = open_page(replace(made, calls=calls, decisions=pairs), "#decision=1&view=graph")
     page.page.wait_for_timeout(300)
+    assert 12 < int(re.search(r"([\d,]+) boxes", page.laid_out())[1]) < 60, page.laid_out()  # eleven layers stay closed
     seen = hovered(page)
     assert again.handle in seen and gemm.nodes[0] in seen and first.handle not in seen
+    assert "not fused" in page.saved_svg()
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_both_kernels_of_a_missed_fusion_are_in_view_also_of_the_graph_beside(open_page, number):
+    page, read = open_page("trained"), PANES["trained"]()[0]
+    page.page.locator("#view-overview .missed .pair").nth(number).click()
+    page.page.wait_for_timeout(500)
+    decision = read.decisions[int(re.search(r"decision=(\d+)", page.hash())[1])]
+    seen, calls = hovered(page), {call.id: call for call in read.calls}
+    for end in decision.ends:
+        assert any(words in seen for words in (calls[end.call].handle, *end.nodes)), end
 
 
 def hovered(page: Page) -> str:
-    """Return what the graph says of what is under a grid of points."""
-    place = page.page.locator(".graph-canvas").first.bounding_box()
-    assert place is not None
+    """Return what the graphs say of what is under a grid of points."""
     said: dict[str, None] = {}
-    for x in range(20, int(place["width"]), 60):
-        for y in range(20, int(place["height"]), 25):
-            page.page.mouse.move(place["x"] + x, place["y"] + y)
-            tip = page.page.locator(".tip:not([hidden])")
-            said.update(dict.fromkeys(tip.all_inner_texts()))
+    for canvas in page.page.locator(".graph-canvas:visible").all():
+        place = canvas.bounding_box()
+        for x in range(20, int(place["width"]), 60):
+            for y in range(20, int(place["height"]), 25):
+                page.page.mouse.move(place["x"] + x, place["y"] + y)
+                said.update(dict.fromkeys(page.page.locator(".tip:not([hidden])").all_inner_texts()))
     return "\n".join(said)
 
 
@@ -488,17 +483,6 @@ def test_a_click_selects_what_it_names_everywhere(open_page, hash, clicked, said
     assert [words for words in said.split() if words not in panel] == [] and address in page.hash()
     page.page.click("#tab-code")
     assert page.marked("#view-code") and page.marked("#region-source")
-
-
-def test_a_kernel_call_in_a_table_selects_everything(open_page):
-    page = open_page("geglu", "#view=tables")
-    page.page.click("[data-table=calls]")
-    page.page.locator(".lines-rows .tr", has_text="gelu_mul_0:3").click()
-    assert "call=0/0:inference:3" in page.hash()
-    panel = page.text("#panel")
-    assert "151.0 MB" in panel or ("100.7 MB read" in panel and "50.3 MB written" in panel)
-    page.page.click("#tab-code")
-    assert page.marked("#view-code", "triton")
 
 
 def test_timeline_arrows_walk_the_launches(open_page):
@@ -736,6 +720,9 @@ def test_tables_sort_filter_and_copy(open_page):
     heading, row = page.page.evaluate("window.caught").splitlines()
     assert heading.startswith("Kernel,Category,Launches,Total (µs),Median (µs)")
     assert row.startswith("triton_poi_fused__unsafe_view_gelu_mul_0,kernel,3,168.")
+    page.page.click("[data-table=calls]")
+    page.page.locator(".lines-rows .tr", has_text="gelu_mul_0:3").click()
+    assert "call=0/0:inference:3" in page.hash() and "50.3 MB" in page.text("#panel")
 
 
 def test_side_by_side(open_page):
@@ -760,6 +747,12 @@ def test_side_by_side(open_page):
     assert "recording=1" in page.hash() and "mul_6" in page.text("#panel")
     page.page.click("#tab-graph")
     assert page.page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"
+    for place, tip, said in (("2", "_geglu_tanh", "_geglu_tanh"), ("0", "<gelu>", "GeluCUDA"), ("1", TRITON, TRITON)):
+        page.page.click("#tab-compare")
+        part = page.page.locator(f"#view-compare [data-recording='{place}'] [data-row=kernel]", has_text=tip)
+        part.first.click(force=True)  # its words lie over it
+        assert page.page.get_attribute("#app", "data-view") == "graph" and said in page.text("#panel")
+        assert page.page.input_value("#recording-pick") == place
 
 
 def test_the_panel_appears_when_something_is_chosen(open_page):

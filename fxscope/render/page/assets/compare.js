@@ -43,7 +43,7 @@ class Compare {
               : 'No alignment was made: each column lists its own kernels in order.',
           ),
         ),
-        PAGE.beside ? stripOf(PAGE.beside, null) : null,
+        PAGE.beside ? stripOf(PAGE.beside) : null,
         el(
           'div',
           { class: 'versus', role: 'table', 'aria-label': 'Kernels side by side' },

@@ -1,6 +1,8 @@
 // The graph: boxes, frames and edges on a canvas, of which only what is in view is drawn.
 
 const MOVE_MS = 260;
+const LEGIBLE = 0.6; // scale below which a pair's kernels are folded to be read
+const PRICE = 290; // px: the widest price of a pair
 const stillQuery = window.matchMedia('(prefers-reduced-motion: reduce)');
 
 class GraphView {
@@ -312,7 +314,7 @@ class GraphView {
     this.frameById = new Map(this.frames.map((frame) => [frame.id, frame]));
     this.edges = placed.edges.map(([from, to, points]) => ({ from, to, points, ...boundsOf(points), red: null }));
     this.markRed();
-    this.across = placed.w + (this.extra.length ? 290 : 0); // with the prices beside the boxes
+    this.across = placed.w + (this.extra.length ? PRICE : 0); // with the prices beside the boxes
     this.count();
     this.minimap.stale = true;
     this.move = before && this.items.length <= 1500 && !stillQuery.matches ? this.moves(before) : null;
@@ -574,7 +576,7 @@ class GraphView {
         this.open(
           [...links.nodes.keys()].sort((a, b) => (b === this.recording.default) - (a === this.recording.default))[0],
         );
-      this.revealChosen();
+      if (!this.main) this.both((view) => view.revealChosen());
     }
     if (this.listing) this.markList();
     this.paint();
@@ -589,8 +591,39 @@ class GraphView {
     const ends = this.chosenEnds();
     const focus = links.focus && links.focus[0] === this.g ? [links.focus[1]] : [];
     const opened = (ends || focus).map((i) => this.uncover(i, Boolean(ends)));
-    if (opened.includes(true) || this.of !== this.graph) this.arrange(() => this.showChosen());
-    else this.showChosen();
+    const reveal = () => {
+      if (ends && this.scaleOf(this.boundsOf(ends)) < LEGIBLE && this.foldCalls(ends))
+        this.arrange(() => this.showChosen());
+      else this.showChosen();
+    };
+    if (opened.includes(true) || this.of !== this.graph) this.arrange(reveal);
+    else reveal();
+  }
+  /** Fold the kernels that nodes ran in, each into one box; whether one was open. */
+  foldCalls(nodes) {
+    const { groups, home } = this.graph;
+    const calls = nodes.map((i) => home[i]).filter((g) => g >= 0 && groups.kind[g] === 'call');
+    const open = calls.filter((g) => !this.state.closed.has(g));
+    for (const g of open) this.state.closed.add(g);
+    return open.length > 0;
+  }
+  /** Where the boxes of nodes are, [left, top, right, bottom]; null where none is drawn. */
+  boundsOf(nodes) {
+    const boxes = nodes.map((i) => this.byId.get(this.shown.shownAs[i])).filter(Boolean);
+    return boxes.length
+      ? [
+          Math.min(...boxes.map((b) => b.x)),
+          Math.min(...boxes.map((b) => b.y)),
+          Math.max(...boxes.map((b) => b.x + b.w)),
+          Math.max(...boxes.map((b) => b.y + b.h)),
+        ]
+      : null;
+  }
+  /** The scale at which all of a place is in view. */
+  scaleOf(bounds) {
+    if (!bounds) return 1;
+    const [x0, y0, x1, y1] = bounds;
+    return Math.min(1.2, (this.canvas.clientWidth - 80) / (x1 - x0), (this.canvas.clientHeight - 80) / (y1 - y0));
   }
   /** The nodes at both ends of the chosen decision, null where none is chosen or it is not drawn here. */
   chosenEnds() {
@@ -600,36 +633,25 @@ class GraphView {
     const { links } = chosen;
     if (!links) return;
     const ends = this.chosenEnds();
-    const ids = [...(ends || links.nodes.get(this.g) || [])]
-      .map((i) => this.shown.shownAs[i])
-      .filter((id) => id !== null && this.byId.has(id));
-    if (links.focus && links.focus[0] === this.g && ids.length) {
-      const own = this.shown.shownAs[links.focus[1]];
-      if (own !== null) {
-        ids.length = 0;
-        ids.push(own);
-      }
+    const beside = this.main || this.pair;
+    if (!ends && beside?.chosenEnds()) {
+      if (!this.state.placed) this.readable(); // the pair is in the view beside this one
+      return;
     }
-    if (!ids.length) return;
-    let x0 = Infinity,
-      y0 = Infinity,
-      x1 = -Infinity,
-      y1 = -Infinity;
-    for (const id of ids) {
-      const b = this.byId.get(id);
-      x0 = Math.min(x0, b.x);
-      y0 = Math.min(y0, b.y);
-      x1 = Math.max(x1, b.x + b.w);
-      y1 = Math.max(y1, b.y + b.h);
-    }
+    const focus = links.focus && links.focus[0] === this.g ? [links.focus[1]] : null;
+    const nodes = focus && this.boundsOf(focus) ? focus : (ends ?? [...(links.nodes.get(this.g) || [])]);
+    const bounds = this.boundsOf(nodes);
+    if (!bounds) return;
+    const [x0, y0, x1, y1] = bounds;
     const s = this.state,
       width = this.canvas.clientWidth,
       height = this.canvas.clientHeight;
     s.placed = true;
     if (ends) {
       this.markRed();
-      s.scale = Math.max(0.3, Math.min(1.2, (width - 80) / (x1 - x0), (height - 80) / (y1 - y0)));
-      this.centre((x0 + x1) / 2, (y0 + y1) / 2);
+      const right = this.extra.some(({ red }) => red === chosen.key) ? x1 + PRICE : x1; // with its price
+      s.scale = this.scaleOf([x0, y0, right, y1]);
+      this.centre((x0 + right) / 2, (y0 + y1) / 2);
       return;
     }
     if (s.scale < 0.6) s.scale = 1;
@@ -1278,7 +1300,7 @@ class GraphView {
       e = this.recording.environment,
       versions = [e.device, e.torch && `torch ${e.torch}`, e.triton && `triton ${e.triton}`].filter(Boolean),
       stage = [PAGE.stages[this.graph.stage], this.graph.direction, this.graph.compile].filter(Boolean).join(' · '),
-      red = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)) ? 290 : 0,
+      red = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)) ? PRICE : 0,
       kinds = new Set(this.graph.nodes.kind || []),
       legend = Object.entries(PAGE.theme.kinds).filter(([kind]) => kinds.has(kind)),
       title_ = this.recording.title;

@@ -40,7 +40,7 @@ function show(view, { keepHash = false } = {}) {
     tab.tabIndex = name === view ? 0 : -1;
   }
   requestAnimationFrame(() => {
-    if (parts.graph.pending && view === 'graph') parts.graph.revealChosen();
+    if (view === 'graph') parts.graph.both((pane) => pane.pending && pane.revealChosen());
     parts.graph.paint();
     parts.timeline.paint();
     parts.source.shown();

@@ -19,17 +19,18 @@ function stripRef(r, ref) {
   const node = graph < 0 ? -1 : r.graphs[graph].nodes.name.indexOf(key.slice(end + 1));
   return node < 0 ? null : ['node', [graph, node]];
 }
-/** The strip as the recording's report draws it; a click chooses what is drawn there. */
+/** The strip of a recording, or of several, which name theirs; a click chooses what is drawn there. */
 function stripOf(drawn, recording) {
   const host = el('div', { class: 'strip-host', tabindex: 0, role: 'region', 'aria-label': 'The step, to scale' });
   host.append(document.importNode(new DOMParser().parseFromString(drawn, 'image/svg+xml').documentElement, true));
   host.addEventListener('click', (event) => {
     const part = event.target.closest('[data-ref], [data-decision]');
-    if (!part || !known(recording)) return;
+    if (!part) return;
     const { ref, decision } = part.dataset;
-    const found = decision ? ['decision', Number(decision)] : stripRef(PAGE.all[recording], ref);
+    const own = Number(part.closest('[data-recording]')?.dataset.recording ?? recording);
+    const found = decision ? ['decision', Number(decision)] : stripRef(PAGE.all[own], ref);
     if (!found) return;
-    choose(...found, { recording, from: 'overview' });
+    choose(...found, { recording: own, from: 'overview' });
     show('graph');
   });
   return host;
