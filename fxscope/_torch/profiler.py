@@ -1,7 +1,5 @@
 """Profiled runs. Kineto runs one session at a time: fxscope's ends when the program starts one of its own, which is read."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes

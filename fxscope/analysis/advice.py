@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fxscope import gpus
 from fxscope.analysis.select import place
@@ -23,8 +24,6 @@ from fxscope.op_names import is_gemm, is_pointwise, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten_front
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fxscope.analysis.report import Report, StepRow
 
 VIEW_ALL = "fxscope view RECORDING --all"

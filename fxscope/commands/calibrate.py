@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope import store
 from fxscope.errors import CaptureError, FxscopeError
+from fxscope.model import replace
 
 if TYPE_CHECKING:
     from fxscope.gpus import Gpu
@@ -57,7 +58,6 @@ def calibrated(measured: dict[str, Any], name: str) -> Gpu:
     from fxscope import gpus
     from fxscope.gpus import fitting
     from fxscope.gpus.calibration import Calibration
-    from fxscope.model import replace
 
     found = [fitting.Observation("battery", work, us) for calls in measured["calls"].values() for work, us in calls]
     if not found:

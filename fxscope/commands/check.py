@@ -1,17 +1,12 @@
 """`fxscope check RECORDING… EXPECT.toml`: hold recordings against a file of expectations."""
 
-from __future__ import annotations
-
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.data import read_text
-
-if TYPE_CHECKING:
-    from fxscope.analysis.findings import CheckReport
+from fxscope.errors import FxscopeError, UsageError
+from fxscope.model import replace
 
 SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 
@@ -29,8 +24,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
     from fxscope.analysis import check
-    from fxscope.errors import FxscopeError, UsageError
-    from fxscope.model import replace
     from fxscope.render import reports
     from fxscope.store import contents
 
@@ -54,13 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     where, here = str(Path(names[0]).resolve()), Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     failed_first = tuple(sorted(report.outcomes, key=lambda item: item.status == "met"))
-    show: dict[str, Callable[[CheckReport], str]] = {
-        "terminal": lambda report: reports.check_text(report, width=common.screen_width()),
-        "md": reports.check_markdown,
-        "json": lambda item: replace(item, outcomes=failed_first).to_json() + "\n",
-        "junit": reports.junit,
-        "github": lambda item: reports.github(item, where=where, root=root),
-        "sarif": lambda item: reports.sarif(item, where=where, root=root),
+    show = {
+        "terminal": lambda: reports.check_text(report, width=common.screen_width()),
+        "md": lambda: reports.check_markdown(report),
+        "json": lambda: replace(report, outcomes=failed_first).to_json() + "\n",
+        "junit": lambda: reports.junit(report),
+        "github": lambda: reports.github(report, where=where, root=root),
+        "sarif": lambda: reports.sarif(report, where=where, root=root),
     }
-    common.write_text(show[format](report), arguments.output, arguments)
+    common.write_text(show[format](), arguments.output, arguments)
     return 0 if report.passed else 1

@@ -4,6 +4,7 @@ import argparse
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
+from fxscope.model import encoded
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +28,6 @@ def run(arguments: argparse.Namespace) -> int:
     call = place.call if place is not None else None
     texts = [source for source in texts if place is None or source.graph == place.graph]
     if format == "json":
-        from fxscope.model import encoded
-
         every = (line for source in texts for line in code.annotate(recording, source))
         shown = [line for line in every if (line.call == call if call else line.call is not None or arguments.all)]
         # The one call that was asked for is named once: an answer of some kB has more lines then.

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from fxscope.data import read_table
 from fxscope.errors import FxscopeError, UsageError, one_line
+from fxscope.model import Memory, Recording, replace
 from fxscope.render.legible import legible, legible_streams, write_bytes
 from fxscope.render.legible import screen_width as screen_width
 
 if TYPE_CHECKING:
     from fxscope.analysis.select import Place
-    from fxscope.model import Recording
 
 HELP = read_table("options.json")  # texts that take more than a line
 TRACES = ("trace.json.gz", "trace.json")
@@ -86,8 +86,6 @@ def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
 
     Raises FxscopeError: the path is none of these, or an option of `add_input_options` does not apply to it.
     """
-    from fxscope.model import replace
-
     path = Path(name)
     given = {option: value for option in INPUT_OPTIONS if (value := getattr(arguments, option, None))}
     if path.is_dir():
@@ -171,8 +169,6 @@ def call_named(recording: Recording, name: str) -> Place:
 
 def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
     """The recordings with the names of their files in their titles: those of one program have the same title."""
-    from fxscope.model import replace
-
     places = [Path(name) for name in names]
     common = Path(os.path.commonpath([place.absolute().parent for place in places]))
     out: list[Recording] = []
@@ -224,7 +220,6 @@ def with_memory(recording: Recording, path: Path) -> Recording:
     """Add the peak memory that the program itself wrote down: `{"peak_mem": bytes}` in a folder's meta.json."""
     import json
 
-    from fxscope.model import Memory, replace
     from fxscope.store import contents
 
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, FxscopeError):

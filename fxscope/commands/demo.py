@@ -1,15 +1,11 @@
 """`fxscope demo`: the GeGLU MLP, eager and compiled here, planned for an H200, and as a real H200 ran it."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.commands import common
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
+from fxscope.model import Recording
 
 BUNDLED = ("eager", "compiled", "liger")
 

@@ -1,15 +1,8 @@
 """`fxscope diff A B`: what changed between two recordings."""
 
-from __future__ import annotations
-
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from fxscope.commands import common
-
-if TYPE_CHECKING:
-    from fxscope.analysis.findings import Comparison
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +19,10 @@ def run(arguments: argparse.Namespace) -> int:
     format = common.text_format(arguments.output, arguments)
     names = (arguments.a, arguments.b)
     comparison = compare(*common.told_apart([common.read(name, arguments) for name in names], names))
-    show: dict[str, Callable[[Comparison], str]] = {
-        "terminal": lambda item: diff_text(item, width=common.screen_width(), every=arguments.all),
-        "md": lambda item: diff_markdown(item, every=arguments.all),
-        "json": diff_json,
+    show = {
+        "terminal": lambda: diff_text(comparison, width=common.screen_width(), every=arguments.all),
+        "md": lambda: diff_markdown(comparison, every=arguments.all),
+        "json": lambda: diff_json(comparison),
     }
-    common.write_text(show[format](comparison), arguments.output, arguments)
+    common.write_text(show[format](), arguments.output, arguments)
     return 0

@@ -1,17 +1,12 @@
 """`fxscope fleet FOLDER`: a job of many ranks: which one is late and why, and whose kernels differ."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    from fxscope.fleet.model import Digest, Fleet
+from fxscope.fleet.model import Digest, Fleet
 
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".svg": "svg", ".png": "png"}
 FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout

@@ -1,19 +1,14 @@
 """`fxscope guess FILE.py:FACTORY`: compare a guess with a recording."""
 
-from __future__ import annotations
-
+import argparse
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from fxscope.analysis.findings import CheckReport, Outcome
 from fxscope.commands import common
 from fxscope.data import read_table
-from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from fxscope.analysis.findings import Outcome
-    from fxscope.model import Recording
+from fxscope.errors import FxscopeError, PassError
+from fxscope.model import Recording, replace
 
 
 class Question(NamedTuple):
@@ -34,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, compare. A wrong guess is not an error."""
-    from fxscope.analysis.findings import CheckReport
     from fxscope.analysis.select import units
     from fxscope.capture import record
     from fxscope.factories import load_factory
@@ -70,9 +64,6 @@ def confront(question: Question, answer: str, recordings: dict[str, Recording]) 
     """Compare one guess with its recording. An answer that cannot be checked is wrong, and the reason is given."""
     from fxscope.analysis.check import hold
     from fxscope.analysis.check.context import Context
-    from fxscope.analysis.findings import Outcome
-    from fxscope.errors import PassError
-    from fxscope.model import replace
 
     names = [part.strip() for part in answer.replace("+", ",").split(",") if part.strip()]
     try:

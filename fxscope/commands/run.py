@@ -11,8 +11,6 @@ script's. A signal without a handler ends it at once.
 A factory is a function of no arguments that returns `(module, inputs)`; a dictionary as the last input holds keyword arguments.
 """
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from pathlib import Path

@@ -1,19 +1,15 @@
 """`fxscope sweep FILE.py:FACTORY --vary NAME=V1,V2,…`: setups over a varied input, compared at each value."""
 
-from __future__ import annotations
-
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.commands import common
 from fxscope.errors import CaptureError
 from fxscope.factories import parse_value
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
-
-if TYPE_CHECKING:
-    from fxscope.analysis.findings import Sweep, SweepPoint
 
 FORMATS = {".json": "json", ".txt": "terminal"}
 
@@ -53,8 +49,6 @@ def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
 
 def measure(arguments: argparse.Namespace) -> Sweep:
     """Run every setup at every value. What fails becomes a point with a problem."""
-    from fxscope.analysis.findings import Sweep, SweepPoint
-
     name, values = parse_vary(arguments.vary)
     setups: dict[str, tuple[str, Any]] = {}  # (factory, what to pass as `compile`)
     for text in arguments.setup or ["eager", "compiled"]:

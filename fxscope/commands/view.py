@@ -1,17 +1,12 @@
 """`fxscope view RECORDING…`: what limits a step and what to try first; pictures, pages, Markdown, JSON, tables."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
+from fxscope.model import Recording
 
 TOGETHER = {"html", "svg", "png"}  # formats that show several recordings side by side
 

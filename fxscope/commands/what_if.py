@@ -1,17 +1,12 @@
 """`fxscope what-if FILE.py:FACTORY --set NAME=VALUE`: record twice, with an Inductor switch changed, and compare."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
+from fxscope.model import Recording
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,12 +1,11 @@
 """`fxscope why RECORDING [A [B]]`: why two ops were fused, or were not, and what that costs."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 
 from fxscope.commands import common
 from fxscope.errors import UsageError
+from fxscope.model import encoded
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
         from msgspec.structs import asdict
 
         from fxscope.analysis.report import report
-        from fxscope.model import encoded
 
         ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or 0.0))  # most time saved first
         decisions = [{**asdict(item), "reason": item.reason, "hint": item.hint} for item in ordered]  # and their words

@@ -8,22 +8,18 @@ along K. `fitting.py` fits the parameters to measured calls; `docs/target.md` sa
 A GPU that nothing was measured on has no predictions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fxscope import op_names
 from fxscope.data import read_table
+from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Calibration, FamilyFit, Prediction
 from fxscope.index import grouped
 from fxscope.model import Workload
-
-if TYPE_CHECKING:
-    from fxscope.gpus import Gpu
 
 Array = np.ndarray[Any, Any]
 Formula = Callable[[Mapping[str, float], "Works", int], Array]

@@ -1,18 +1,13 @@
 """Sweeps as text: a table; each time beside what it shows against the first setup at the same value."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.analysis.stats import compare_times
 from fxscope.render.diff import factor
 from fxscope.text import aligned, microseconds, num_bytes, roof_share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fxscope.analysis.findings import Sweep, SweepPoint
 
 HEADINGS = ("setup", "wall", "", "device", "", "kernels", "of the roof", "peak memory")
 REPEATS = "Times are repeats of one process; other processes may differ by more."

@@ -1,12 +1,10 @@
 """The kept steps of a trace as `Op`s and `Launch`es: only these become objects."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +15,9 @@ from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, So
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest, of_names, read
 from fxscope.readers.trace.kept import Kept, keep
-from fxscope.readers.trace.reader import made_of
+from fxscope.readers.trace.reader import Args, made_of
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
 from fxscope.readers.trace.table import device_and_stream, whole
-
-if TYPE_CHECKING:
-    from fxscope.readers.trace.reader import Args
-
 
 _HOST_CATEGORY = ("cpu_op", "user_annotation", "runtime")  # by t.CPU_OP, t.ANNOTATION, t.RUNTIME
 _MODULE = "nn.Module: "

@@ -1,12 +1,9 @@
 """The events of the wanted steps, still as columns: which rows, in which step, under which op, and what was launched."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +26,10 @@ from fxscope.op_names import (
     table,
 )
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import nearest, of_names
+from fxscope.readers.trace.columns import Trace, nearest, of_names
 from fxscope.readers.trace.reader import HEAD_BYTES, refusal
 from fxscope.readers.trace.unpacked import open_trace
 from fxscope.text import counted
-
-if TYPE_CHECKING:
-    from fxscope.readers.trace.columns import Trace
 
 
 @dataclass(kw_only=True)

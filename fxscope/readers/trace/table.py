@@ -1,21 +1,15 @@
 """Rows on their way to becoming columns: spans from the native scanner, or events from msgspec; both give the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fxscope.data import read_table
-from fxscope.readers.trace.reader import decode_args, decode_json
-
-if TYPE_CHECKING:
-    from fxscope.readers.trace.reader import Args
-
+from fxscope.readers.trace.reader import Args, decode_args, decode_json
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
 CPU_OP, ANNOTATION, RUNTIME, PYTHON, OVERHEAD, KERNEL, MEMSET, MEMCPY = range(8)
