@@ -9,7 +9,7 @@ from typing import Any
 
 from fxscope.analysis.findings import CheckReport
 from fxscope.index import index_of
-from fxscope.model import Recording
+from fxscope.model import Recording, replace
 
 MAX_LINES = 40  # of the kernels in a message
 __tracebackhide__ = True  # pytest shows the line of the test
@@ -51,7 +51,6 @@ class Recorded:
         self.check(kernels=number)
 
     def _message(self, report: CheckReport) -> str:
-        from fxscope.model import replace
         from fxscope.render.reports import check_text
 
         failed = tuple(outcome for outcome in report.outcomes if outcome.status != "met")

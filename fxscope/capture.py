@@ -25,6 +25,7 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fxscope import passes
 from fxscope._torch import profiler, restore, running
 from fxscope._torch.environment import environment
 from fxscope._torch.event_tree import EventTree, facts_of
@@ -36,6 +37,7 @@ from fxscope._torch.steps import StepWatch, busy_with, mark, summary
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
 from fxscope.index import index_of
 from fxscope.model import Memory, Problem, Recording, StepTimes, Unobserved, replace
+from fxscope.passes import bound
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
 from fxscope.readers.own_trace import STEP_ENDS, OwnTrace, SessionCut
@@ -169,8 +171,6 @@ class _Job(NamedTuple):
     def with_numerics(self, recording: Recording, capture: InductorCapture) -> Recording:
         """Run once more and compare; a comparison that fails is a problem."""
         assert capture.numerics is not None
-        from fxscope import passes
-
         found = capture.hooks.guard("comparison of values", capture.numerics.compare, passes.run(recording), self.run)
         rows, problems = found or (None, capture.hooks.problems[-1:])
         return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
@@ -519,9 +519,6 @@ def _with_facts(recording: Recording, facts: Recording) -> Recording:
 
 
 def _finish(recording: Recording) -> Recording:
-    from fxscope import passes
-    from fxscope.passes import bound
-
     return bound.judged(passes.run(recording))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import linecache
 import os
 import sys
 import threading
@@ -42,6 +43,7 @@ from fxscope.model import (
     SourceText,
     replace,
 )
+from fxscope.passes.schedules import match
 from fxscope.readers import output_code
 from fxscope.readers.cache_keys import CacheKeys
 from fxscope.readers.compile_log import place_of_frame, with_phases
@@ -621,8 +623,6 @@ def with_lines(
     calls: Sequence[KernelCall], schedule: Schedule, lines: Lines, texts: Sequence[str]
 ) -> Iterator[KernelCall]:
     """The calls with the node that each line of their kernel computes, of lines that the output code has as written."""
-    from fxscope.passes.schedules import match
-
     members = {call.id: names for call, names in match(calls, schedule)}
     written = [text.strip() for text in texts]
     for call in calls:
@@ -664,8 +664,6 @@ def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
     A few lines around each are kept; the others are empty, so that line numbers hold. A program's keys and the rest of
     its text are nobody's business who reads a report.
     """
-    import linecache
-
     wanted: dict[str, set[int]] = {}
     for source in (node.source for graph in graphs for node in graph.nodes):
         if source is not None and source.file:

@@ -1,5 +1,6 @@
 """Calling the user's model several times: what to run, how to compile it, how long it takes without a profiler."""
 
+import difflib
 import inspect
 import time
 from collections import defaultdict
@@ -50,8 +51,6 @@ def compile_options(compile: Any) -> dict[str, Any] | None:
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Inductor options with dots; a name that Inductor does not have is an error with the nearest ones."""
-    import difflib
-
     known = inductor_switches()
     checked: dict[str, Any] = {}
     for name, value in options.items():
@@ -79,10 +78,6 @@ def runner(
     def forward() -> Any:
         return function(*inputs, **kwargs)
 
-    def inference() -> Any:
-        with torch.no_grad():
-            return function(*inputs, **kwargs)
-
     def training() -> None:
         for leaf in (*(module.parameters() if module is not None else ()), *leaves((inputs, kwargs))):
             if leaf.is_leaf and leaf.requires_grad:
@@ -91,7 +86,7 @@ def runner(
 
     if backward:
         return training
-    return inference if module is not None else forward
+    return torch.no_grad()(forward) if module is not None else forward
 
 
 def compiled(model: Any, options: dict[str, Any]) -> Any:

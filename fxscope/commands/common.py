@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from fxscope.data import read_table
-from fxscope.errors import FxscopeError, UsageError, one_line
+from fxscope.errors import FxscopeError, RenderError, UsageError, one_line
 from fxscope.model import Memory, Recording, replace
+from fxscope.render import WITHOUT_STAGE, check_target, format_of, render, save
 from fxscope.render.legible import legible, legible_streams, write_bytes
 from fxscope.render.legible import screen_width as screen_width
 
@@ -218,8 +220,6 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
 
 def with_memory(recording: Recording, path: Path) -> Recording:
     """Add the peak memory that the program itself wrote down: `{"peak_mem": bytes}` in a folder's meta.json."""
-    import json
-
     from fxscope.store import contents
 
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, FxscopeError):
@@ -298,7 +298,6 @@ def add_output_options(parser: argparse.ArgumentParser, output: str = "", format
 def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Mapping[str, str] = TEXT_SUFFIXES) -> str:
     """The format that the options name for one output. Raises RenderError before the long work."""
     from fxscope import store
-    from fxscope.errors import RenderError
 
     if output is None:
         return arguments.format or "terminal"
@@ -318,7 +317,6 @@ def add_budget_option(parser: Any) -> None:
 
 def budgeted(text: str, arguments: argparse.Namespace) -> str:
     """A JSON answer for stdout, within `--budget`."""
-    import json
     import shlex
 
     from fxscope.analysis.budget import fit
@@ -345,8 +343,6 @@ def write_text(text: str | bytes, output: str | Path | None, arguments: argparse
 
 def check_apart(arguments: argparse.Namespace) -> None:
     """Raise RenderError where two outputs are one file, or an output is a file that is read: `--force` is for others."""
-    from fxscope.errors import RenderError
-
     given = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items()}
     outputs = [text for text in given.pop("output", ()) if isinstance(text, str)]
     inputs = given.keys() - {"verb", "words", "arguments", "title", "format"}
@@ -366,9 +362,6 @@ def check_apart(arguments: argparse.Namespace) -> None:
 
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Fail before the long work, not after it: unknown formats and files that exist. Raises RenderError."""
-    from fxscope.errors import RenderError
-    from fxscope.render import WITHOUT_STAGE, check_target, format_of
-
     stage = getattr(arguments, "stage", None)
     check_apart(arguments)  # again: `run` has options that come after the program
     outputs = arguments.output or ()
@@ -392,7 +385,6 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
     Raises:
         RenderError: something could not be made or written; one line for each.
     """
-    from fxscope.errors import RenderError
     from fxscope.store import rescue
 
     if getattr(arguments, "stage", None):
@@ -424,7 +416,6 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
 
 def write(recording: Recording, output: str | None, arguments: argparse.Namespace, **options: Any) -> bool:
     """Write one file, or stdout; return whether the file holds the recording."""
-    from fxscope.render import WITHOUT_STAGE, format_of, render, save
     from fxscope.render.terminal import show
 
     format = format_of(output, arguments.format or (None if output else "terminal"))

@@ -4,8 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from fxscope import data
 from fxscope.commands import common
+from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import Recording
+from fxscope.render import save
 
 BUNDLED = ("eager", "compiled", "liger")
 
@@ -16,9 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope import data
     from fxscope._torch import geglu
-    from fxscope.errors import FxscopeError, RenderError
     from fxscope.render import report
     from fxscope.store import load
 
@@ -76,7 +77,6 @@ def plan_for_h200() -> Recording:
 def write_all(recordings: dict[str, Recording], folder: Path) -> Path:
     """Write each recording, its picture, and one page that compares those of the H200; return the page."""
     from fxscope.analysis import compare
-    from fxscope.render import save
 
     for name, recording in recordings.items():
         save(recording, folder / f"{name}.fxscope", force=True)

@@ -7,6 +7,8 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fxscope.commands import common
 from fxscope.english import DISPATCH, INDUCTOR
 from fxscope.text import aligned, listed
@@ -30,8 +32,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = dispatch_table.describe(arguments.op, device=arguments.device, autocast=arguments.autocast)
     if arguments.json:
-        import msgspec
-
         sys.stdout.write(common.budgeted(msgspec.json.encode(found).decode(), arguments))
     else:
         print(words(found, common.screen_width()))

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from fxscope.commands import common
+from fxscope.render import check_target, save
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +18,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.redact import redact
-    from fxscope.render import check_target, save
 
     check_target(arguments.output, force=arguments.force)
     redacted = redact(common.read(arguments.recordings, arguments))

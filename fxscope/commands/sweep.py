@@ -7,7 +7,7 @@ from typing import Any
 from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.commands import common
 from fxscope.errors import CaptureError
-from fxscope.factories import parse_value
+from fxscope.factories import explained_errors, load_factory, parse_value
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 
@@ -80,7 +80,6 @@ def fill(
     from fxscope._torch import running
     from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
-    from fxscope.factories import explained_errors, load_factory
 
     model, inputs, kwargs = load_factory(program, **{name: value})
     with explained_errors(f"{program} at {name}={value}"):

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 from fxscope.commands import common
-from fxscope.errors import FxscopeError
+from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import Recording
+from fxscope.render import format_of
 
 TOGETHER = {"html", "svg", "png"}  # formats that show several recordings side by side
 
@@ -60,8 +61,7 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
 
 def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> None:
     """Write one page that compares the recordings, or one line of each in the terminal."""
-    from fxscope.errors import RenderError
-    from fxscope.render import format_of, report
+    from fxscope.render import report
     from fxscope.render.terminal import show
 
     formats = {format_of(name, arguments.format) for name in arguments.output or ()}

@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from msgspec.structs import asdict
+
 from fxscope.commands import common
 from fxscope.errors import UsageError
 from fxscope.model import encoded
@@ -31,8 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     answer = why(recording, *arguments.names)
     if format == "json":
-        from msgspec.structs import asdict
-
         from fxscope.analysis.report import report
 
         ordered = sorted(answer.decisions, key=lambda item: -(item.expected_us or 0.0))  # most time saved first

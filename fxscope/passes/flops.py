@@ -47,12 +47,9 @@ def of_node(node: Node, by_name: Mapping[str, Node], *, certain: bool = False) -
     return _count(op_name(node.target), operands(node, by_name), result, causal)
 
 
-def of_op(op: Op, *, certain: bool = False) -> int | None:
-    """The FLOPs of an op of a trace, from the shapes that the profiler recorded; `certain` as for a node."""
-    if first_operand(op.name) is None:
-        return None
-    causal = certain and may_be_causal(op.name, op.concrete_inputs)
-    return _count(op_name(op.name), operands_of_op(op), (), causal)
+def of_op(op: Op) -> int | None:
+    """The FLOPs of an op of a trace, from the shapes that the profiler recorded."""
+    return None if first_operand(op.name) is None else _count(op_name(op.name), operands_of_op(op), (), causal=False)
 
 
 def may_be_causal(text: str, arguments: Sequence[object] | None) -> bool:

@@ -8,6 +8,7 @@ from fxscope import english
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import KernelGroup, ends_of
+from fxscope.errors import RenderError
 from fxscope.model import Decision, Graph, KernelCall, Node, Problem, Recording
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import pair_runs
@@ -152,8 +153,6 @@ def graphs_of(recording: Recording, stage: str | None) -> list[Graph]:
     Raises:
         RenderError: there is no such stage or graph; the message lists those there are.
     """
-    from fxscope.errors import RenderError
-
     wanted = stage or default_stage(recording)
     found = [graph for graph in recording.graphs if wanted in (graph.stage, graph.id)]
     if not found and (recording.graphs or stage):

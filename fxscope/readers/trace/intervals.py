@@ -1,4 +1,4 @@
-"""Sets of times as sorted, disjoint (start, end) columns: union, covered length, overlap. Any unit, int64."""
+"""Sets of times as sorted, disjoint (start, end) columns: union, covered length, what two share. Any unit, int64."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,6 @@ def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
     index = np.searchsorted(start, at, "right") - 1
     inside = np.clip(np.minimum(at, end[index]) - start[index], 0, None)
     return np.where(index >= 0, before[index] + inside, 0)
-
-
-def overlap(a: Times, b: Times) -> int:
-    """Return how much time two unions have in common."""
-    return int((covered_until(b, a[1]) - covered_until(b, a[0])).sum())
 
 
 def common(a: Times, b: Times) -> Times:

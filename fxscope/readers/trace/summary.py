@@ -193,8 +193,9 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
             communication = intervals.union(start[here[talks[here]]], end[here[talks[here]]])
             other = intervals.union(start[here[~talks[here]]], end[here[~talks[here]]])
             busy = np.diff(intervals.covered_until(times, np.array([begin, until])))[0]
-            talking = int((communication[1] - communication[0]).sum())
-            sums += busy, talking, talking - intervals.overlap(communication, other)
+            shared = intervals.common(communication, other)
+            talking, hidden = (int((ends - starts).sum()) for starts, ends in (communication, shared))
+            sums += busy, talking, talking - hidden
         busy, talking, exposed = (sums // max(1, len(ran))).tolist()
         wall = until - begin
         lines.append(
