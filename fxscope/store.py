@@ -24,7 +24,7 @@ from array import array
 from graphlib import CycleError, TopologicalSorter
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 import numpy as np
@@ -48,14 +48,11 @@ def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recordi
 
     Raises:
         FxscopeError: it has, or unpacks to, more than `limit` bytes (a packed one: than `MAX_RATIO` times its size); it
-            is damaged.
-        OSError: it cannot be read.
+            is damaged, or cannot be `opened`.
     """
     path = Path(path)
     data = bytearray()
-    with path.open("rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe or a device may have no end
-            limit = min(limit, MAX_BYTES)
+    with opened(path) as file:
         # A read of `limit` bytes would allocate them first.
         while os.fstat(file.fileno()).st_size <= limit >= len(data) and (part := file.read(4 << 20)):
             data += part
@@ -68,6 +65,18 @@ def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recordi
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise FxscopeError(f"{path} is a damaged or truncated gzip file. Make or copy it again.") from None
     return unmarked(data, path)
+
+
+def opened(path: Path, error: type[FxscopeError] = FxscopeError) -> IO[bytes]:
+    """Open a file for reading. Raises `error` if that fails, and of a pipe or device: it can be read once, and may not end."""
+    try:
+        mode = stat.S_IFIFO if str(path) == "-" else path.stat().st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return path.open("rb")
+    except OSError as failure:
+        raise error(f"cannot read {path}: {failure.strerror or failure}.") from None
+    kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    raise error(f"{path} is {kind}: write its data to a file, and give that.")
 
 
 def unmarked(text: bytes, where: object) -> bytes:
@@ -84,10 +93,7 @@ def load(path: str | Path) -> Recording:
         FxscopeError: there is no such file, it is not a recording, or its schema is another version.
     """
     path = Path(path)
-    try:
-        data = contents(path, limit=MOST_BYTES)
-    except OSError as error:
-        raise FxscopeError(f"cannot read {path}: {error.strerror}. Make a recording with `fxscope run`.") from None
+    data = contents(path, limit=MOST_BYTES)
     if data[:4] == b"PK\x03\x04":
         return _whole(_from_columns(data, str(path)), str(path))
     return _whole(loads(data, where=str(path)), str(path))

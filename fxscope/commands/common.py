@@ -246,8 +246,8 @@ def named(files: list[str], arguments: argparse.Namespace | None = None) -> dict
     """Recordings by name: "eager=path" names one, else the file's name does. Raises FxscopeError."""
     recordings: dict[str, Recording] = {}
     for argument in files:
-        name, equals, path = argument.partition("=")
-        if not equals or "/" in name:
+        name, _, path = argument.partition("=")
+        if not path or "/" in name:
             name, path = "", argument
         name = name or stem(Path(path))
         if name in recordings:
@@ -342,15 +342,19 @@ def write_text(text: str | bytes, output: str | Path | None, arguments: argparse
 
 
 def check_apart(arguments: argparse.Namespace) -> None:
-    """Raise RenderError where two outputs are one file, or an output is a file that is read: `--force` is for others."""
+    """Raise RenderError where two outputs are one file, or an output is a file that is read: `--force` is for others.
+
+    Raises UsageError where an argument is empty, as an unset variable of a shell is: `Path("")` is the current folder.
+    """
     given = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items()}
+    apart = ("verb", "words", "arguments", "title", "format")
+    if empty := [name for name in given if name not in apart and "" in given[name]]:
+        raise UsageError(f"an argument is empty ({empty[0].replace('_', '-')}): leave it out, or name a file.")
     outputs = [text for text in given.pop("output", ()) if isinstance(text, str)]
-    inputs = given.keys() - {"verb", "words", "arguments", "title", "format"}
+    inputs = given.keys() - apart
     names = [text for name in inputs for text in given[name] if isinstance(text, str)]
     read = [part for text in names for part in (text, text.rpartition(":")[0]) if part]  # of FILE.py:FACTORY, too
     for place, text in enumerate(outputs):
-        if not text:
-            raise RenderError("-o takes the name of a file, and this one is empty.")
         file = os.path.realpath(text)
         if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113, which raise of long names
             continue  # a device takes several

@@ -153,6 +153,8 @@ class Tools:
 
     def _path(self, name: str) -> str:
         """The path of a file or folder, all of which is in the given folders. Raises FxscopeError where it is not."""
+        if not name:
+            raise FxscopeError("the name of a file is empty.")
         path = (self.folders[0] / name).resolve()
         inside = (Path(folder, item) for folder, *rows in os.walk(path) for row in rows for item in row)
         for item in (path, *(link for link in inside if link.is_symlink())):

@@ -10,11 +10,11 @@ import urllib.parse
 import webbrowser
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
+from fxscope import store
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
-from fxscope.store import OwnFolder
 
 PERFETTO = "https://ui.perfetto.dev"
 # Perfetto's own content-security policy lets its page fetch from this address and port, and from no other.
@@ -36,14 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
         return serve(server, name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> IO[bytes]:
     """The file. Raises FxscopeError where there is none, or it is no trace."""
-    try:
-        if path.exists() and (not path.is_file() or ".json" not in path.suffixes or common.is_recording(path)):
-            raise FxscopeError(f"{path} is not a trace: Perfetto opens what `export_chrome_trace` writes (.json).")
-        return path.open("rb")
-    except OSError as error:
-        raise FxscopeError(f"cannot read {path}: {error.strerror or error}.") from None
+    if path.is_dir() or (path.exists() and (".json" not in path.suffixes or common.is_recording(path))):
+        raise FxscopeError(f"{path} is not a trace: Perfetto opens what `export_chrome_trace` writes (.json).")
+    return store.opened(path)
 
 
 def listen() -> HTTPServer:
@@ -57,7 +54,7 @@ def listen() -> HTTPServer:
         ) from None
 
 
-def serve(server: HTTPServer, name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
+def serve(server: HTTPServer, name: str, data: IO[bytes], *, browser: bool, timeout_s: float) -> int:
     """Serve one file, once, to Perfetto's page and nobody else; return when it was fetched."""
     # The token keeps out other users of this machine, who may have no right to the file.
     where = f"/{secrets.token_urlsafe(16)}/{urllib.parse.quote(os.fsencode(name))}"
@@ -99,7 +96,7 @@ def serve(server: HTTPServer, name: str, data: BinaryIO, *, browser: bool, timeo
     server.handle_error = lambda request, client_address: None  # a client that goes away
     server.timeout = 0.5
     url = f"{PERFETTO}/#!/?url=http://{ADDRESS[0]}:{ADDRESS[1]}{where}"
-    with OwnFolder() as folder:  # others see the command line of a browser, but not what is in this folder
+    with store.OwnFolder() as folder:  # others see the command line of a browser, but not what is in this folder
         page = Path(folder) / "open.html"
         page.write_text(f'<meta http-equiv="refresh" content="0;url={url}">')
         try:

@@ -20,6 +20,7 @@ from typing import Any
 from fxscope.commands.common import check_outputs, emit, failed, refuse, tidy_on_termination
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams
+from fxscope.store import opened
 
 _FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "numerics", "target")
 _NOT_THEIRS = (str(Path(__file__).parents[1]), "<frozen runpy", runpy.__file__)  # frames the program does not have
@@ -48,15 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def compiled(path: Path) -> CodeType:
     """Return a script's code, read as Python does. Raises CaptureError."""
-    if not path.is_file():
+    if not path.exists():
         hint = " To record a factory write FILE.py:FACTORY." if path.suffix != ".py" else ""
         raise CaptureError(f"there is no script {path}.{hint}")
     try:
         # Bytes: with a mark at their head, or in the encoding that they name; not the `__future__` of this file.
-        return compile(path.read_bytes(), str(path.absolute()), "exec", dont_inherit=True)
+        with opened(path) as file:
+            return compile(file.read(), str(path.absolute()), "exec", dont_inherit=True)
     except SyntaxError as error:
         raise CaptureError(f"{path} is not Python: {error.msg} (line {error.lineno}).") from None
-    except (OSError, *NOT_PYTHON) as error:
+    except NOT_PYTHON as error:
         raise CaptureError(f"{path} cannot be read as Python: {str(error) or 'it is nested too deeply'}.") from None
 
 

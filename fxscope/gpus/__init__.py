@@ -119,8 +119,6 @@ _NEEDED = ("major", "minor", "multi_processor_count", "warp_size")
 def _load_file(name: str) -> Gpu:
     try:
         gpu = msgspec.json.decode(contents(name.strip(), limit=16 << 20, what="a GPU's file"), type=Gpu)
-    except OSError as error:
-        raise FxscopeError(f"{name} cannot be read: {error.strerror or error}.") from None
     except NOT_JSON as error:
         raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
     for limit in _NEEDED if gpu.target else ():

@@ -69,6 +69,7 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
     (folder / "link.fxscope").symlink_to(secret)
     (folder / "loop").symlink_to("loop")
     (folder / "linked").mkdir()
+    os.mkfifo(folder / "pipe.fxscope")
     (folder / "a folder.fxscope").mkdir()
     (folder / "linked/trace.json.gz").symlink_to(secret)
     outside, trace = "outside of the folders", "trace.json.gz"
@@ -83,6 +84,8 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
         ("../gpu.json is outside", "plan", {"factory": "model.py:f", "target": "../gpu.json"}),
         ("null byte", "overview", {"recording": "\0"}),
         ("loop", "overview", {"recording": "loop"}),
+        ("the name of a file is empty", "overview", {"recording": ""}),
+        ("pipe.fxscope is a pipe", "overview", {"recording": "pipe.fxscope"}),
         ("a folder.fxscope", "read", {"trace": trace, "output": "a folder.fxscope"}),
         ("is read here", "read", {"trace": "mlp_eager.fxscope", "output": "mlp_eager.fxscope"}),
         ("no script", "record", {"program": "none.py", "output": "mlp_compiled.fxscope"}),
@@ -92,9 +95,7 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
     for (failed, text), (message, _, _) in zip(answers, asked, strict=True):
         assert failed and message in text, text
     assert not secret.with_name("new.fxscope").exists()
-    assert (folder / "mlp_eager.fxscope").exists() and (
-        folder / "mlp_compiled.fxscope"
-    ).exists()  # nothing replaced them
+    assert all((folder / f"mlp_{name}.fxscope").exists() for name in ("eager", "compiled"))  # nothing replaced them
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import zlib
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from fxscope.errors import TraceError
-from fxscope.text import listed
+from fxscope.store import opened
 
 ZSTANDARD = b"\x28\xb5\x2f\xfd"  # how such a file begins
 PACKED_BYTES = 256 << 10  # read at a time
@@ -98,22 +97,12 @@ def _zstandard(path: Path) -> Callable[[], Any]:
 def open_trace(path: Path) -> IO[bytes] | Unpacked:
     """Open a trace for reading bytes, unpacked where it is packed. Raises TraceError where it cannot be read."""
     if path.is_dir():
-        names = sorted(item.name for item in path.iterdir() if re.search(r"\.json(\.gz|\.zst)?$", item.name))
-        raise TraceError(
-            f"{path} is a folder: "
-            + (f"name the trace in it ({listed(names)})" if names else "name the trace, a .json or .json.gz file")
-            + f". The ranks of a job are read together with `fxscope fleet {path}`."
-        )
-    if path.is_fifo() or str(path) == "-":
-        raise TraceError(f"{path} is a pipe, and a trace is read more than once: write it to a file first.")
-    try:
-        with path.open("rb") as file:
-            magic = file.read(4)
-        if magic == ZSTANDARD:
-            return Unpacked(path, "Zstandard")
-        return Unpacked(path, "gzip") if magic[:2] == b"\x1f\x8b" else path.open("rb")
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror}.") from None
+        raise TraceError(f"{path} is a folder: name a trace in it. `fxscope fleet {path}` reads the ranks of a job.")
+    with opened(path, TraceError) as file:
+        magic = file.read(4)
+    if magic == ZSTANDARD:
+        return Unpacked(path, "Zstandard")
+    return Unpacked(path, "gzip") if magic[:2] == b"\x1f\x8b" else path.open("rb")
 
 
 def beginning(path: Path, size: int) -> bytes | None:
