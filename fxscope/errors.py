@@ -49,5 +49,5 @@ def one_line(error: BaseException) -> str:
 # What Python raises of a text that is none of its own; the last two: brackets in brackets, signs before signs.
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 # What reading a file that is not what it seems to be may raise, deep in a reader that takes its form for granted.
-_OF_VALUES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
-FOREIGN = (*_OF_VALUES, AssertionError, SyntaxError, RecursionError)
+_WRONG_VALUES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+FOREIGN = (*_WRONG_VALUES, AssertionError, SyntaxError, RecursionError)

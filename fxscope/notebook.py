@@ -7,17 +7,13 @@
 runs the lines before, records `model(x)`, or all of `model(x).sum()`, and shows the recording; `--name r` binds it.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.errors import CaptureError
-
-if TYPE_CHECKING:
-    from fxscope.model import Recording
+from fxscope.model import Recording
 
 
 def load_ipython_extension(shell: Any) -> None:

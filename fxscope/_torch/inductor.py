@@ -173,7 +173,7 @@ class InductorCapture:
     @contextlib.contextmanager
     def _around_compile(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
         """Return what torch has around each compile, of a backward in autograd's threads, too."""
-        is_backward = "LAZY_BACKWARD" in str(args)
+        is_backward = any(getattr(item, "name", "") == "LAZY_BACKWARD" for item in (*args, *kwargs.values()))
         if not is_backward and not getattr(self._depth, "compiling", 0):  # a method of this class may raise
             self.hooks.guard("a compile after the observation", self.on_compile)
         begin = self._config_here if is_backward else self._compiling

@@ -1,20 +1,15 @@
 """`fxscope calibrate -o gpu.json`: measure this machine's GPU, for plans that are made for it elsewhere."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from fxscope import store
+from fxscope import gpus, store
 from fxscope.errors import CaptureError, FxscopeError
 from fxscope.model import replace
-
-if TYPE_CHECKING:
-    from fxscope.gpus import Gpu
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,13 +44,12 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def calibrated(measured: dict[str, Any], name: str) -> Gpu:
+def calibrated(measured: dict[str, Any], name: str) -> gpus.Gpu:
     """The GPU with its rates and the calibration that is fitted to what `battery.measure` gave.
 
     Raises:
         FxscopeError: nothing was measured that could be fitted to.
     """
-    from fxscope import gpus
     from fxscope.gpus import fitting
     from fxscope.gpus.calibration import Calibration
 

@@ -22,8 +22,8 @@ ROLES = tuple(
 # The longest of the names in tests has 2,000; time grows with the square of a name made to be slow.
 MOST_CHARACTERS = 8192
 _KEYS = ("family", "role", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages")
-_EXACT = (vendors.memory, vendors.collective, triton.inductor, vendors.attention, gemm.decode)
-_DECODERS = (*_EXACT, vendors.cudnn, vendors.rocm, aten.decode, vendors.other, triton.user)
+_BY_GRAMMAR = (vendors.memory, vendors.collective, triton.inductor, vendors.attention, gemm.decode)
+_DECODERS = (*_BY_GRAMMAR, vendors.cudnn, vendors.rocm, aten.decode, vendors.other, triton.user)
 
 
 def decode(name: str) -> dict[str, Any] | None:

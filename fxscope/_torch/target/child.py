@@ -28,7 +28,7 @@ from unittest import mock
 import msgspec
 
 from fxscope import children, gpus, passes
-from fxscope._torch.target.simulate import Plan
+from fxscope._torch.target.plan import Plan
 from fxscope.errors import CaptureError
 from fxscope.model import Assumption, Environment, Recording, encoded, replace
 

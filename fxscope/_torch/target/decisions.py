@@ -3,14 +3,12 @@
 Names: torch 2.11 to 2.14.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import torch
@@ -18,10 +16,8 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fxscope._torch import nodes
+from fxscope._torch.target.plan import Plan
 from fxscope.gpus import Gpu
-
-if TYPE_CHECKING:
-    from fxscope._torch.target.simulate import Plan
 
 _LAUNCH_S = 2e-6  # what the shortest kernel takes
 _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned

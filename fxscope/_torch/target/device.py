@@ -4,24 +4,20 @@ Each patch answers one question that Inductor asks while it compiles. What a rea
 choose is in `decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import types
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fxscope._torch.target import decisions
+from fxscope._torch.target.plan import Plan
 from fxscope.gpus import Gpu
-
-if TYPE_CHECKING:
-    from fxscope._torch.target.simulate import Plan
 
 _CUDA, _META = 1, 14  # c10::DeviceType
 

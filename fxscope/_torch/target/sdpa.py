@@ -12,7 +12,7 @@ import contextlib
 import os
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import torch
@@ -20,8 +20,7 @@ from torch.backends import cuda
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.torch_version import TorchVersion
 
-if TYPE_CHECKING:
-    from fxscope._torch.target.simulate import Plan
+from fxscope._torch.target.plan import Plan
 
 _HALF = (torch.float16, torch.bfloat16)
 _DEFAULT_ORDER = ("flash", "efficient", "math", "cudnn")

@@ -12,14 +12,12 @@ installed torch: its header `ATen/autocast_mode.h` has them as macros.
 Experimental: an op that dispatches by device before Inductor sees it is traced as on a CPU.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import torch
@@ -28,9 +26,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target.decisions import copies_of_constants
-
-if TYPE_CHECKING:
-    from fxscope._torch.target.simulate import Plan
+from fxscope._torch.target.plan import Plan, PlanError
 
 _DEVICE = torch.device("cuda", 0)
 _HEADER = Path(torch.__file__).parent / "include" / "ATen" / "autocast_mode.h"
@@ -102,8 +98,6 @@ def backend(plan: Plan) -> Generator[Any]:
 @contextlib.contextmanager
 def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
     """Let a graph that autocasts on CUDA do so on the CPU tensors that it is traced with."""
-    from fxscope._torch.target.simulate import PlanError
-
     entered = any("_enter_autocast" in str(node.target) for node in graph_module.graph.nodes)
     if not entered and not torch.is_autocast_enabled("cuda"):
         yield

@@ -6,19 +6,16 @@ beside their fake tensors, and every op that reads nothing else is also computed
 while a graph is traced: there Dynamo sees what it sees on the device.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 from torch.utils.weak import WeakTensorKeyDictionary
 
-if TYPE_CHECKING:
-    from fxscope._torch.target.simulate import Plan
+from fxscope._torch.target.plan import Plan
 
 MOST_ELEMENTS = 1 << 22  # of one tensor whose values are kept
 
