@@ -31,7 +31,7 @@ class Group(NamedTuple):
     meta: str
     ref: int
     share: float | None
-    path: str
+    path: str  # of a module, or a call's id
 
 
 @lru_cache(maxsize=4096)
@@ -115,7 +115,7 @@ class Scene:
                 # It launches itself, whatever it calls besides.
                 works = node.kind == "kernel" and node.nature != "composite"
                 meta = microseconds(node.timing.median_us) if node.timing and works else ""
-                self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
+                self.groups.append(Group(home, "op", title, shape, meta, position, None, ""))
 
     def _paths(self) -> list[tuple[str, ...]]:
         """The module of each node; of an input, the module that all of its users are in."""
@@ -187,7 +187,8 @@ class Scene:
             "inputs": self.inputs,
             "call": self.call_of,
             "home": self.home,
-            "own": list(self.own.items()),
+            "own": list(self.own),
+            "opens": list(self.own.values()),
             "dim": [int(node.kind in ("view", "folded", "eliminated") or node.nature == "view") for node in nodes],
             **{key: [lines[place] for lines in words] for place, key in enumerate(("title", "sub", "meta"))},
             "groups": {key: [group[place] for group in self.groups] for place, key in enumerate(Group._fields)},

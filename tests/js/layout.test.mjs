@@ -12,7 +12,7 @@ const page = new Function(`${sources.join('\n')}\nreturn {${NAMES.split(' ').joi
 
 /** `layers` modules of four nodes in a chain: mm, and a view and two nodes in a kernel. */
 function model(layers) {
-  const graph = { stage: 'post_grad', inputs: [], home: [], own: [], dim: [], nodes: { n: 0 } };
+  const graph = { stage: 'post_grad', inputs: [], home: [], own: new Map(), dim: [], nodes: { n: 0 } };
   const groups = { n: 0, parent: [], kind: [], title: [], sub: [], meta: [], share: [] };
   const group = (parent, kind, title) => {
     for (const [key, value] of Object.entries({ parent, kind, title, sub: '', meta: '' })) groups[key].push(value);

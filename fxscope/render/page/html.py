@@ -36,15 +36,15 @@ def render(
 
 
 def document(title: str, data: dict[str, Any], scripts: str, sheet: str) -> str:
-    """A page that draws its data with its one script and fetches nothing; `scripts` and `sheet` are names of assets."""
-    script, style = assemble(scripts), palette() + asset(sheet)
+    """A page that draws its data with its one program and fetches nothing; `scripts` and `sheet` are names of assets."""
+    program, loader, style = assemble(scripts), assemble("loader"), palette() + asset(sheet)
     policy = (
-        f"default-src 'none'; script-src 'sha256-{digest(script)}'; "
+        f"default-src 'none'; script-src 'sha256-{digest(loader)}' 'sha256-{digest(program)}'; "
         f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"
     )
-    return asset("page.html").format(
-        policy=policy, title=html.escape(legible(title)), style=style, data=payload.encode(data), script=script
-    )
+    texts = {"policy": policy, "title": html.escape(legible(title)), "style": style, "loader": loader}
+    packed = {"data": payload.packed(payload.to_json(data)), "program": payload.packed(program)}
+    return asset("page.html").format(**texts, **packed)
 
 
 def digest(text: str) -> str:

@@ -34,9 +34,9 @@ _UNSEEN = re.compile(f"[{legible.UNSEEN}]")
 _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
 
 
-def encode(data: Any) -> str:
-    """base64 of deflated JSON: letters that mean nothing to an HTML parser."""
-    return base64.b64encode(zlib.compress(to_json(data).encode("utf-8", errors="replace"), 6)).decode()
+def packed(text: str) -> str:
+    """base64 of deflated text: letters that mean nothing to an HTML parser."""
+    return base64.b64encode(zlib.compress(text.encode("utf-8", errors="replace"), 6)).decode()
 
 
 def to_json(data: Any) -> str:
@@ -186,24 +186,25 @@ class Encoder:
 
     def graph_data(self, graph: Graph) -> dict[str, Any]:
         drawn = scene.Scene(self.recording, graph).columns()
+        nodes = columns(
+            graph.nodes,
+            "name op target kind nature reason aliases",
+            shape=scene.tensor_of,
+            stride=lambda n: n.outputs[0].stride if n.outputs else None,
+            aten=lambda n: n.original_aten,
+            passes=lambda n: n.replaced_by,
+            place=lambda n: self.place(n.source),
+            median=lambda n: n.timing.median_us if n.timing else None,
+            parent=lambda n: self.node_at(graph.id, n.parent),
+        )
         return {
             "id": graph.id,
             "stage": graph.stage,
             "compile": graph.compile_id,
             "direction": graph.direction,
-            "nodes": columns(
-                graph.nodes,
-                "name op target kind nature reason aliases",
-                shape=scene.tensor_of,
-                stride=lambda n: n.outputs[0].stride if n.outputs else None,
-                aten=lambda n: n.original_aten,
-                passes=lambda n: n.replaced_by,
-                place=lambda n: self.place(n.source),
-                median=lambda n: n.timing.median_us if n.timing else None,
-                parent=lambda n: self.node_at(graph.id, n.parent),
-            ),
-            **drawn,
-            "groups": filled(len(drawn["groups"]["parent"]), **drawn["groups"]),
+            "nodes": differences(nodes, "parent"),
+            **differences(drawn, "call home own opens"),
+            "groups": differences(filled(len(drawn["groups"]["parent"]), **drawn["groups"]), "parent ref"),
         }
 
     def call_columns(self) -> dict[str, list[Any]]:

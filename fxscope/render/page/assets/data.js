@@ -61,6 +61,10 @@ class Recording {
       for (const place of at(calls, 'places', i) || []) push(this.callsOfLine, this.lineKey(place), i);
     }
     this.graphs.forEach((graph, g) => {
+      for (const table of [graph, graph.nodes, graph.groups]) addUp(table);
+      graph.own = new Map(graph.own.map((node, i) => [node, graph.opens[i]]));
+      graph.groups.path ||= [];
+      for (const [node, group] of graph.own) graph.groups.path[group] = graph.nodes.name[node];
       graph.position = g;
       graph.index = new Map(graph.nodes.name ? graph.nodes.name.map((name, i) => [name, i]) : []);
       graph.users = graph.inputs.map(() => []);

@@ -27,7 +27,7 @@ const isFramed = (graph, state, g) => !isModule(graph.groups.kind[g]) || state.m
 /** The box that shows each node (null: hidden), and the innermost open frame around it (-1: none). */
 function boxOfNodes(graph, state) {
   const count = graph.inputs.length;
-  const own = ownGroups(graph);
+  const { own } = graph; // node → the group that it opens into (an eager op and the ops it calls)
   const shownAs = new Array(count).fill(null);
   const inner = new Array(count).fill(-1);
   for (let i = 0; i < count; i += 1) {
@@ -117,15 +117,9 @@ function inOrder({ boxes, edges }) {
   return out;
 }
 
-/** Node → the group that it opens into (an eager op and the ops it calls). */
-function ownGroups(graph) {
-  if (!graph.ownMap) graph.ownMap = new Map(graph.own);
-  return graph.ownMap;
-}
-
 /** Edges between what is shown; data goes on through what is hidden. */
 function edgesBetween(graph, shownAs) {
-  const own = ownGroups(graph);
+  const { own } = graph; // node → the group that it opens into (an eager op and the ops it calls)
   const lastChild = new Map();
   graph.home.forEach((g, i) => lastChild.set(g, i));
   const cache = new Map();
