@@ -61,43 +61,34 @@ def slower_of(*times: Any, sharpness: float = 4) -> Any:
 
 
 def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]:
-    """Times of a generated kernel: of traffic, of arithmetic, and what is added to them."""
-    moved = traffic(p, work) * (1 + p["strided"] * work.strided)
-    each = work.statements * p["alu_ps"] + work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"]
-    each += work.trig_ops * p["trig_ps"]
+    """Times of a generated kernel: of traffic, of instructions, and what is added to them."""
+    each = work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"] + work.trig_ops * p["trig_ps"]
+    each += work.statements * p["alu_ps"]
+    busy = work.elements * each + work.requests * p["request_ps"] + work.sectors * p["sector_ps"]
     extra = p["floor"] + p["load"] * np.minimum(work.loads, 20)
     extra += p["latency"] * np.minimum(work.slowest_ops + work.trig_ops, 8)
     extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["crowd"] * work.crowded
-    return moved, work.elements * each * 1e-6, extra
+    return traffic(p, work), busy * 1e-6, extra
 
 
 def pointwise(p: Mapping[str, float], work: Works, _: int) -> Array:
     moved, computed, extra = generated(p, work)
-    # A kernel that occupies all multiprocessors takes longer than one of a few blocks.
-    filling = p["fill"] * work.num_bytes / (work.num_bytes + p["full"] * 1e6)
-    return extra + filling + p["statement"] * work.statements + slower_of(moved, computed)
+    return extra + slower_of(moved, computed)
 
 
 def reduction(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     moved, computed, extra = generated(p, work)
-    # A block goes through its row in pieces, one after the other.
-    pieces = np.ceil(work.inner / np.where(work.strided, 64, 1024))
-    extra += work.loops * (p["loop"] + np.maximum(0, pieces - 1) * p["iteration"]) + p["reduced"] * work.reduced
     blocks = np.maximum(1.0, work.outer / np.where(work.strided, 32, 1))
     one_block = work.num_bytes / np.minimum(blocks, multiprocessors * 8) / (p["block"] * 1e3)
-    return extra + slower_of(moved, computed, one_block)
+    return extra + p["reduced"] * work.reduced + slower_of(moved, computed, one_block)
 
 
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 96), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
 _SPLITS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocessors: int, more: Any = 0.0) -> Array:
-    """The best of some tiles and splits of K: whole waves over the multiprocessors, each as long as its K loop.
-
-    Args:
-        sizes: batch, m, n, k of the products; more: what a split of K takes beyond the usual.
-    """
+def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocessors: int) -> Array:
+    """The best of some tiles and splits of K for sizes batch, m, n, k: whole waves, each as long as its K loop."""
     batch, m, n, k = sizes
     best = np.full(len(k), np.inf)
     for rows, columns in _TILES:
@@ -106,7 +97,7 @@ def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocess
         step = max(rows * columns * 128 / (p["sm"] * 1e6 * share), p["k_step"])
         for split in _SPLITS:
             time = np.ceil(tiles * split / multiprocessors) * (k / 64 / split * step + p["wave"])
-            time += (p["split"] + split * p["split_each"] + more) * (split > 1)
+            time += (p["split"] + split * p["split_each"]) * (split > 1)
             # Products beside each other are not split.
             best = np.minimum(best, np.where((split == 1) | (k >= 128 * split) & (batch == 1), time, np.inf))
     return best
@@ -114,13 +105,11 @@ def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocess
 
 def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     odd, even = (np.char.count(work.layout, name) for name in "ue")
-    extra = p["batched"] * (work.batch > 1) + p["few_rows"] * (np.minimum(work.m, work.n) <= 4)
-    extra += p["grouped"] * (work.variant == "grouped") + p["odd"] * (odd + even)
+    extra = p["grouped"] * (work.variant == "grouped") + p["odd"] * (odd + even)
     # Operands with gaps are copied first, and a matrix that is added.
     extra += np.char.count(work.layout, "x") * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
     extra += p["added"] * (work.variant == "added") + p["epilogue"] * (work.variant == "bias")
-    seldom_split = np.char.startswith(work.layout, "nt") & (work.variant == "bias") & (work.dtype == "float32")
-    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors, p["split_nt"] * seldom_split)
+    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors)
     # Where a tile reaches beyond the rows, or a step beyond K, each element is checked.
     busy *= 1 + p["ragged"] * ((work.m % 64 > 0) * 1 + (work.k % 64 > 0))
     busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)
@@ -142,10 +131,10 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
         sizes = np.where(turned, (padded_out * work.taps, channels), (out, padded * work.taps))
         tiles = tiled(p, (work.batch, work.m, *sizes), multiprocessors)
     # cuDNN brings tensors with other layouts into its own order first.
-    extra = first * np.where(window, p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6, p["reorder_1x1"])
+    extra = first * window * (p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6)
     extra += p["window"] * window + odd * (p["odd"] + work.taps * p["odd_tap"])
     uneven = ~window & np.isin(work.layout, ("firste", "firstu"))  # else reordered before
-    busy = slower_of(tiles * (1 + p["odd_tiles"] * odd + p["uneven"] * uneven), traffic(p, work), sharpness=3)
+    busy = slower_of(tiles * (1 + p["uneven"] * uneven), traffic(p, work), sharpness=3)
     # With channels first torch's own kernels run, an element a thread.
     computed = work.elements * (work.taps * p["tap_ps"] + first * p["element_ps"]) * 1e-6
     by_channel = slower_of(traffic(p, work), computed, sharpness=2)
@@ -230,7 +219,8 @@ def times_of(
 
 _OF_PRODUCTS = "num_bytes elements m n k batch taps flops"
 _OF_OTHERS = (
-    "num_bytes elements inner outer loads statements slow_ops slowest_ops reduced loops atomics crowded trig_ops"
+    "num_bytes elements inner outer loads statements slow_ops slowest_ops reduced loops atomics crowded trig_ops "
+    "requests sectors"
 )
 REACH = 6.0  # the distance at which a measured call counts 1 / e of one at the same place
 _FAR = 9.0  # a distance beyond all measured calls: each of three sizes 32 times as large

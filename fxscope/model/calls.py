@@ -66,6 +66,8 @@ class Workload(Item, frozen=True, kw_only=True):
     inner: int = 1  # … reduced into each
     loops: int = 0  # … over the reduced dimension
     loads: int = 0
+    requests: int = 0  # loads and stores of threads, each of up to 16 bytes
+    sectors: int = 0  # … the 32-byte pieces of memory that their warps ask for
     statements: int = 0
     slow_ops: int = 0  # exp, tanh, log, …
     slowest_ops: int = 0  # erf; pow and random numbers as so many; of attention, 1: dropout

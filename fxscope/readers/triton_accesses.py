@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from math import prod
+from math import ceil, gcd, prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
@@ -35,6 +35,10 @@ _MASK_IS = re.compile(r"^[ \t]+(\w{0,20}mask) = (.{1,400})$", re.MULTILINE)
 _BEYOND = re.compile(
     rf"({_MASK}) = (?:(\w+)index < (\w+)numel|tl\.full\(\[[^\]]*\], True, tl\.int1\)(?:\[[:, None]*\])?)"
 )
+# Factor, variable and divisor: `128*((x0 // 4))`. A sum that is divided is the same for most threads beside each other.
+_DIVIDED_SUM = re.compile(r"\([^()]* \+ [^()]*\) // \d+")
+_TERM = re.compile(r"(?:(\d{1,9})\*)?\(*([xyzr]\d{0,4}(?:_\d{1,4})?)\b\)*(?: // (\d{1,9}))?")
+_WARP, _SECTOR = 32, 32  # threads, bytes
 _POINTER = re.compile(r"\b\w{0,60}_ptr\w{0,20}\b")
 
 
@@ -116,6 +120,35 @@ def are_apart(digits: list[Digit]) -> bool:
         if any(end > begin for (_, end), (begin, _) in pairwise(spans)):
             return False
     return True
+
+
+def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size: int) -> tuple[int, float, float]:
+    """Return the number of elements accessed, of loads or stores of up to 16 bytes, and of sectors that warps ask for.
+
+    Args:
+        spaces: index → size; item: bytes of an element; size: of the tensor in elements, 0 where it is not known.
+    """
+    names = {digit.of for digit in access.digits.values()}
+    if (
+        access.dep is None
+    ):  # all threads look their place up; those of a row once, where nothing names the row's elements
+        is_of_rows = not any(name[0] == "r" for name in names) and "R0_BLOCK" not in access.index
+        names |= {name for name in spaces if name[0] != "r" or not is_of_rows}
+    found = _TERM.findall(_DIVIDED_SUM.sub("", access.index))
+    terms = [(access.digits[name], int(by or 1), int(over or 1)) for by, name, over in found if name in access.digits]
+    best = (1.0, 1.0)
+    for name in names:  # along which a warp's threads may lie
+        mine = sorted((digit.divisor, by / over, digit.size) for digit, by, over in terms if digit.of == name)
+        divisor, step, run = mine[0] if mine else (_WARP, 0.0, 1)
+        if divisor > 1:  # threads beside each other ask for the same place, unless it is looked up
+            step, run = (_SECTOR, 1) if access.dep is None else (0.0, divisor)
+        run = min(run, _WARP)
+        sectors = max(1, ceil(run * min(step * item, _SECTOR) / _SECTOR)) * _WARP / run
+        sectors = min(sectors, ceil(size * item / _SECTOR) or _WARP)
+        width = gcd(16 // item or 1, *mine[0][2:], *(by for digit, by, _ in terms if by > 1)) if step == 1 else 1
+        best = min(best, (sectors / _WARP, 1 / width))
+    count = prod(spaces.get(name, 1) for name in names)
+    return count, count * best[1], count * best[0]
 
 
 class Touched(NamedTuple):

@@ -15,7 +15,7 @@ from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import BufferAccess, Workload, replace
 from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
 from fxscope.passes.footprint import footprint
-from fxscope.readers.triton_accesses import TritonBody, numel
+from fxscope.readers.triton_accesses import TritonBody, numel, requests_of
 
 if TYPE_CHECKING:
     from fxscope.readers.output_code import Call, Kernel
@@ -38,6 +38,7 @@ _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford
 _ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(_backward)?\b")
 # The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
 _MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
+_OF_AN_EXCHANGE = 15  # statements, as an H200 ran them
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
@@ -63,7 +64,8 @@ def _flex(kernel: Kernel) -> Workload | None:
     batch, heads, queries, keys, width, value_width = (constants[name] for name in _OF_FLEX)
     shapes = [(batch, heads, *size) for size in ((queries, width), (keys, width), (keys, value_width))]
     found = _attention(shapes, kernel.signature.get("arg_V"), "flex", backward="arg_DO" in kernel.arguments)
-    return replace(found, slow_ops=len(_SLOW_SCORE.findall(kernel.source))) if found is not None else None
+    slow, chosen = len(_SLOW_SCORE.findall(kernel.source)), "tl.where(tmp" in kernel.source
+    return found and replace(found, slow_ops=slow, loads=int(chosen))
 
 
 def _library(call: Call) -> Workload | None:
@@ -95,8 +97,9 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
     outer = prod(value for name, value in sizes.items() if name in wanted and name[0] in "xyz")
     inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
     strided = "ynumel" in sizes or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
+    spaces = {name.removesuffix("numel"): size for name, size in sizes.items() if name in wanted}
     num_bytes = atomics = 0
-    crowded = 0.0
+    crowded = requests = sectors = 0.0
     for (pointer, _), each in body.accesses.items():
         size, item = numel(body.tensors.get(pointer)), ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
         known = [access.dep for access in each if access.dep is not None]
@@ -104,9 +107,9 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         moved = item * (min(reach, size) if size else reach)
         num_bytes += moved
         for access in each:
+            count, loads, asked = requests_of(access, spaces, item, size or 0)
+            requests, sectors = requests + loads, sectors + asked
             if access.what.startswith("atomic"):
-                of_rows = not any(name[0] == "r" for name in access.digits) and "R0_BLOCK" not in access.index
-                count = footprint([access.dep]) if access.dep is not None else outer * (1 if of_rows else inner)
                 atomics += count
                 # Threads beside each other that add to places beside each other do so in one transaction.
                 beside = {name for name, digit in access.digits.items() if digit.divisor == 1}
@@ -123,6 +126,8 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         atomics=atomics,
         crowded=round(crowded, 1),
         loads=body.text.count("tl.load("),
+        requests=round(requests),
+        sectors=round(sectors),
         loops=len(re.findall(r"for r\d_offset in ", body.text)),
         **operations(body.text, inner),
     )
@@ -142,9 +147,10 @@ def operations(body: str, inner: int) -> dict[str, Any]:
         found["slow_ops"] += len(_SLOW.findall(expression))
         found["slowest_ops"] += sum(_AS_MANY_ERFS.get(name, 1) for name in _SLOWEST.findall(expression))
         found["trig_ops"] += len(_TRIGONOMETRIC.findall(expression))
-        # A sort exchanges elements between threads as often as this.
-        steps = round(log2(max(2, inner)))
-        found["reduced"] += steps * (steps + 1) // 2 if "sort_with_index(" in expression else is_reduced
+        found["reduced"] += is_reduced
+        if "sort_with_index(" in expression:  # which exchanges elements between threads as often as this
+            steps = round(log2(max(2, inner)))
+            found["statements"] += steps * (steps + 1) // 2 * _OF_AN_EXCHANGE
     return found
 
 
