@@ -19,6 +19,7 @@ from fxscope.op_names import is_dispatched
 
 T = TypeVar("T")
 K = TypeVar("K")
+N = TypeVar("N", int, float)
 Key = tuple[str, str]  # graph id and node name
 COMPILING = " (dynamo_timed)"  # ends the names of the events in which torch compiles
 COMPILES_DATA = "_data: compile_id="  # behind a phase's name: an event within it
@@ -168,8 +169,13 @@ class Index:
 
     @cached_property
     def step_us(self) -> tuple[float, ...]:
+        return self.us_without(())
+
+    def us_without(self, kernels: Collection[str]) -> tuple[float, ...]:
+        """Device time of each step that counts, without the kernels of these names."""
+        rows = marked(self._launches, "name", lambda name: name not in kernels).nonzero()[0].tolist()
         total = Counter[int]()
-        for step, time in rows_of(self._launches, "step", "duration_ns"):
+        for step, time in rows_of(self._launches, "step", "duration_ns", which=rows):
             total[step] += time
         return tuple(total[step] / 1e3 for step in self.steps)
 
@@ -249,6 +255,13 @@ def per_step(values: Collection[float], steps: int) -> float:
 def warm(steps: Sequence[T]) -> Sequence[T]:
     """Return the steps whose wall time counts: all but the first of three and more, which still warms up."""
     return steps[1:] if len(steps) > 2 else steps
+
+
+def known_sum(values: Iterable[N | None]) -> N | int | None:
+    """Return the sum, `None` where one of the values is not known."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if len(known) == len(every) else None
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

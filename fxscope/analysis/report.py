@@ -23,7 +23,7 @@ from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import column, distinct, rows_of, uncollected
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
-from fxscope.index import grouped, index_of, kept
+from fxscope.index import grouped, index_of, kept, known_sum
 from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, replace
 from fxscope.op_names import is_generated, ops_of
 from fxscope.passes import bound
@@ -407,8 +407,7 @@ def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | 
 
 def compile_us(recording: Recording) -> float | None:
     """Return how long compiling took in all, `None` where it is not known of each compile."""
-    times = [item.duration_us for item in recording.compiles]
-    return sum(time for time in times if time is not None) if times and None not in times else None
+    return known_sum(item.duration_us for item in recording.compiles) if recording.compiles else None
 
 
 def phases(recording: Recording) -> tuple[tuple[str, float], ...]:
@@ -528,7 +527,6 @@ def _compile_rows(kind: str, events: Iterable[_Event]) -> tuple[CompileRow, ...]
     """One row for each place and reason; reasons that differ only in values are one."""
     rows: list[CompileRow] = []
     for same in grouped(events, lambda item: (item.where, _without_values(item.reasons[0]))).values():
-        costs = [item.cost_us for item in same]
         others = dict.fromkeys(reason for item in same for reason in item.reasons[1:])
         rows.append(
             CompileRow(
@@ -536,7 +534,7 @@ def _compile_rows(kind: str, events: Iterable[_Event]) -> tuple[CompileRow, ...]
                 where=same[0].where,
                 reason=same[0].reasons[0],
                 count=len(same),
-                cost_us=None if None in costs else sum(cost for cost in costs if cost is not None),
+                cost_us=known_sum(item.cost_us for item in same),
                 hints=tuple(dict.fromkeys(hint for item in same for hint in item.hints)),
                 also=tuple(alike[0] for alike in grouped(others, _kind).values()),
             )

@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import Literal, NamedTuple
 
 from fxscope.columns import column, distinct, rows_of
+from fxscope.index import known_sum
 from fxscope.model import Item, Recording
 
 ServingPhase = Literal["prefill", "decode", "mixed"]
@@ -87,14 +88,13 @@ def serving(recording: Recording) -> Serving | None:
     phases: list[PhaseRow] = []
     for phase, mine in rows.items():
         members = [item for item in passes if item.phase == phase]
-        tokens = [item.tokens for item in members]
         replays = len({calls[row] for row in mine if graphs[row] is not None})
         phases.append(
             PhaseRow(
                 phase=phase,
                 passes=len(members),
                 requests=sum(item.requests for item in members),
-                tokens=sum(item or 0 for item in tokens) if members and None not in tokens else None,
+                tokens=known_sum(item.tokens for item in members) if members else None,
                 replays=replays,
                 launches=len(mine),
                 layout="no graph" if not replays else "piecewise graphs" if replays > len(members) else "full graph",

@@ -44,10 +44,8 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
     not known, so there each plan that does other work is a program of its own. Of groups equally large, the one with fewest
     late ranks counts as the majority.
     """
-    by_signature: dict[str, list[int]] = {}
-    for rank, digest in sorted(digests.items()):
-        if digest.plan.signature is not None:
-            by_signature.setdefault(digest.plan.signature, []).append(rank)
+    signed = sorted(rank for rank, digest in digests.items() if digest.plan.signature is not None)
+    by_signature = grouped(signed, lambda rank: digests[rank].plan.signature)
 
     def order(ranks: Sequence[int]) -> tuple[int, int, int]:
         return -len(ranks), len({*ranks} & {*late}), min(ranks)

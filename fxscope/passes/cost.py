@@ -16,7 +16,7 @@ from fxscope.columns import array, column, distinct, marked, picked, rows_of, wi
 from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Prediction
 from fxscope.gpus.prediction import predict, traffic_floor_us
-from fxscope.index import index_of
+from fxscope.index import index_of, known_sum
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
@@ -262,7 +262,7 @@ def node_work(
     flops, certain = (counted.of_node(node, by_name, certain=certain) for certain in (False, True))
     dtype = counted.dtype_of(node, by_name) or next((output.dtype for output in node.outputs), None)
     device = next((output.device for output in node.outputs if output.device), "")
-    num_bytes = read + written if read is not None and written is not None else None
+    num_bytes = known_sum((read, written))
     if num_bytes is None and certain is not None:
         num_bytes = counted.factor_bytes(node, by_name, certain)
     arithmetic = counted.arithmetic(dtype, (node.target,), kernels, tf32=tf32)

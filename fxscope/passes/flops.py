@@ -12,9 +12,10 @@ from math import prod
 from typing import Any
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
+from fxscope.index import known_sum
 from fxscope.kernel_names import decode
 from fxscope.kernel_names.cpp import split
-from fxscope.model import BufferAccess, Node, Op, TensorMeta
+from fxscope.model import Node, Op, TensorMeta
 from fxscope.op_names import CONVOLUTIONS, GEMMS, IS_CAUSAL, is_attention, is_convolution, op_name
 
 PRODUCTS = ("gemm", "gemv", "convolution", "attention")  # roles of kernels
@@ -29,8 +30,7 @@ _TENSOR = re.compile(r"([a-z]\w*)\[([^\]]*)\](?: strides \(([^)]*)\).*)?")
 def of_nodes(names: Iterable[str], by_name: Mapping[str, Node], *, certain: bool = False) -> int | None:
     """The FLOPs of these nodes of a graph, `None` where none of them has any or a shape is not a number."""
     nodes = [by_name[name] for name in names if name in by_name and first_operand(by_name[name].target) is not None]
-    counts = [of_node(node, by_name, certain=certain) for node in nodes]
-    return None if not counts or None in counts else sum(count or 0 for count in counts)
+    return known_sum(of_node(node, by_name, certain=certain) for node in nodes) if nodes else None
 
 
 def of_node(node: Node, by_name: Mapping[str, Node], *, certain: bool = False) -> int | None:
@@ -259,12 +259,6 @@ def of_attention(pairs: int, width: int, out: int, *, backward: bool) -> int:
 def numbers(*values: int | str) -> int | None:
     known = [value for value in values if isinstance(value, int)]
     return prod(known) if len(known) == len(values) else None
-
-
-def total(items: Iterable[BufferAccess]) -> int | None:
-    """The sum of bytes, `None` where one is not known."""
-    sizes = [item.bytes for item in items]
-    return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
 
 def tensor_bytes(tensors: Iterable[TensorMeta]) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fxscope.columns import column
+from fxscope.index import grouped
 from fxscope.model import Graph, KernelCall, Launch, Recording
 from fxscope.op_names import REGION_ID, REGION_KEY, runs_as, without_graph_number, without_number
 from fxscope.passes.alignment import longest
@@ -204,9 +205,7 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
     pairs: list[tuple[Launch, KernelCall]] = []
     position = 0
     pending: list[KernelCall] = []
-    named: dict[str, list[int]] = {}
-    for index, launch in enumerate(launches):
-        named.setdefault(launch.name, []).append(index)
+    named = grouped(range(len(launches)), lambda index: launches[index].name)
     places: dict[tuple[str, str], list[int]] = {}
 
     def take(until: int) -> None:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.index import index_of
+from fxscope.index import index_of, known_sum
 from fxscope.model import (
     BufferAccess,
     Graph,
@@ -19,7 +19,7 @@ from fxscope.model import (
     replace,
 )
 from fxscope.op_names import is_convolution, op_name, runs_as, without_number
-from fxscope.passes.flops import tensor_bytes, total
+from fxscope.passes.flops import tensor_bytes
 from fxscope.passes.footprint import footprint
 from fxscope.passes.slices import Flow, OpSlices, Slice, nodes_of_calls
 
@@ -184,7 +184,7 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
         return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
     reads, writes = accesses(nodes, groups, schedule.renames)
-    read_bytes, written_bytes = total(reads), total(writes)
+    read_bytes, written_bytes = (known_sum(access.bytes for access in side) for side in (reads, writes))
     call = replace(
         call,
         reads=reads,

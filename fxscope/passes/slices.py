@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from math import prod
 
+from fxscope.index import by_each
 from fxscope.model import EXTERN, BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode, replace
 from fxscope.op_names import USERS_TRITON, expected_nature, is_collective, is_pointwise, op_name, runs_as
 from fxscope.passes.unfused import is_library
@@ -176,10 +177,9 @@ class OpSlices:
     def __init__(self, schedule: Schedule, graph: Graph) -> None:
         self.flow: Flow = Flow(graph)
         self.by_name: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes}
-        self.items: dict[str, list[SchedulerNode]] = defaultdict(list)  # buffer → nodes that name an item of it
-        for node in schedule.nodes:
-            for access in node.reads if node.type == "multi_output" else ():
-                self.items[access.buffer].append(node)
+        items = [node for node in schedule.nodes if node.type == "multi_output"]
+        # Buffer → nodes that name an item of it.
+        self.items: dict[str, list[SchedulerNode]] = by_each(items, lambda node: [item.buffer for item in node.reads])
         computing = [node for node in schedule.nodes if node.type not in TRANSPARENT]
         self.told: bool = bool(computing) and all(node.ran is not None for node in computing)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fxscope import op_names
 from fxscope.gpus import Gpu
 from fxscope.gpus.prediction import generated_us
-from fxscope.index import index_of
+from fxscope.index import index_of, known_sum
 from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, Workload, replace
 from fxscope.passes.flops import numbers
 
@@ -97,8 +97,7 @@ def time_of(call: KernelCall | None, nodes: Sequence[Node]) -> float | None:
     """The device time in µs of a kernel call, measured or on a target predicted, or of eager ops; `None` if not known."""
     if call is not None:
         return call.timing.mean_us if call.timing else call.estimated_us if _is_predicted(call) else None
-    times = [node.timing.mean_us if node.timing else None for node in nodes]
-    return None if None in times or not times else sum(time or 0.0 for time in times)
+    return known_sum(node.timing.mean_us if node.timing else None for node in nodes) if nodes else None
 
 
 def _is_predicted(call: KernelCall) -> bool:

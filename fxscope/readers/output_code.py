@@ -17,10 +17,10 @@ from typing import Any
 
 from fxscope.dtypes import ITEM_BYTES, long_dtype
 from fxscope.errors import NOT_PYTHON
+from fxscope.index import known_sum
 from fxscope.kernel_names.tables import tables
 from fxscope.model import BufferAccess, CallType, CodeLines, Evidence, KernelCall, replace
 from fxscope.op_names import expected_nature, op_name, split_joined, table
-from fxscope.passes.flops import total
 from fxscope.passes.footprint import footprint, strided
 from fxscope.readers.triton_accesses import touched
 from fxscope.readers.workload import workload
@@ -170,8 +170,8 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
                 type=call.type,
                 reads=reads,
                 writes=writes,
-                bytes_read=total(reads),
-                bytes_written=total(writes),
+                bytes_read=known_sum(access.bytes for access in reads),
+                bytes_written=known_sum(access.bytes for access in writes),
                 workload=workload(call, kernel),
                 device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),

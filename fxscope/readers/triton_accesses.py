@@ -129,9 +129,7 @@ def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size
         spaces: index → size; item: bytes of an element; size: of the tensor in elements, 0 where it is not known.
     """
     names = {digit.of for digit in access.digits.values()}
-    if (
-        access.dep is None
-    ):  # all threads look their place up; those of a row once, where nothing names the row's elements
+    if access.dep is None:  # threads look their place up: those of a row once, where nothing names its elements
         is_of_rows = not any(name[0] == "r" for name in names) and "R0_BLOCK" not in access.index
         names |= {name for name in spaces if name[0] != "r" or not is_of_rows}
     found = _TERM.findall(_DIVIDED_SUM.sub("", access.index))
@@ -145,7 +143,7 @@ def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size
         run = min(run, _WARP)
         sectors = max(1, ceil(run * min(step * item, _SECTOR) / _SECTOR)) * _WARP / run
         sectors = min(sectors, ceil(size * item / _SECTOR) or _WARP)
-        width = gcd(16 // item or 1, *mine[0][2:], *(by for digit, by, _ in terms if by > 1)) if step == 1 else 1
+        width = gcd(16 // item or 1, *mine[0][2:], *(by for _, by, _ in terms if by > 1)) if step == 1 else 1
         best = min(best, (sectors / _WARP, 1 / width))
     count = prod(spaces.get(name, 1) for name in names)
     return count, count * best[1], count * best[0]

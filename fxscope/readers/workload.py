@@ -90,14 +90,13 @@ def _library(call: Call) -> Workload | None:
 
 def _triton(call: Call, kernel: Kernel) -> Workload | None:
     body = TritonBody(call, kernel)
-    sizes = body.sizes
     wanted = {name for name in kernel.arguments if name.endswith("numel")}
-    if not wanted or wanted - set(sizes):
+    if not wanted or wanted - body.sizes.keys():
         return None
-    outer = prod(value for name, value in sizes.items() if name in wanted and name[0] in "xyz")
-    inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
-    strided = "ynumel" in sizes or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
-    spaces = {name.removesuffix("numel"): size for name, size in sizes.items() if name in wanted}
+    spaces = {name.removesuffix("numel"): body.sizes[name] for name in wanted}
+    outer = prod(size for name, size in spaces.items() if name[0] in "xyz")
+    inner = prod(size for name, size in spaces.items() if name[0] == "r")
+    strided = "y" in spaces or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
     num_bytes = atomics = 0
     crowded = requests = sectors = 0.0
     for (pointer, _), each in body.accesses.items():

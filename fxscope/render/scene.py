@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
-from fxscope.index import grouped, index_of, per_step
+from fxscope.index import by_each, grouped, index_of, per_step
 from fxscope.model import Graph, KernelCall, Node, Recording
 from fxscope.render import labels
 from fxscope.text import counted, microseconds, shorten
@@ -120,10 +120,7 @@ class Scene:
     def _paths(self) -> list[tuple[str, ...]]:
         """The module of each node; of an input, the module that all of its users are in."""
         paths = [module_path(node.source.module if node.source else None) for node in self.graph.nodes]
-        users: dict[int, list[int]] = {}
-        for position, sources in enumerate(self.inputs):
-            for source in sources:
-                users.setdefault(source, []).append(position)
+        users = by_each(range(len(paths)), self.inputs.__getitem__)
         for position in reversed(range(len(paths))):
             if not paths[position] and users.get(position):
                 paths[position] = common([paths[user] for user in users[position]])

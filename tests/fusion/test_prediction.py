@@ -18,7 +18,7 @@ from fxscope.gpus.prediction import FORMULAS, Works, corrected, family_of, predi
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
-from fxscope.readers.triton_accesses import accesses
+from fxscope.readers.triton_accesses import accesses, accesses_of, requests_of
 from fxscope.readers.workload import operations
 from tests import captures
 from tools import fit_prediction
@@ -46,26 +46,25 @@ def test_every_call_of_a_recording_has_a_workload(bert):
     assert {item.call.workload.family for item in bert} == {"pointwise", "reduction", "gemm", "attention"}
 
 
-def test_a_gemm_states_its_sizes_dtype_and_layout(bert):
-    first = next(item.call.workload for item in bert if item.call.kernel == "extern_kernels.addmm")
-    assert (first.m, first.n, first.k, first.batch, first.dtype) == (512, 256, 256, 1, "bfloat16")
-    assert (first.layout, first.variant) == ("nt", "bias")
-    assert first.flops == 2 * 512 * 256 * 256
-
-
-def test_a_convolution_is_a_gemm_and_its_result_feeds_the_next_call():
-    calls = [item.call for item in measured_calls(zoo("resnet18_train"))]
-    convolutions = [call.workload for call in calls if call.kernel == "extern_kernels.convolution"]
-    assert None not in convolutions
-    stem = convolutions[0]
-    assert (stem.m, stem.n, stem.k, stem.taps) == (4 * 48 * 48, 64, 147, 49)
+@pytest.mark.parametrize(
+    ("program", "op", "stated"),
+    [
+        ("bert", "addmm", (512, 256, 256, 1, "bfloat16", "nt", "bias")),
+        ("resnet18_train", "convolution", (4 * 48 * 48, 64, 147, 49, "bfloat16", "last", "")),
+    ],
+)
+def test_a_product_and_a_convolution_state_their_sizes_dtype_and_layout(program: str, op: str, stated: Any) -> None:
+    calls = [item.call for item in measured_calls(zoo(program))]
+    first, *others = [call.workload for call in calls if call.kernel == f"extern_kernels.{op}"]
+    assert None not in others, "the result of one feeds the next"
+    assert (first.m, first.n, first.k, first.taps, first.dtype, first.layout, first.variant) == stated
+    assert first.flops == 2 * first.m * first.n * first.k
 
 
 def test_a_symbolic_size_gives_no_workload_and_no_time():
     dynamic = [item.call for item in measured_calls(zoo("gpt2_dynamic")) if item.call.workload is None]
     found = planned(dynamic[0])
-    assert found.calls[0].estimated_range_us is None
-    assert found.predicted is None
+    assert found.predicted is found.calls[0].estimated_range_us is None
 
 
 GEMM = Workload(family="gemm", dtype="bfloat16", m=4096, n=4096, k=4096, num_bytes=3 * 2 * 4096**2, layout="nt")
@@ -97,24 +96,12 @@ def test_more_work_never_takes_less_time(gpu):
     for family, (_, start) in FORMULAS.items():
         parameters = model.families[family].parameters
         assert set(parameters) == set(start)
-        kind = family.removesuffix("_float32")
-        variant = "cudnn" if "attention" in kind else ""
+        kind, dtype = family.removesuffix("_float32"), "float32" if family.endswith("float32") else "bfloat16"
+        variant, k = ("cudnn", 64) if "attention" in kind else ("", 1024)
+        one = Workload(family=kind, variant=variant, dtype=dtype, loads=2, statements=4, n=4096, k=k, layout="last")
         works = [
-            Workload(
-                family=kind,
-                variant=variant,
-                dtype="float32" if family.endswith("float32") else "bfloat16",
-                num_bytes=6 * size * 4096,
-                elements=size * 4096,
-                outer=size * 4096,
-                loads=2,
-                statements=4,
-                m=size,
-                n=4096,
-                k=1024 if "attention" not in kind else 64,
-                layout="last",
-            )
-            for size in (64, 512, 4096, 32768)
+            replace(one, num_bytes=6 * size, elements=size, outer=size, requests=size // 2, sectors=size // 4, m=m)
+            for m, size in ((m, m * 4096) for m in (64, 512, 4096, 32768))
         ]
         times = times_of(family, parameters, works, 132).tolist()
         assert times == sorted(times), family
@@ -133,13 +120,10 @@ def test_a_fit_finds_the_parameters_that_made_the_times():
     assert times_of("pointwise", found, works, 132) == pytest.approx(times, rel=0.1)
 
 
-def test_intervals_hold_eight_of_ten():
+def test_intervals_hold_eight_of_ten_and_each_kind_counts_the_same():
     ratios = [(0.6 + 0.01 * number, "k") for number in range(100)]
     (low, high) = fitting.range_of(None, None, ratios)
     assert sum(low <= ratio <= high for ratio, _ in ratios) in range(78, 83)
-
-
-def test_each_kind_counts_the_same_in_an_interval():
     usual = [(1.0 + 0.001 * number, "one") for number in range(100)]
     assert fitting.quantile([*usual, (3.0, "another")], 0.9) > 2 > fitting.quantile(usual, 0.9)
 
@@ -227,13 +211,13 @@ def test_a_card_that_is_known_keeps_the_rates_of_its_data_sheet_and_what_was_not
     assert gpu.calibration.families["gemm"] != known.calibration.families["gemm"]
 
 
-UNMEASURED = [
-    ({"calls": {}, "failed": {"gemm_large": "RuntimeError: out of memory"}}, "gemm_large: RuntimeError: out of mem"),
-    ({"rates": {}}, "memory's rate could not be measured"),
-]
-
-
-@pytest.mark.parametrize(("change", "words"), UNMEASURED)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"calls": {}, "failed": {"gemm_large": "RuntimeError: no memory"}}, "gemm_large: RuntimeError: no memory"),
+        ({"rates": {}}, "memory's rate could not be measured"),
+    ],
+)
 def test_what_calibrate_could_not_measure_is_named(change: dict[str, Any], words: str) -> None:
     with pytest.raises(gpus.FxscopeError, match=words):
         calibrated(measured() | change, "mine")
@@ -266,22 +250,18 @@ def test_a_target_file_that_is_none_is_one_sentence(tmp_path):
         gpus.load(str(tmp_path / "none.json"))
 
 
-def test_a_user_kernel_has_a_floor_and_no_prediction():
-    call = KernelCall(id="1", graph="g", handle="k:1", kernel="mine", type="user_triton", device="cuda:0")
-    found = planned(call)
-    assert 0.5 < found.calls[0].estimated_us < 3 and found.calls[0].estimated_range_us is None
-    assert found.calls[0].estimated_basis.startswith("lower bound: the smallest kernels of the h200; no prediction: ")
-    assert "a user's own kernel" in found.calls[0].estimated_basis and found.predicted is None
-
-
-def test_a_call_whose_code_gives_no_sizes_has_a_roofline_of_its_traffic() -> None:
-    call = KernelCall(id="1", graph="g", handle="k:1", kernel="aten.full", type="fallback", device="cuda:0")
-    moving = replace(call, id="2", bytes_read=0, bytes_written=10**8)
-    found = planned(call, moving)
-    why = "no prediction: the generated code does not give its sizes"
-    assert found.calls[0].estimated_basis == f"lower bound: the smallest kernels of the h200; {why}"
-    assert found.calls[1].estimated_basis == "roofline of the h200: nothing was measured of full"
-    assert found.calls[1].estimated_range_us[0] < 10**8 / 4.2e6 < found.calls[1].estimated_range_us[1]
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("user_triton", "generated code does not say what a user's own kernel does"), ("fallback", "the generated code does not give its sizes")],
+)
+def test_a_call_without_sizes_has_a_floor_and_no_prediction_and_a_function_a_roofline(kind: Any, why: str) -> None:
+    call = KernelCall(id="1", graph="g", handle="k:1", kernel="aten.full", type=kind, device="cuda:0")
+    found = planned(call, replace(call, id="2", bytes_read=0, bytes_written=10**8))
+    assert found.predicted is found.calls[0].estimated_range_us is None and 0.5 < found.calls[0].estimated_us < 3
+    assert found.calls[0].estimated_basis == f"lower bound: the smallest kernels of the h200; no prediction: {why}"
+    if kind == "fallback":
+        assert found.calls[1].estimated_basis == "roofline of the h200: nothing was measured of full"
+        assert found.calls[1].estimated_range_us[0] < 10**8 / 4.2e6 < found.calls[1].estimated_range_us[1]
 
 
 def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
@@ -295,21 +275,16 @@ def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
     assert cost(replace(elsewhere, calls=unknown.calls)).calls == unknown.calls
 
 
-def test_a_custom_op_is_no_measured_function() -> None:
-    works = [Workload(family="other", variant=f"torch.ops.{name}.topk.default") for name in ("aten", "mylib")]
-    assert [*map(family_of, works)] == ["function topk", "function torch.ops.mylib.topk.default"]
-
-
 @pytest.mark.parametrize(
     "work",
     [
         Workload(family="gemm", dtype="float64", num_bytes=3 * 8 * 512**2, m=512, n=512, k=512, flops=2 * 512**3),
-        Workload(family="other", variant="torch.ops.mylib.route.default", num_bytes=10**7, elements=10**6),
+        Workload(family="other", variant="torch.ops.mylib.topk.default", num_bytes=10**7, elements=10**6),
     ],
 )
 def test_what_was_never_measured_has_a_roofline_with_a_wide_interval(work: Workload) -> None:
     found = predict(gpus.load("h200"), work)
-    assert found.basis.startswith("roofline of the h200: nothing was measured of ")
+    assert found.basis.startswith("roofline of the h200: nothing was measured of "), "aten's topk was"
     assert found.low < found.us < found.high and found.high / found.low > 2
     bigger = replace(work, num_bytes=work.num_bytes * 100, flops=work.flops * 100)
     assert predict(gpus.load("h200"), bigger).us > found.us
@@ -447,6 +422,29 @@ def test_an_index_is_read_to_its_own_bracket() -> None:
     assert list(accesses("tl.load(p + (" + "(" * 2000)) == []
 
 
+@pytest.mark.parametrize(
+    ("index", "item", "size", "found"),
+    [
+        ("x0 + 64*x1", 4, 4096, (4096, 1024, 512)),  # four numbers a load, eight in each sector
+        ("x0 + 64*x1", 2, 4096, (4096, 512, 256)),
+        ("x0 + 66*x1", 4, 4096, (4096, 2048, 512)),  # rows begin at whole eight bytes
+        ("x1 + 64*x0", 4, 4096, (4096, 4096, 4096)),  # a sector for each thread
+        ("x1 + 64*x0", 4, 8, (4096, 4096, 128)),  # no more than the tensor has
+        ("x1", 4, 64, (4096, 4096, 128)),  # the same for a warp
+        ("x0 // 4 + 64*x1", 4, 4096, (4096, 4096, 128)),
+        ("(x0 + 64*x1) // 2048", 4, 2, (4096, 4096, 128)),
+        ("tmp1", 4, 4096, (4096, 4096, 4096)),  # looked up
+        ("tl.broadcast_to(tmp1, [XBLOCK, R0_BLOCK])", 4, 4096, (131072, 131072, 131072)),  # … for each element of a row
+        ("x0 + 64*tmp1", 4, 4096, (4096, 1024, 512)),  # … in rows
+        ("x1 + 64*r0_2", 4, 2048, (131072, 131072, 4096)),  # along the index with the fewest
+    ],
+)
+def test_warps_ask_for_whole_sectors(index: str, item: int, size: int, found: tuple[int, ...]) -> None:
+    body = f"    x0 = (xindex % 64)\n    x1 = xindex // 64\n    r0_2 = r0_index\n    tl.load(in_ptr0 + ({index}), None)"
+    (access,) = accesses_of(body, {"xnumel": 4096, "r0_numel": 32})
+    assert requests_of(access, {"x": 4096, "r0_": 32}, item, size) == found
+
+
 ROWS = """
     tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), xmask, other=0.0)
     tmp1 = tl.load(in_ptr1 + (x0), xmask)
@@ -467,8 +465,8 @@ SORT = "    tmp1, tmp2, = triton_helpers.sort_with_index(tmp0, tmp9, None, 1, st
         (ROWS, 1, (5, 1, 1, 0, 1)),  # without rows each value is for an element
         (ROWS.replace("erf(", "sin("), 128, (2, 1, 0, 1, 1)),
         (ROWS.replace("libdevice.erf(", "tl.randn(tmp5, "), 128, (2, 1, 5, 0, 1)),  # of five functions' instructions
-        (SORT, 128, (1, 0, 0, 0, 28)),
-        (SORT, 8, (1, 0, 0, 0, 6)),
+        (SORT, 128, (421, 0, 0, 0, 0)),  # 28 exchanges between threads
+        (SORT, 8, (91, 0, 0, 0, 0)),
     ],
 )
 def test_arithmetic_counts_values_of_elements_and_the_steps_of_a_sort(body: str, inner: int, counts: tuple) -> None:

@@ -9,7 +9,7 @@ from fxscope.analysis import select
 from fxscope.analysis.compare.uses import call_bytes
 from fxscope.analysis.findings import Change
 from fxscope.columns import distinct, rows_of
-from fxscope.index import index_of, kept
+from fxscope.index import index_of, kept, known_sum
 from fxscope.index import per_step as index_per_step
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import KERNELS, Recording
@@ -64,16 +64,7 @@ def per_step(recording: Recording, *categories: str) -> float | None:
 
 def own_step_us(recording: Recording) -> tuple[float, ...]:
     """Device time of each step without collectives, whose kernels run while they wait for other ranks."""
-    return kept(recording, "device time without collectives", _own_step_us)
-
-
-def _own_step_us(recording: Recording) -> tuple[float, ...]:
-    total = dict.fromkeys(index_of(recording).steps, 0)
-    waiting = collectives(recording)
-    for name, step, duration in rows_of(recording.launches, "name", "step", "duration_ns"):
-        if step in total and name not in waiting:
-            total[step] += duration
-    return tuple(time / 1e3 for time in total.values())
+    return kept(recording, "time without collectives", lambda item: index_of(item).us_without(collectives(item)))
 
 
 def collectives(recording: Recording) -> set[str]:
@@ -89,8 +80,7 @@ def collective_us(recording: Recording) -> float | None:
 
 def traffic(recording: Recording) -> int | None:
     """Bytes moved by all kernel calls, `None` unless each is known."""
-    values = [call_bytes(call) for call in recording.calls]
-    return sum(value or 0 for value in values) if values and None not in values else None
+    return known_sum(map(call_bytes, recording.calls)) if recording.calls else None
 
 
 def tells_of_dynamo(recording: Recording) -> bool:

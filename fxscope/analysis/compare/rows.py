@@ -8,7 +8,7 @@ from fxscope.analysis.compare.uses import without_memsets
 from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
 from fxscope.analysis.groups import label_of, numberless, pattern
 from fxscope.analysis.stats import RUN_TO_RUN
-from fxscope.index import grouped
+from fxscope.index import grouped, known_sum
 from fxscope.kernel_names.vendors import collective
 from fxscope.op_names import is_generated
 from fxscope.text import kernel_name
@@ -84,8 +84,7 @@ def _row(alike: Sequence[KernelMatch]) -> ChangeRow:
 
 def _total_us(uses: Sequence[KernelUse]) -> float | None:
     """The time of some kernels, `None` where there is none or a time is not known."""
-    times = [None if use.time_us is None else use.time_us * use.runs for use in uses]
-    return sum(time or 0.0 for time in times) if times and None not in times else None
+    return known_sum(None if use.time_us is None else use.time_us * use.runs for use in uses) if uses else None
 
 
 def word_of(match: KernelMatch) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.select import Unit
-from fxscope.index import index_of
+from fxscope.index import index_of, known_sum
 from fxscope.model import KernelCall, Recording
 from fxscope.passes.predicted import runs_a_step
 
@@ -47,9 +47,7 @@ def predicted_us(call: KernelCall | None) -> float | None:
 
 def call_bytes(call: KernelCall) -> int | None:
     """Bytes read plus written, `None` unless both are known."""
-    if call.bytes_read is None or call.bytes_written is None:
-        return None
-    return call.bytes_read + call.bytes_written
+    return known_sum((call.bytes_read, call.bytes_written))
 
 
 def sum_bytes(uses: Sequence[KernelUse]) -> int | None:

@@ -7,6 +7,7 @@ no pairs.
 from collections.abc import Iterator, Mapping, Sequence
 
 from fxscope.columns import column, rows_of
+from fxscope.index import known_sum
 from fxscope.model import Decision, Graph, Node, Recording
 from fxscope.op_names import is_convolution, is_gemm, keeps_shape, phase_of, reductions
 from fxscope.passes import flops
@@ -78,10 +79,8 @@ def homes(graph: Graph) -> dict[str, str]:
 
 def part(size: int | None, views: Sequence[Node]) -> int | None:
     """The bytes of a tensor that a reader of these views of it reads."""
-    sizes = [flops.tensor_bytes(view.outputs[:1]) for view in views]
-    if size is None or None in sizes:
-        return size
-    return min(size, sum(item or 0 for item in sizes))
+    read = known_sum(flops.tensor_bytes(view.outputs[:1]) for view in views)
+    return size if size is None or read is None else min(size, read)
 
 
 def flow(

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.index import grouped
+from fxscope.index import by_each, grouped, known_sum
 from fxscope.model import BufferAccess, Decision, FusionAttempt, Graph, KernelCall, Node, Schedule, TensorMeta, Verdict
 from fxscope.passes import flops, schedules
 from fxscope.passes.footprint import is_indirect, overlap
@@ -44,20 +44,13 @@ def decisions(
 
 
 def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, int | None]:
-    found: dict[str, int | None] = {}
-    for item in items:
-        name = alias.get(item.buffer, item.buffer)
-        before = found.get(name, 0)
-        found[name] = before + item.bytes if before is not None and item.bytes is not None else None
-    return found
+    by_name = grouped(items, lambda item: alias.get(item.buffer, item.buffer))
+    return {name: known_sum(item.bytes for item in same) for name, same in by_name.items()}
 
 
 def pairs(sides: Sequence[PairSide]) -> list[Pair]:
     """Every two calls that share memory, the earlier first."""
-    users: dict[str, list[int]] = defaultdict(list)
-    for position, side in enumerate(sides):
-        for name in dict.fromkeys((*side.reads, *side.writes)):
-            users[name].append(position)
+    users = by_each(range(len(sides)), lambda place: dict.fromkeys((*sides[place].reads, *sides[place].writes)))
     shared: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, positions in users.items():
         for first, second in combinations(range(len(positions)), 2):
@@ -108,11 +101,8 @@ class PairVerdict:
             self.outlives |= {node.name for node in self.fx.values() if node.op == "placeholder"}
         self.memory = self._memory()
         self.trials = grouped(schedule.trials or (), lambda trial: (trial.a, trial.b))
-        self.attempts: dict[tuple[int, int], list[FusionAttempt]] = defaultdict(list)
-        for attempt in schedule.attempts:
-            if not attempt.fused and attempt.a[0] in members and attempt.b[0] in members:
-                a, b = members[attempt.a[0]].group, members[attempt.b[0]].group
-                self.attempts[min(a, b), max(a, b)].append(attempt)
+        refused = [item for item in schedule.attempts if not item.fused and {item.a[0], item.b[0]} <= members.keys()]
+        self.attempts = grouped(refused, lambda item: tuple(sorted(members[end[0]].group for end in (item.a, item.b))))
         self._accesses: dict[tuple[str, ...], dict[str, BufferAccess]] = {}
 
     def _memory(self) -> dict[str, int]:
