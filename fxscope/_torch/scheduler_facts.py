@@ -2,7 +2,6 @@
 on to torch.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -25,6 +24,7 @@ from fxscope.model import (
     replace,
 )
 from fxscope.op_names import expected_nature
+from fxscope.passes.flops import numbers
 from fxscope.passes.footprint import footprint, number
 from fxscope.passes.fusion.reasons import LIMITS
 from fxscope.passes.schedules import groups_of, how_joined
@@ -374,8 +374,7 @@ def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
 
 
 def _bytes_of(buffer: Any) -> int | None:
-    lengths: list[int | None] = list(map(number, buffer.get_size()))
-    return None if None in lengths else math.prod(length or 0 for length in lengths) * buffer.get_dtype().itemsize
+    return numbers(buffer.get_dtype().itemsize, *map(number, buffer.get_size()))
 
 
 def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:

@@ -256,7 +256,7 @@ def of_attention(pairs: int, width: int, out: int, *, backward: bool) -> int:
     return 2 * pairs * (3 * width + 2 * out if backward else width + out)
 
 
-def numbers(*values: int | str) -> int | None:
+def numbers(*values: int | str | None) -> int | None:
     known = [value for value in values if isinstance(value, int)]
     return prod(known) if len(known) == len(values) else None
 

@@ -26,7 +26,7 @@ def test_every_pair_has_one_decision_and_a_reason_where_files_cannot_tell(path):
 
 
 @pytest.mark.parametrize(
-    ("name", "terabytes", "share"), [("mlp_compiled", 2.69, 0.60), ("mlp_max_autotune", 3.91, 0.859)]
+    ("name", "terabytes", "share"), [("mlp_compiled", 2.69, 0.59), ("mlp_max_autotune", 3.91, 0.85)]
 )
 def test_gelu_mul_against_the_roof(name, terabytes, share):
     call = captures.read(name).calls[2]

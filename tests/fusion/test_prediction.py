@@ -252,7 +252,10 @@ def test_a_target_file_that_is_none_is_one_sentence(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "why"),
-    [("user_triton", "generated code does not say what a user's own kernel does"), ("fallback", "the generated code does not give its sizes")],
+    [
+        ("user_triton", "generated code does not say what a user's own kernel does"),
+        ("fallback", "the generated code does not give its sizes"),
+    ],
 )
 def test_a_call_without_sizes_has_a_floor_and_no_prediction_and_a_function_a_roofline(kind: Any, why: str) -> None:
     call = KernelCall(id="1", graph="g", handle="k:1", kernel="aten.full", type=kind, device="cuda:0")
