@@ -3,8 +3,6 @@
 The pytest fixture `fxscope` returns these; in another test framework wrap a recording yourself: `Recorded(recording)`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from fxscope.analysis.findings import CheckReport
@@ -26,7 +24,7 @@ class Recorded:
             raise AttributeError(name)
         return getattr(self.recording, name)
 
-    def check(self, *, others: dict[str, Recorded | Recording] | None = None, **expectations: Any) -> None:
+    def check(self, *, others: "dict[str, Recorded | Recording] | None" = None, **expectations: Any) -> None:
         """Assert expectations of `fxscope check` by their names: `r.check(kernels=4, gemms=3)`.
 
         Raises:

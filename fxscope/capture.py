@@ -10,8 +10,6 @@ Observing changes nothing: hooks and switches are put back whatever happens, a h
 `record(fn, …)`, which calls it several times, restores the state that it finds, and reports what it cannot restore.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools
@@ -278,7 +276,7 @@ class Recorder:
         self._title = title or "recording"
         self._warn = warn
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> "Recorder":
         self._process = getpid()
         self.recording = self.failure = None
         self._last = contextlib.ExitStack()  # whatever fails on the way: nothing of ours stays in torch

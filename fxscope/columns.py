@@ -4,8 +4,6 @@ A recording's `ops` and `launches` are tuples, or `Items` where there may be mil
 on both, so that a pass over every event need not make one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -118,7 +116,7 @@ class Items(Sequence[T], Generic[T]):
         default: Any = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
         return [default] * len(which if isinstance(which, list) else range(self._length)[which])
 
-    def replaced(self, columns: dict[str, Column]) -> Items[T]:
+    def replaced(self, columns: dict[str, Column]) -> "Items[T]":
         return type(self)(self._type, self._length, self.columns | columns)
 
 

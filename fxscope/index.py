@@ -5,8 +5,6 @@ without work between others counts. Steps that do not count are in no figure "pe
 of what only some of them run, the median over those, times their share (`per_step`).
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -26,7 +24,7 @@ COMPILES_DATA = "_data: compile_id="  # behind a phase's name: an event within i
 COMPILED = f"compile{COMPILING}"  # the one event that fxscope's own sessions keep of them
 
 
-def index_of(recording: Recording) -> Index:
+def index_of(recording: Recording) -> "Index":
     """The recording's index; asking twice gives the same one."""
     return kept(recording, "index", Index)
 

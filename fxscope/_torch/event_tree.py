@@ -8,8 +8,6 @@ and against the first op that reads each tensor. An event's correlation id is th
 Nothing is put around the program. What the profiler cannot say is None.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import linecache
@@ -45,7 +43,7 @@ class _Around(NamedTuple):
     frame: Any = None  # the Python call, if it is the user's own code and nothing else was called since
     module: tuple[int, str, int] | None = None  # the innermost module's address, class, and the outermost's address
     root: list[int] | None = None  # [number of the outermost module], emptied by its first op
-    op: _Raw | None = None
+    op: "_Raw | None" = None
     sequence: int | None = None  # of the autograd function that runs
     outer: int | None = None  # start of the outermost op
     steps: bool = False  # in a library's `step`, as of an optimizer, and in nothing of the user's that it calls
@@ -61,7 +59,7 @@ class _Raw:
         self.hands_on = False  # it calls itself or another product: for a batch, a tangent, a mode, a wrapped tensor
 
 
-def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> dict[int, SeenOp]:
+def facts_of(tree: "EventTree", concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> dict[int, SeenOp]:
     """Return external id → op of a session; `concrete`: external id → the trace's "Concrete Inputs"."""
     names.read(tree.parameters)
     with quiet(), torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore

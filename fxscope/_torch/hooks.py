@@ -11,8 +11,6 @@ not an error), an exception inside fxscope's part never reaches the user's progr
 restores what was there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect
@@ -277,7 +275,7 @@ class Hooks:
         if theirs is not None:
             raise theirs
 
-    def __enter__(self) -> Hooks:
+    def __enter__(self) -> "Hooks":
         return self
 
     def __exit__(self, *exception: object) -> None:

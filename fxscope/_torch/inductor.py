@@ -1,7 +1,5 @@
 """Observe the compiler: graphs, output code, kernel calls, guards, recompiles, graph breaks."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import itertools
@@ -110,7 +108,7 @@ class InductorCapture:
             return error
         return None
 
-    def __enter__(self) -> InductorCapture:
+    def __enter__(self) -> "InductorCapture":
         hooks = self.hooks
         if self.no_dynamo is not None:
             return self

@@ -5,8 +5,6 @@ writes it. Then each call's ops are run from the values that the kernel itself r
 an error counts at the kernel that makes it and is not carried on.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import sys
@@ -88,7 +86,7 @@ class Run:
         rows = [known.get(call.id) or replace(rest, call=call.id) for call in recording.calls]
         return Numerics(rows=tuple(rows), seconds=time.perf_counter() - begin), problems
 
-    def _graph(self, recording: Recording, schedule: Schedule) -> _Watched | None:
+    def _graph(self, recording: Recording, schedule: Schedule) -> "_Watched | None":
         module, compiled = self._modules.get(schedule.graph), self._compiled.get(schedule.graph)
         text = next((item.text for item in recording.sources if item.graph == schedule.graph), None)
         calls = [call for call in recording.calls if call.graph == schedule.graph]

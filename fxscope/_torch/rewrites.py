@@ -2,8 +2,6 @@
 pattern that did not match, the candidate that came closest, from torch's own `FailedMatch`.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Callable, Iterable, Set
@@ -144,7 +142,7 @@ class Rewrites:
         if best is None or closeness(best.matched, best.arguments) < closeness(count, arguments):
             tries[pattern] = _Try(count, node.name, code, arguments)
 
-    def _keep_closest(self, matcher: Any, tries: dict[Any, _Try]) -> None:
+    def _keep_closest(self, matcher: Any, tries: "dict[Any, _Try]") -> None:
         names = {entry.pattern: _name_of(entry) for entries in matcher.patterns.values() for entry in entries}
         subsystem, by = getattr(matcher, "subsystem", None), getattr(matcher, "pass_name", None)
         graph = self._graph_of(_STAGES.get(subsystem or ""))

@@ -1,7 +1,5 @@
 """Plans of ranks: which ranks launch the same kernels, and in what the others differ."""
 
-from __future__ import annotations
-
 import functools
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +15,7 @@ class Interval(NamedTuple):
     least: int = 0
     most: int = 0
 
-    def apart(self, other: Interval) -> bool:
+    def apart(self, other: "Interval") -> bool:
         """Return whether no count is in both: only then do two ranks differ, whatever varies from step to step."""
         return self.most < other.least or other.most < self.least
 

@@ -4,8 +4,6 @@ The tree comes from a trace (`Recording.ops`); tensors, lines and modules from `
 id. `tie` finds the ops of further steps in the graph.
 """
 
-from __future__ import annotations
-
 import difflib
 import itertools
 import re
@@ -259,7 +257,7 @@ def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:
     return ((block.a + offset, block.b + offset) for block in blocks for offset in range(block.size))
 
 
-def _source_name(tensor: SeenTensor, producer: dict[int, str], inputs: dict[Any, Node], names: _Names) -> str:
+def _source_name(tensor: SeenTensor, producer: dict[int, str], inputs: dict[Any, Node], names: "_Names") -> str:
     """The node that a tensor comes from; one from outside becomes an input of the graph."""
     if tensor.producer is not None and tensor.producer in producer:
         return producer[tensor.producer]

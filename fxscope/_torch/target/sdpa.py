@@ -6,8 +6,6 @@ NVIDIA device can meet, kernel by kernel. They are held against 3,996 choices of
 which cuDNN the other machine has is not known, so each choice is noted as an assumption.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Generator
@@ -82,7 +80,7 @@ class Rules(NamedTuple):
     recent: bool
 
     @classmethod
-    def installed(cls) -> Rules:
+    def installed(cls) -> "Rules":
         query, one_head = (torch.zeros(1, heads, 8, 8, device="cpu") for heads in (2, 1))
         with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
             recent = torch._fused_sdp_choice(query, one_head, one_head) == SDPBackend.FLASH_ATTENTION.value

@@ -6,8 +6,6 @@ The rules are in `data/fusion_reasons.json`, the words of each code in `data/eng
 torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, codegen/simd.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -28,10 +26,10 @@ class Reason(NamedTuple):
     config: str | None = None
     notes: tuple[str, ...] = ()
 
-    def noted(self, *notes: str, **arguments: Any) -> Reason:
+    def noted(self, *notes: str, **arguments: Any) -> "Reason":
         return self._replace(notes=(*self.notes, *notes), arguments={**self.arguments, **arguments})
 
-    def without_hint(self) -> Reason:
+    def without_hint(self) -> "Reason":
         return self._replace(hint=None, config=None)
 
 

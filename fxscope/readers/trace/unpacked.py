@@ -1,7 +1,5 @@
 """A trace's bytes: the file as it is, or unpacked in bounded pieces (gzip, Zstandard); damage is said, not raised."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from collections.abc import Callable
@@ -28,7 +26,7 @@ class Unpacked:
         self._ready = b""  # unpacked, and not asked for yet
         self._file = path.open("rb")
 
-    def __enter__(self) -> Unpacked:
+    def __enter__(self) -> "Unpacked":
         return self
 
     def __exit__(self, *exception: object) -> None:
