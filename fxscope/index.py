@@ -54,6 +54,12 @@ class Index:
         return {graph.id: by_name(graph.nodes) for graph in self._graphs}
 
     @cached_property
+    def views(self) -> dict[str, frozenset[str]]:
+        """Graph id → the names of its nodes that are views."""
+        natures = {graph.id: rows_of(graph.nodes, "name", "nature") for graph in self._graphs}
+        return {graph: frozenset(name for name, kind in rows if kind == "view") for graph, rows in natures.items()}
+
+    @cached_property
     def by_key(self) -> dict[Key, Node]:
         return {(graph.id, node.name): node for graph in self._graphs for node in graph.nodes}
 

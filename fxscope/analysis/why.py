@@ -107,7 +107,7 @@ def places_of(recording: Recording, name: str) -> tuple[Place, ...]:
     except select.UnknownNameError as error:
         places, unknown = (), error
     index = index_of(recording)
-    nodes = {place: [index.by_key[place.graph, node] for node in place.nodes] for place in places}
+    nodes = {place: [index.nodes[place.graph][node] for node in place.nodes] for place in places}
     # What a composite calls ran, under its name
     own = tuple(item for item in places if item.call or any(node.nature != "composite" for node in nodes[item]))
     if any(item.call or any(node.kind == "kernel" for node in nodes[item]) for item in own):
@@ -203,7 +203,7 @@ def _key(recording: Recording, place: Place) -> object:
 
 def _modules(recording: Recording, places: list[Place]) -> str | None:
     index = index_of(recording)
-    nodes = [index.by_key[place.graph, name] for place in places for name in place.nodes]
+    nodes = [index.nodes[place.graph][name] for place in places for name in place.nodes]
     return pattern(node.source.module for node in nodes if node.source and node.source.module)
 
 
@@ -271,5 +271,5 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
 
 
 def what_became(recording: Recording, keys: Iterable[Key]) -> list[str]:
-    nodes = [index_of(recording).by_key[key] for key in keys]
+    nodes = [index_of(recording).nodes[graph][name] for graph, name in keys]
     return [f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else "") for node in nodes]

@@ -127,7 +127,7 @@ def about_place(
                 lines += fold(f"numerics, {row.state}: {report.difference(row)}", width)
         for text in put_there(recording, item.nodes)[: None if everything else 2]:
             lines += fold(text, width)
-    nodes = [node for key in item.nodes if (node := index.by_key.get(key)) is not None]
+    nodes = [node for graph, name in item.nodes if (node := index.nodes.get(graph, {}).get(name)) is not None]
     return [*lines, *(report.cut(f"  {line}", width) for line in user_lines(nodes, 1))]
 
 
