@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fxscope.commands import doctor
-from fxscope.model import Problem, Recording
+from fxscope.model import Problem, Recording, replace
+from tests import build
 from tests.processes import run_python
 
 
@@ -51,9 +52,13 @@ def test_a_cache_that_cannot_be_written_has_the_command_that_moves_it(tmp_path: 
 @pytest.mark.parametrize("compile", [False, True])
 def test_what_a_recording_lacks_is_named(compile: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = Problem(where="hook torch:x", message="this torch does not have it")
-    monkeypatch.setattr("fxscope.capture.record", lambda *_, **__: Recording(problems=(lost,)))
-    check = doctor.recorded(compile=compile)
-    assert check.ok is False and check.found == "hook torch:x: this torch does not have it"
+    said = "hook torch:x: this torch does not have it"
+    made = build.gelu_mul_compiled()
+    monkeypatch.setattr("fxscope.capture.record", lambda *_, **__: replace(made, problems=(lost,)))
+    recorded, lacks = doctor.recorded(compile=compile)  # a recording with gaps is still one
+    assert recorded.ok and (lacks.ok, lacks.found, lacks.required, lacks.remedy) == (False, said, False, None)
+    made = Recording()
+    assert [(check.ok, check.found) for check in doctor.recorded(compile=compile)] == [(False, said)]
 
 
 def test_the_verdict_is_about_the_main_job() -> None:

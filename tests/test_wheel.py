@@ -42,11 +42,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("wheel"))
 
 
-def fxscope(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys, fxscope; assert sys.argv.pop(1) in fxscope.__file__; from fxscope.cli import main; sys.exit(main())"
-    return run_python("-c", code, site, *arguments, cwd=site.parent, PYTHONPATH=str(site))
-
-
 @pytest.fixture(scope="module")
 def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an environment as `uvx` and `pipx` do: the wheel and what it requires, and nothing else."""
@@ -127,4 +122,5 @@ def test_without_a_compiler_it_installs_and_says_so(tmp_path: Path) -> None:
         assert not [name for name in archive.namelist() if name.endswith(".so")]
     place = tmp_path / "site"
     subprocess.run([*PIP, "install", "--no-deps", "--target", str(place), str(wheel)], capture_output=True, check=True)
-    assert "trace scanner: not compiled when fxscope was installed" in fxscope(place, "doctor").stdout
+    said = run_python("-m", "fxscope", "doctor", cwd=tmp_path, PYTHONPATH=str(place)).stdout
+    assert "trace scanner: not compiled when fxscope was installed" in said

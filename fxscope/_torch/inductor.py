@@ -329,7 +329,7 @@ class InductorCapture:
         return result
 
     @hook_after("torch.compiler._cache:CacheArtifactManager.serialize", "artifacts of caches", optional=True)
-    def _artifacts(self, artifacts: Any, *_: Any) -> None:
+    def _artifacts(self, artifacts: Any, *_: Any, **__: Any) -> None:
         if artifacts is not None:
             what = "saved artifacts hold code that was compiled with fxscope's switches: a run without them does not find it"
             self.hooks.problem("artifacts of caches", what, "save them in a run without fxscope")
@@ -406,7 +406,7 @@ class InductorCapture:
         self._ran(manager, cudagraph_rerecords=len(recordings) - len(set(recordings)))
 
     @hook_after("torch._inductor.scheduler:Scheduler.should_partition", "what CUDA graphs leave out", optional=True)
-    def _left_out(self, reason: str | None, _: Any, node: Any, *__: Any) -> None:
+    def _left_out(self, reason: str | None, _: Any, node: Any, *__: Any, **___: Any) -> None:
         """Keep why a graph is cut: the first op that cannot be captured, at its line."""
         if reason and not getattr(self._depth, "left_out", None) and getattr(node, "node", None) is not None:
             traces = filter(None, (origin.stack_trace for origin in node.node.get_origins()))

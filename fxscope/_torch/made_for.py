@@ -28,7 +28,7 @@ class Demands:
             self._here.demand = outer
 
     @hook_after("torch._inductor.ir:ExternKernel.copy_input", "which kernels are layout copies")
-    def _copied(self, result: Any, *_: Any) -> None:
+    def _copied(self, result: Any, *_: Any, **__: Any) -> None:
         """Mark the buffer of a copy with the strides that are demanded now, and the node that is being lowered."""
         node, demand = being_lowered(), getattr(self._here, "demand", None)
         arguments, named = demand or ((), {})

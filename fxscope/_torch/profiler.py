@@ -343,7 +343,7 @@ class Session:
             return original(*args, **kwargs)
 
     @hook_after("torch.autograd.profiler:profile.__exit__", _THEIRS)
-    def _theirs_ended(self, _: Any, profile: Any, *__: Any) -> None:
+    def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
         if self._ours == threading.get_ident() or not has_trace(profile):
             return
         if self._their_tree is None:
@@ -354,7 +354,9 @@ class Session:
         self._num_theirs += 1
 
     @hook_after("torch.autograd.profiler:profile.export_chrome_trace", _THEIRS)
-    def _theirs_written(self, _: Any, profile: Any, path: str, *__: Any, use_python_export: bool = False) -> None:
+    def _theirs_written(
+        self, _: Any, profile: Any, path: str, *__: Any, use_python_export: bool = False, **___: Any
+    ) -> None:
         """Copy what Kineto wrote for the program: it writes a trace once."""
         if profile is not self._their_profile() or use_python_export:
             return

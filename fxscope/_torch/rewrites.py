@@ -75,7 +75,7 @@ class Rewrites:
             self._here.passes.append(_Pass(observer))
 
     @hook_before(f"{OBSERVER}.__exit__", NO_REWRITES)
-    def _leave(self, observer: Any, *_: Any) -> None:
+    def _leave(self, observer: Any, *_: Any, **__: Any) -> None:
         passes = self._here.passes
         if not passes or passes[-1].observer is not observer:
             return

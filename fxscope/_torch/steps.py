@@ -228,7 +228,7 @@ class StepWatch:
             _thread.start_new_thread(self._wait, (_Heap(),))
 
     @hook_before("torch.optim.optimizer:Optimizer._patch_step_function")
-    def _makes(self, optimizer: Any, *_: Any) -> None:
+    def _makes(self, optimizer: Any, *_: Any, **__: Any) -> None:
         self._made.add(optimizer)
 
     @property

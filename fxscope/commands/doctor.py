@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every check; return 0 where programs can be recorded, else 1."""
-    checks = examine()
+    checks = [versions(), *torch_and_recording(), scanner()]
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
     else:
@@ -70,10 +70,6 @@ def shown(check: Check) -> str:
     return "\n".join(lines)
 
 
-def examine() -> list[Check]:
-    return [versions(), *torch_and_recording(), scanner()]
-
-
 def versions() -> Check:
     """List the versions that a bug report needs beside torch's."""
     names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "kernels")
@@ -96,9 +92,9 @@ def torch_and_recording() -> list[Check]:
         return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
     built = f"{here.torch}, {f'CUDA {here.cuda}' if here.cuda else 'no CUDA'}"
     eager = recorded(compile=False)
-    compiled = [recorded(compile=True)] if eager.ok else []
+    compiled = recorded(compile=True) if eager[0].ok else []
     found = Check("torch", True, f"{built}; {here.device}", purpose, required=True)
-    return [found, eager, *compiled, triton(here.triton)]
+    return [found, *eager, *compiled, triton(here.triton)]
 
 
 def triton(installed: str | None) -> Check:
@@ -107,22 +103,28 @@ def triton(installed: str | None) -> Check:
     return Check("triton", ok, installed or "not installed", purpose, f"{PIP} triton")
 
 
-def recorded(*, compile: bool) -> Check:
-    """Record a small MLP on this machine's device; what the recording lacks is missing."""
+def recorded(*, compile: bool) -> list[Check]:
+    """Record a small MLP on this machine's device; a second check has what the recording lacks."""
     from fxscope._torch import geglu
     from fxscope.capture import record
 
     name, purpose = (COMPILER, "compiled programs") if compile else ("recording", "everything else")
-    remedy = install("g++ python3-dev") if compile else None
+    remedy, lost = install("g++ python3-dev") if compile else None, list[str]()
     try:
         model, inputs = geglu.small()
         recording = record(model, *inputs, steps=1, warmup=0, compile=compile)
         lost = [f"{problem.where}: {problem.message}" for problem in recording.problems]
+        failed = "" if recording.calls or (recording.ops and not compile) else "; ".join(lost) or "nothing was recorded"
     except Exception as error:
-        lost = [one_line(error)]
+        failed = one_line(error)
         if isinstance(error.__cause__, OSError):  # Dynamo's import creates the folder of Inductor's cache
             remedy = "export TORCHINDUCTOR_CACHE_DIR=$(mktemp -d)"
-    return Check(name, not lost, "; ".join(lost) or "a small MLP", purpose, remedy, required=not compile)
+    made = Check(name, not failed, failed or "a small MLP", purpose, remedy, required=not compile)
+    return (
+        [made, Check(f"all of {name}", False, "; ".join(lost), "complete recordings")]
+        if lost and not failed
+        else [made]
+    )
 
 
 def scanner() -> Check:

@@ -30,17 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve the trace until it was fetched once."""
     path = Path(arguments.trace)
-    with listen() as server, opened(path) as data:
+    if path.is_dir() or (path.exists() and (".json" not in path.suffixes or common.is_recording(path))):
+        raise FxscopeError(f"{path} is not a trace: Perfetto opens what `export_chrome_trace` writes (.json).")
+    with store.opened(path) as data, listen() as server:
         packed = data.read(2) == b"\x1f\x8b"
         name = path.name if path.name.endswith(".gz") == packed else path.name + ".gz"
         return serve(server, name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
-
-
-def opened(path: Path) -> IO[bytes]:
-    """The file. Raises FxscopeError where there is none, or it is no trace."""
-    if path.is_dir() or (path.exists() and (".json" not in path.suffixes or common.is_recording(path))):
-        raise FxscopeError(f"{path} is not a trace: Perfetto opens what `export_chrome_trace` writes (.json).")
-    return store.opened(path)
 
 
 def listen() -> HTTPServer:

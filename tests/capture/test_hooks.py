@@ -1,6 +1,7 @@
 """Hooks come off whatever happens, and never let fxscope's own mistakes out."""
 
 import importlib
+import inspect
 import types
 
 import pytest
@@ -9,6 +10,8 @@ import torch
 import fxscope
 from fxscope._torch import hooks, inductor, profiler, steps
 from fxscope._torch.hooks import Hooks
+from fxscope._torch.made_for import Demands
+from fxscope._torch.rewrites import Rewrites
 
 
 @pytest.fixture
@@ -130,6 +133,10 @@ def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_to
     importlib.import_module("torch._inductor.compile_fx")  # its hooks go on at once
     kinds = (inductor.InductorCapture, profiler.Session)
     hooked = {item.path for kind in kinds for _, item in hooks.hooks_of(kind) if not item.optional}
+    for method in {getattr(kind, name) for kind in (*kinds, Demands, Rewrites) for name, _ in hooks.hooks_of(kind)}:
+        takes = {parameter.kind for parameter in inspect.signature(method).parameters.values()}
+        more = takes & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+        assert len(more) != 1, method  # what ignores further arguments ignores those that are named, too
     without(monkeypatch, *hooked, inductor.METRICS, inductor.HANDLES, steps.OPTIMIZER_HOOK, steps.COMPILED_CALL)
 
     def program(x: torch.Tensor) -> torch.Tensor:

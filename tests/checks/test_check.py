@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
 from fxscope.analysis import check
@@ -207,6 +208,30 @@ def test_each_expectation_has_its_line(text: str, lines: list[dict[str, int]]) -
     assert check.lines_of(text) == lines
 
 
+def closed(**keys: object) -> dict[str, object]:
+    """JSON Schema of an object that has these keys and no other."""
+    return {"type": "object", "properties": keys, "required": [*keys], "additionalProperties": False}
+
+
+def list_of(item: object) -> dict[str, object]:
+    return {"type": "array", "items": item}
+
+
+# The part of SARIF 2.1.0 that is written, with what GitHub's code scanning requires of it.
+WORD = {"type": "string", "minLength": 1}
+TEXT = closed(text=WORD)
+ARTIFACT = {
+    "oneOf": [closed(uri={"pattern": "^file:///"}), closed(uri={"pattern": "^[^/]"}, uriBaseId={"const": "%SRCROOT%"})]
+}
+PLACE = closed(artifactLocation=ARTIFACT, region=closed(startLine={"type": "integer", "minimum": 1}))
+LOCATIONS = list_of(closed(physicalLocation=PLACE)) | {"minItems": 1}
+RELATED = list_of(closed(id={"type": "integer"}, physicalLocation=PLACE))
+RESULT = closed(ruleId=WORD, level={"const": "error"}, message=TEXT, locations=LOCATIONS, relatedLocations=RELATED)
+RULE = closed(id=WORD, shortDescription=TEXT, fullDescription=TEXT, help=TEXT)
+RUN = closed(tool=closed(driver=closed(name={"const": "fxscope"}, rules=list_of(RULE))), results=list_of(RESULT))
+SARIF = closed(**{"$schema": WORD, "version": {"const": "2.1.0"}, "runs": list_of(RUN)})
+
+
 def test_the_command(tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch) -> None:
     build.gelu_mul_eager().save(tmp_path / "eager.fxscope")
     build.gelu_mul_compiled().save(tmp_path / "compiled.fxscope")
@@ -228,10 +253,11 @@ def test_the_command(tmp_path: Path, command, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path / "repo/sub")
     expectations = expectations.rename(tmp_path / "repo/sub/100 %.toml")
     command("check", *files[:2], "100 %.toml", "-o", tmp_path / "check.sarif", status=1)
-    (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
-    places = [
-        item["locations"][0]["physicalLocation"] for item in run["results"]
-    ]  # GitHub shows what holds as an alert
+    report = json.loads((tmp_path / "check.sarif").read_text())
+    jsonschema.validate(report, SARIF)
+    (run,) = report["runs"]
+    places = [item["locations"][0]["physicalLocation"] for item in run["results"]]  # what holds would be an alert
+    assert {item["ruleId"] for item in run["results"]} <= {rule["id"] for rule in run["tool"]["driver"]["rules"]}
     assert [item["region"]["startLine"] for item in places] == [1, 4, 4, 5, 5]
     assert {tuple(item["artifactLocation"].values()) for item in places} == {("sub/100%20%25.toml", "%SRCROOT%")}
     rules = {item["id"]: item["help"]["text"] for item in run["tool"]["driver"]["rules"]}

@@ -369,6 +369,16 @@ def test_step_of_an_optimizer_is_kernels_over_several_parameters() -> None:
     assert {access.shape for call in recording.calls for access in call.reads} >= {(64, 64), (64,)}
 
 
+def test_a_torch_without_what_plans_need_is_told_from_a_mistake_of_the_users() -> None:
+    for file, said in (
+        (child.__file__, "plans need torch 2.11 or newer. Missing"),
+        ("model.py", "AttributeError: module"),
+    ):
+        with pytest.raises(AttributeError) as error:
+            exec(compile("import torch\ntorch._C.no_such_name", file, "exec"))
+        assert child.explain(error.value, "H200").startswith(f"no plan for H200: {said}")
+
+
 def test_step_that_needs_values_is_refused() -> None:
     with pytest.raises(CaptureError, match="the step of Counts cannot be planned: its first step"):
         forked("optimizer_that_asks_for_numbers")

@@ -336,6 +336,9 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
             f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "
             "fork that plans. Use `fxscope run FILE.py:FACTORY --target GPU`, or plan before the first backward."
         )
+    raised_in = [Path(frame.filename).parent for frame in traceback.extract_tb(innermost.__traceback__)][-1:]
+    if kind == "AttributeError" and raised_in == [Path(__file__).parent] and "module 'torch" in str(innermost):
+        return f"no plan for {device}: plans need torch 2.11 or newer. Missing in this one: {innermost}."
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind
     if kind in _DATA_DEPENDENT:
