@@ -165,7 +165,7 @@ def test_code_ties_each_line(geglu, command):
     }
     assert lines["tanh :18"].startswith("auto tmp")
     assert ".tanh()" in lines["tanh :18"]
-    assert lines["mul_6 :21"].endswith(";")
+    assert lines["mul_6 :19"].endswith(";")
     assert "cpp_fused__unsafe_view_gelu_mul_0(buf2, buf1)" in out
     assert "extern_kernels" not in out
 
