@@ -432,6 +432,24 @@ def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_its_own_pair(open_page):
     assert "not fused" in page.saved_svg()
 
 
+def test_a_kernel_without_a_node_of_its_own_is_drawn_beside_the_one_it_was_not_fused_with(open_page):
+    """The rest of a split reduction, a layout copy."""
+    made = MAKE.large(600, layers=12)
+    first = next(call for call in made.calls if call.kernel.startswith("triton"))
+    for nodes in (first.nodes[:1], ()):
+        rest = replace(first, id="rest", handle="triton_per_fused_rest:99", nodes=nodes)
+        pairs = (build.pair(first, rest, saved_bytes=10**6, reason_code="extern"),)
+        page = open_page(replace(made, calls=(*made.calls, rest), decisions=pairs), "#decision=0&view=graph")
+        page.page.wait_for_timeout(300)
+        picture = page.saved_svg()
+        width, height, x, y = map(
+            float,
+            re.findall(r'viewBox="0 0 (\S+) (\S+)"', picture)[0]
+            + re.findall(rf'<text x="([\d.]+)" y="([\d.]+)"[^>]*>{rest.handle}<', picture)[0],
+        )
+        assert 0 < x < width - 7 * len(rest.handle) and 0 < y < height and "1.00 MB" in picture
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_both_kernels_of_a_missed_fusion_are_in_view_also_of_the_graph_beside(open_page, number):
     page, read = open_page("trained"), PANES["trained"]()[0]

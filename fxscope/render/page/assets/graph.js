@@ -392,6 +392,11 @@ class GraphView {
     const incoming = new Map();
     this.edges.forEach((edge) => push(incoming, edge.to, edge));
     for (const pair of this.redPairs()) {
+      const alone = this.aloneOf(pair);
+      if (alone) {
+        this.extra.push(alone);
+        continue;
+      }
       const [a, b] = this.endsOf(pair).map((nodes) => new Set(nodes.map((i) => as[i]).filter((x) => x !== null)));
       let hit = false;
       const back = (box, way, steps) => {
@@ -414,6 +419,36 @@ class GraphView {
         if (from !== undefined && to !== undefined && from !== to) this.extra.push({ from, to, red: pair });
       }
     }
+  }
+
+  /** The kernel of the chosen pair that has no box (a layout copy, the rest of a split reduction), beside the other's. */
+  aloneOf(pair) {
+    if (chosen.type !== 'decision' || chosen.key !== pair) return null;
+    const { calls, decisions } = this.recording;
+    const sides = ['a', 'b'].map((side) => index(decisions, `${side}_call`, pair));
+    const call = sides.find((c) => c >= 0 && !this.graph.call.includes(c));
+    const box = this.endsOf(pair)
+      .flat()
+      .map((i) => this.shown.shownAs[i])
+      .findLast((id) => this.byId.has(id));
+    if (call === undefined || box === undefined) return null;
+    const lines = [at(calls, 'title', call), calls.handle[call], at(calls, 'step', call)].filter(Boolean);
+    const w = 24 + 7.6 * Math.max(...lines.map((line) => Math.min(60, line.length)));
+    const kernel = { call, lines, w, h: 12 + 15 * lines.length };
+    return { from: box, red: pair, kernel: { ...kernel, ...this.freePlace(this.byId.get(box), kernel) } };
+  }
+  /** The nearest place beside, below or above a box where something of a size covers no other box. */
+  freePlace(box, { w, h }) {
+    const gap = 40;
+    const covers = (x, y) =>
+      Math.min(x, y) < 0 ||
+      y + h > this.placed.h ||
+      this.items.some((b) => b.x < x + w + 10 && x - 10 < b.x + b.w && b.y < y + h + 10 && y - 10 < b.y + b.h);
+    const places = [];
+    for (let dy = 0; dy <= 600; dy += 20)
+      for (const x of [box.x + box.w + gap, box.x - w - gap, box.x])
+        for (const y of [box.y + dy, box.y - dy]) places.push({ x, y });
+    return places.find(({ x, y }) => !covers(x, y)) || { x: box.x + box.w + gap, y: box.y };
   }
 
   /** Start where text can be read: the top of the graph at 100 %, smaller only while all of it stays readable. */
@@ -649,9 +684,14 @@ class GraphView {
     s.placed = true;
     if (ends) {
       this.markRed();
-      const right = this.extra.some(({ red }) => red === chosen.key) ? x1 + PRICE : x1; // with its price
-      s.scale = this.scaleOf([x0, y0, right, y1]);
-      this.centre((x0 + right) / 2, (y0 + y1) / 2);
+      const extra = this.extra.find(({ red }) => red === chosen.key); // beside the boxes: a kernel, or the price
+      const place = [x0, y0, extra && !extra.kernel ? x1 + PRICE : x1, y1];
+      if (extra?.kernel) {
+        const { x, y, w, h } = extra.kernel;
+        Object.assign(place, [Math.min(x0, x), Math.min(y0, y), Math.max(x1, x + w), Math.max(y1, y + h)]);
+      }
+      s.scale = this.scaleOf(place);
+      this.centre((place[0] + place[2]) / 2, (place[1] + place[3]) / 2);
       return;
     }
     if (s.scale < 0.6) s.scale = 1;
@@ -762,6 +802,7 @@ class GraphView {
       if (!near(item.x - 4, item.y - 4, item.x + item.w + 4, item.y + item.h + 4)) continue;
       this.box(context, item, text, view.scale, markedBoxes.has(item.id), item.id === focus, c);
     }
+    for (const { kernel } of this.extra) if (kernel && text) this.drawAlone(context, kernel, c);
     if (along === null) this.redLabels(context, view, near, c);
     else this.paint();
   }
@@ -878,11 +919,21 @@ class GraphView {
     for (const pair of this.extra) {
       const a = this.byId.get(pair.from),
         b = this.byId.get(pair.to);
-      if (!a || !b) continue;
+      if (!a || !(b || pair.kernel)) continue;
       context.strokeStyle = c.cost;
       context.lineWidth = 2;
       context.setLineDash([6, 4]);
       context.beginPath();
+      if (pair.kernel) {
+        const { x, y, w, h } = pair.kernel;
+        const [ax, ay, bx, by] = [a.x + a.w / 2, a.y + a.h / 2, x + w / 2, y + h / 2];
+        context.moveTo(ax, ay);
+        context.lineTo(bx, by);
+        context.stroke();
+        context.setLineDash([]);
+        pair.at = [(ax + bx) / 2, (ay + by) / 2];
+        continue;
+      }
       const ax = a.x + a.w,
         ay = a.y + a.h / 2,
         bx = b.x + b.w,
@@ -895,12 +946,31 @@ class GraphView {
       pair.at = [out - 10, (ay + by) / 2];
     }
   }
+  /** Draw the kernel of the chosen pair that has no box of its own. */
+  drawAlone(context, { call, lines, x, y, w, h }, c) {
+    const extern = PAGE.theme.extern.includes(this.recording.calls.type[call]);
+    const [fill, stroke] = kindColours(extern ? 'kernel' : 'fused');
+    rounded(context, x, y, w, h, 7);
+    context.fillStyle = fill;
+    context.fill();
+    context.strokeStyle = stroke;
+    context.lineWidth = 2.4;
+    context.stroke();
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
+    context.fillStyle = c.text;
+    lines.forEach((line, k) => {
+      context.font = mono(12, k ? 400 : 600);
+      context.fillText(shorten(line, 60), x + 12, y + 14 + 15 * k);
+    });
+  }
   redLabels(context, view, near, c) {
     if (view.scale < 0.45 || !this.costs) {
       this.labels = [];
       return;
     }
     const d = this.recording.decisions,
+      boxes = [...this.items, ...this.extra.flatMap(({ kernel }) => kernel || [])],
       done = new Set();
     this.labels = [];
     const label = (pair, x, y) => {
@@ -914,7 +984,7 @@ class GraphView {
       const meets = (other) => x + 6 < other.x + other.w && other.x < x + 6 + w;
       const covers = (other) => Math.abs(other.y + 9 - y) < 19 && meets(other);
       const hides = (dy) =>
-        this.items.some((b) => b.x < x + 6 + w && x + 6 < b.x + b.w && b.y + 4 < y + dy + 9 && y + dy - 5 < b.y + b.h);
+        boxes.some((b) => b.x < x + 6 + w && x + 6 < b.x + b.w && b.y + 4 < y + dy + 9 && y + dy - 5 < b.y + b.h);
       const free = (dy) =>
         !hides(dy) && !this.labels.some((other) => Math.abs(other.y + 9 - y - dy) < 19 && meets(other));
       const place = [0, 20, -20, 40, -40].find(free);
@@ -1300,7 +1370,9 @@ class GraphView {
       e = this.recording.environment,
       versions = [e.device, e.torch && `torch ${e.torch}`, e.triton && `triton ${e.triton}`].filter(Boolean),
       stage = [PAGE.stages[this.graph.stage], this.graph.direction, this.graph.compile].filter(Boolean).join(' · '),
-      red = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)) ? PRICE : 0,
+      ends = this.extra.map(({ kernel }) => (kernel ? kernel.x + kernel.w - this.placed.w : 0)),
+      marked = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)),
+      red = marked ? Math.max(PRICE, ...ends) : 0,
       kinds = new Set(this.graph.nodes.kind || []),
       legend = Object.entries(PAGE.theme.kinds).filter(([kind]) => kinds.has(kind)),
       title_ = this.recording.title;

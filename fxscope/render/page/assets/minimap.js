@@ -32,12 +32,14 @@ class Minimap {
       state.x + placed.w * state.scale <= width + 2 &&
       state.y + placed.h * state.scale <= height + 2;
     const few = (this.view.main || this.view.pair) && items.length < 60; // it would hide more than it shows
-    this.canvas.hidden = all || few;
-    if (this.canvas.hidden) return;
     this.scale = Math.min(Math.min(170, width / 5) / placed.w, Math.min(200, height / 3) / placed.h);
     const w = Math.max(24, Math.round(placed.w * this.scale)),
       h = Math.max(24, Math.round(placed.h * this.scale)),
       ratio = window.devicePixelRatio || 1;
+    const [, , right, bottom] = this.view.boundsOf(this.view.chosenEnds() || []) || [0, 0, -Infinity, -Infinity];
+    const covers = right * state.scale + state.x > width - w - 12 && bottom * state.scale + state.y > height - h - 12;
+    this.canvas.hidden = all || few || covers; // never over the pair that was chosen
+    if (this.canvas.hidden) return;
     if (this.stale || this.canvas.style.width !== `${w}px` || this.canvas.style.height !== `${h}px`) {
       this.stale = false;
       this.canvas.style.width = `${w}px`;
