@@ -5,12 +5,14 @@ write files only in the given folders. `record` runs programs of these folders w
 """
 
 import argparse
+import asyncio
+import copy
 import functools
 import json
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -42,22 +44,25 @@ def run(arguments: argparse.Namespace) -> int:
     if missing := [str(folder) for folder in folders if not folder.is_dir()]:
         raise FxscopeError(f"{missing[0]} is not a folder: name the folders that tools may read and write.")
     server = MCPServer("fxscope", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
-    tools = Tools(folders, arguments.json_bytes)
     for name in filter(lambda name: not name.startswith("_"), vars(Tools)):
-        server.add_tool(_told(getattr(tools, name), ToolError), structured_output=False)
+        server.add_tool(_told(name, Tools(folders, arguments.json_bytes), ToolError), structured_output=False)
     server.run("stdio")
     return 0
 
 
-def _told(tool: Callable[..., str], error: type[Exception]) -> Callable[..., str]:
-    """The tool, with its FxscopeErrors as errors that the SDK shows to the agent."""
+def _told(name: str, tools: "Tools", error: type[Exception]) -> Callable[..., Awaitable[str]]:
+    """A tool, with its FxscopeErrors as errors that the SDK shows to the agent; a call that is cancelled ends its process."""
 
-    @functools.wraps(tool)
-    def call(*arguments: Any, **options: Any) -> str:
+    @functools.wraps(getattr(tools, name))
+    async def call(**options: Any) -> str:
+        own = copy.copy(tools)  # has the process of this call
         try:
-            return tool(*arguments, **options)
+            return await asyncio.to_thread(getattr(own, name), **options)
         except (FxscopeError, OSError, ValueError, RuntimeError) as mistake:  # such as a loop of links, or a NUL
             raise error(str(mistake)[:1000]) from None
+        finally:
+            if own.process is not None:
+                own.process.kill()
 
     return call
 
@@ -67,6 +72,7 @@ class Tools:
 
     def __init__(self, folders: Sequence[Path], budget: int) -> None:
         self.folders, self.budget = folders, budget
+        self.process: subprocess.Popen[bytes] | None = None
 
     def record(self, program: str, arguments: list[str] | None = None, output: str = "recording.fxscope") -> str:
         """Run a Python script and record it; returns its overview. `output` is the .fxscope file, which is replaced."""
@@ -142,6 +148,7 @@ class Tools:
         with TemporaryFile() as output, TemporaryFile() as errors:
             files: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": errors}
             with children.start(*words, cwd=self.folders[0], **files) as process:
+                self.process = process
                 try:
                     process.wait(SECONDS)
                 except subprocess.TimeoutExpired:

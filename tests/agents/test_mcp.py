@@ -19,13 +19,17 @@ ROOT = Path(__file__).parents[2]
 H200 = ROOT / "fxscope/data/h200"
 
 
-def ask(folder: Path, *calls: tuple[str, dict[str, Any]], budget: int = 4096) -> list[tuple[bool, str]]:
-    """Start a server for a folder and call its tools; (whether it failed, text) of each."""
+def client_of(folder: Path) -> Client:
+    """A client with a server for a folder."""
+    server = StdioServerParameters(command=sys.executable, args=["-m", "fxscope", "mcp", str(folder)], cwd=str(ROOT))
+    return Client(stdio_client(server))
+
+
+def ask(folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[tuple[bool, str]]:
+    """Call tools; (whether it failed, text) of each."""
 
     async def talk() -> list[tuple[bool, str]]:
-        command = ["-m", "fxscope", "mcp", str(folder), "--budget", str(budget)]
-        server = StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT))
-        async with Client(stdio_client(server)) as client:
+        async with client_of(folder) as client:
             answers = [await client.call_tool(name, arguments) for name, arguments in calls]
             return [(bool(answer.is_error), answer.content[0].text) for answer in answers]
 
@@ -108,3 +112,23 @@ def test_a_program_is_recorded_and_fails_with_its_own_message(folder: Path) -> N
     os.kill(int((folder / "pid").read_text()), signal.SIGKILL)  # the answers did not wait for it
     assert not good and "sin" in text and (folder / "recording.fxscope").exists()
     assert bad and "no data" in said, said
+
+
+@pytest.mark.slow
+def test_a_call_that_is_cancelled_ends_its_program_and_no_other_call(folder: Path) -> None:
+    (folder / "waits.py").write_text("import os, time\nopen('pid', 'w').write(f'{os.getpid()} ')\ntime.sleep(600)\n")
+
+    async def talk() -> bool:
+        async with client_of(folder) as client:
+            call = asyncio.create_task(client.call_tool("record", {"program": "waits.py"}))
+            while not (folder / "pid").exists() or not (folder / "pid").read_text():
+                await asyncio.sleep(0.1)
+            other = asyncio.create_task(client.call_tool("overview", {"recording": "mlp_eager.fxscope"}))
+            call.cancel()
+            with pytest.raises(ProcessLookupError):
+                while True:
+                    os.kill(int((folder / "pid").read_text()), 0)
+                    await asyncio.sleep(0.1)
+            return bool((await other).is_error)
+
+    assert not asyncio.run(talk())
