@@ -98,8 +98,13 @@ class Index:
 
     @cached_property
     def dispatched(self) -> dict[int, int]:
-        """Step → how many ops were dispatched in it."""
+        """Step → how many ops were dispatched in it, without those on a compile's fake tensors."""
         is_op = marked(self._ops, "name", is_dispatched) & marked(self._ops, "category", "cpu_op".__eq__)
+        starts, threads, ends = array(self._ops, "start_ns"), array(self._ops, "thread"), Counter[int | None]()
+        for start, took, _, thread in self._compiles:
+            if start + took > ends[thread]:  # not inside of the thread's one before
+                ends[thread] = start + took
+                is_op &= (starts < start) | (starts >= ends[thread]) | (threads != (-1 if thread is None else thread))
         return Counter(array(self._ops, "step")[is_op].tolist())
 
     @cached_property
@@ -132,19 +137,20 @@ class Index:
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """The steps that count, see above; one where no step was recorded."""
-        return tuple(whole_steps(self.launch_counts, {step for *_, step in self._compiles})) or (0,)
+        return tuple(whole_steps(self.launch_counts, {step for _, _, step, _ in self._compiles})) or (0,)
 
     @cached_property
-    def _compiles(self) -> list[tuple[int, int, int]]:
-        """Start, duration and step of each event in which something was compiled, in order of time."""
+    def _compiles(self) -> list[tuple[int, int, int, int | None]]:
+        """Start, duration, step and thread of each event in which something was compiled, in order of time."""
         compiles = marked(self._ops, "name", lambda name: name.endswith(COMPILING) and "ompile" in name)
-        return sorted(rows_of(self._ops, "start_ns", "duration_ns", "step", which=compiles.nonzero()[0].tolist()))
+        fields = "start_ns", "duration_ns", "step", "thread"
+        return sorted(rows_of(self._ops, *fields, which=compiles.nonzero()[0].tolist()), key=lambda row: row[0])
 
     @property
     def compiling_us(self) -> float:
         """The mean time of the steps that count in which something was compiled."""
         total = until = 0
-        for start, took, step in self._compiles:
+        for start, took, step, _ in self._compiles:
             total += max(0, start + took - max(start, until)) if step in self.step_set else 0
             until = max(until, start + took)
         return total / 1e3 / self.num_steps

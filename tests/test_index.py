@@ -10,6 +10,7 @@ import fxscope
 from fxscope.analysis.report import report
 from fxscope.index import by_each, grouped, index_of, whole_steps
 from fxscope.model import Decision, Graph, LaunchEvidence, Link, Recording, replace
+from fxscope.render import terminal
 from tests.build import call, launch, node, op, placeholder, steps
 
 
@@ -131,3 +132,20 @@ def test_what_only_some_steps_run_has_its_share_of_their_time() -> None:
     assert times == {"rnn": (1, 1, 0.4), "mm": (1, 1, 0.4), "sum": (1, 0.5, 0.2)}
     assert [group.shape for group in shown.groups if group.label == "rnn"] == ["shapes vary"]
     assert shown.step.launches_range == (2, 3) and index_of(recording).typical_step == 1
+
+
+def test_ops_on_the_fake_tensors_of_a_compile_are_not_dispatched_ones() -> None:
+    """A compile with another inside, an op in each; beside them an op of another thread, and one after them."""
+    compiles = [("entire_frame_compile (dynamo_timed)", 0, 100), ("backend_compile (dynamo_timed)", 20, 30)]
+    events = [(*item, 1) for item in compiles] + [("aten::mm", start, 5, 1) for start in (30, 70, 100)]
+    events.append(("aten::mm", 30, 5, 2))
+    ops = [op(i, name, start_ns=at, duration_ns=us, thread=on) for i, (name, at, us, on) in enumerate(events)]
+    assert index_of(Recording(ops=tuple(ops))).dispatched == {0: 2}
+
+
+def test_the_time_of_several_threads_is_said_to_be_theirs() -> None:
+    ops = [op(number, "aten::mm", thread=number, duration_ns=9_000) for number in range(3)]
+    launches = [launch(number, "aten::mm", 9_000, category="cpu_kernel", op_id=number) for number in (0, 1)]
+    recording = Recording(ops=tuple(ops), launches=tuple(launches))
+    assert report(recording).step.clock == "CPU time of 2 threads"
+    assert "kernels 18.0 µs while recording, sum of 2 threads" in terminal.render(recording)

@@ -96,9 +96,8 @@ def _last_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         return
     found = list(_launch_advice(recording, made)) if step.bound == "neither" and not step.is_whole else []
     yield from found
-    what = "kernels' time" if step.on_cpu else "device time"
     roof = f" at {of_roof(top.roof, 'its roof')}" if top.roof is not None else ""
-    why = f"takes {percent(top.share)} of the {what}{roof}"
+    why = f"takes {percent(top.share)} of the {step.clock}{roof}"
     if top.roof is not None and top.roof < LOW_ROOF and (top.share or 0.0) >= LARGE_SHARE and step.bound != "cpu":
         yield Advice(f"Look at {top.label} first", f"it {why}")
     elif not found:
@@ -244,8 +243,7 @@ def _eager_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     share = time_us / made.step.device_us if made.step.device_us else 0.0
     if share >= MIN_SHARE:
         names = listed(list(dict.fromkeys(row.label for row in rows)), 3)
-        what = "kernels' time" if made.step.on_cpu else "device time"
-        why = f"{percent(share)} of the {what} is in pointwise ops that Inductor can fuse ({names})"
+        why = f"{percent(share)} of the {made.step.clock} is in pointwise ops that Inductor can fuse ({names})"
         saved = sum(row.time_us or 0.0 for row in made.missed if row.hint_code in BY_COMPILING)
         text = 'torch.compile(backend="inductor")' if runs_other_backend(recording) else "torch.compile"
         yield Advice(EAGER_OPS if is_compiled(recording) else text, why, saved or time_us)
@@ -271,7 +269,8 @@ def _dtype_advice(made: Report) -> Iterator[Advice]:
     for text, what, rows in (("Keep one layout and dtype", "copy_", copies), ("Use float32", "float64", double)):
         time_us = sum(row.time_us or 0.0 for row in rows)
         if made.step.device_us and time_us >= MIN_COPIES * made.step.device_us:
-            yield Advice(text, f"{what} takes {percent(time_us / made.step.device_us)} of the kernels' time", time_us)
+            why = f"{what} takes {percent(time_us / made.step.device_us)} of the {made.step.clock}"
+            yield Advice(text, why, time_us)
 
 
 def _communication_advice(recording: Recording, made: Report) -> Iterator[Advice]:

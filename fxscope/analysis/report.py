@@ -21,7 +21,7 @@ from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_whole_run
-from fxscope.columns import column, distinct, rows_of, uncollected
+from fxscope.columns import array, column, distinct, positions, rows_of, uncollected
 from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
 from fxscope.index import grouped, index_of, kept, known_sum
 from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, replace
@@ -57,7 +57,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     launches_range: tuple[int, int] | None = None  # of the steps, where they differ
     ops: float = 0  # dispatched
     compiling_us: float = 0.0  # of the wall time, where the recording holds no compile
-    num_devices: int = 1  # that ran something; busy and idle are their means
+    num_devices: int = 1  # that ran something; busy and idle are their means; of a CPU its threads
     on_cpu: bool = False
     predicted: bool = False
     is_lower_bound: bool = False  # device_us adds lower bounds alone
@@ -78,9 +78,9 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     @property
     def clock(self) -> str:
-        """Return whose time the kernels take: "CPU time", "device time", "device time of 2 GPUs"."""
-        gpus = f" of {self.num_devices} GPUs" if self.num_devices > 1 else ""
-        return "CPU time" if self.on_cpu else f"device time{gpus}"
+        """Return whose time the kernels take: "CPU time", "CPU time of 4 threads", "device time of 2 GPUs"."""
+        kind, unit = ("CPU", "threads") if self.on_cpu else ("device", "GPUs")
+        return f"{kind} time" + (f" of {self.num_devices} {unit}" if self.num_devices > 1 else "")
 
 
 class KernelRow(Item, frozen=True, kw_only=True):
@@ -285,13 +285,21 @@ def step_row(recording: Recording) -> StepRow:
         launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(index.dispatched.get(step, 0) for step in index.steps),
         compiling_us=0.0 if recording.compiles else index.compiling_us,
-        num_devices=len(distinct(recording.launches, "device") - {None}) or 1,
+        num_devices=_num_devices(recording),
         on_cpu=index.is_on_cpu,
         bound=limit.side if limit else None,
         verdict=limit.short if limit else "",
         steps=len(index.steps),
         left_out=len(index.launch_counts) - len(index.steps) if index.launch_counts else 0,
     )
+
+
+def _num_devices(recording: Recording) -> int:
+    """Return how many GPUs ran something; on a CPU, how many threads."""
+    if not index_of(recording).is_on_cpu:
+        return len(distinct(recording.launches, "device") - {None}) or 1
+    ops = positions(recording.ops, "id", array(recording.launches, "op_id"))
+    return len({*column(recording.ops, "thread", ops[ops >= 0].tolist())}) or 1
 
 
 def total_us(rows: Iterable[KernelGroup | KernelRow]) -> float | None:

@@ -152,7 +152,8 @@ def step(made: Report, width: int) -> list[str]:
         out[-1].append(f"{row.verdict}: {per_step}" if row.bound == "cpu" and per_step else row.verdict)
         out[-1] += [per_step] if row.bound != "cpu" and per_step else []
     elif row.on_cpu:
-        out.append([f"CPU     kernels {microseconds(row.device_us)} while recording", per_step])
+        threads = f", sum of {row.num_devices} threads" if row.num_devices > 1 else ""
+        out.append([f"CPU     kernels {microseconds(row.device_us)} while recording{threads}", per_step])
     elif per_step:
         known = f"GPU     {bound}{microseconds(row.device_us)} of device time"
         out.append([known if row.device_us is not None else "Device  time not known", per_step])
