@@ -91,7 +91,7 @@ def torchs_break_text(words: str, file: str, line: int | str) -> str:
 
 
 # Torch's advice on a graph break, a failed compile or a guard; of one that has a second cause ("# …") none.
-_HINT = re.compile(r"(?m)(?:Hint: |HINT: |to avoid (?:this )?specialization,? (?!.*  # ))(?:try )?(.+?)\)?$")
+_HINT = re.compile(r"(?m)(?:(?i:hint): (?!type |guard )|to avoid (?:this )?special\w+,? (?!.*  # ))(?:try )?(.+?)\)?$")
 
 
 def hints_in(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.data import read_table
-from fxscope.english import failure_text, torchs_break_text
+from fxscope.english import explained, failure_text, torchs_break_text
 from fxscope.errors import one_line
 from fxscope.index import COMPILED, Key
 from fxscope.model import (
@@ -146,8 +146,9 @@ class InductorCapture:
 
     @property
     def why_no_graph(self) -> str:
-        met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.hooks.problems)
-        return met or "Dynamo skipped every frame, as it does after a failed compile until torch._dynamo.reset()"
+        met = [f"{problem.where}: {problem.message}" for problem in self.hooks.problems]
+        met += [explained(text) for item in self._compiles.values() if (text := item.failure or item.break_reason)]
+        return "; ".join([*dict.fromkeys(met)][:3]) or "Dynamo met no op, or skips frames until torch._dynamo.reset()"
 
     def facts(self) -> Recording:
         with self._lock:
@@ -249,8 +250,7 @@ class InductorCapture:
             if module is not None:
                 same = self._modules.get(frame.f_code, {}).get(module, ())
                 lines = [line for line in lines if line.partition(": ")[0] in same]
-            if lines:
-                lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
+            lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
         source = _place(frame.f_code) if frame is not None else None
         self._compile(self._compile_id(), recompile_reason="\n".join(lines), source=source)
 

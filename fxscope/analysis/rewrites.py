@@ -80,7 +80,7 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
         known = sorted({item.pattern for item in recording.near_misses})
         near = get_close_matches(pattern, known, n=3, cutoff=0.4) or known
         hint = f"Tried: {listed(near, 3)}." if near else "The recording has none: record with `fxscope run`."
-        raise PassError(f"{pattern} was not tried: no such pattern, or the graph has no op that ends it. {hint}")
+        raise PassError(f"{pattern} was not tried: no such pattern, no op that ends it, or another matched. {hint}")
     return "\n".join(
         near_miss_text(item.pattern, item.node, item.matched, item.total, item.code, item.arguments)
         for item in missed[:3]

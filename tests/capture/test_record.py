@@ -189,10 +189,10 @@ def test_arguments_that_make_no_sense(arguments, options, message) -> None:
         fxscope.record(*arguments, **options)
 
 
-@pytest.mark.parametrize("compile", [False, True])
-def test_nothing_captured_is_an_error_of_its_own(compile) -> None:
-    with pytest.raises(NothingCapturedError) as caught:
-        fxscope.record(lambda: 3, compile=compile)
+@pytest.mark.parametrize(("what", "words"), [("3", "no PyTorch op"), ("3", "no op,"), ("(yield)", "Generators")])
+def test_nothing_captured_is_an_error_of_its_own(what, words) -> None:
+    with pytest.raises(NothingCapturedError, match=words) as caught:
+        fxscope.record(eval(f"lambda: {what}"), compile="PyTorch" not in words)
     assert caught.value.exit_code == 3
 
 
