@@ -314,7 +314,7 @@ class Recorder:
         watch = self._now.watch = StepWatch(
             capture, self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds
         )
-        watch.on_capture = self._observe_compiled
+        watch.on_capture, watch.on_model = self._observe_compiled, self._names.note_called
         session.on_call = watch.called
         hooks.guard("names of modules", self._names.start, hooks)
         session.start()
@@ -439,8 +439,7 @@ class Recorder:
 
     def _unobserved(self, steps: StepTimes | None, others: StepTimes | None) -> list[Unobserved]:
         watch, eager, found = self._now.watch, self._eager, list[Unobserved]()
-        own = eager.session.own if eager is not None else None
-        is_same = own is not None and self._capture.module_ids & own.tree.roots.keys()  # else it may be another model
+        is_same = eager is not None and eager.watch.models.keys() & self._capture.module_numbers  # else another model
         if eager is not None and is_same and (times := eager.watch.later(0)[0]) is not None:
             count = counted(times.count, "timed eager step")
             detail = f"{count} before the first compile, median {microseconds(times.median_us)}"

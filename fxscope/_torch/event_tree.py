@@ -19,7 +19,7 @@ from torch._C._profiler import RecordScope
 from torch._C._profiler import _EventType as EventType
 
 from fxscope._torch import nodes as live
-from fxscope._torch.module_names import ModuleNames
+from fxscope._torch.module_names import ModuleCall, ModuleNames
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
 from fxscope._torch.quiet import quiet
 from fxscope.columns import uncollected
@@ -41,7 +41,7 @@ _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the use
 class _Around(NamedTuple):
     place: Source | None = None  # the user's line that called
     frame: Any = None  # the Python call, if it is the user's own code and nothing else was called since
-    module: tuple[int, str, int] | None = None  # the innermost module's address, class, and the outermost's address
+    module: ModuleCall | None = None  # the innermost one
     root: list[int] | None = None  # [number of the outermost module], emptied by its first op
     op: "_Raw | None" = None
     sequence: int | None = None  # of the autograd function that runs
@@ -61,7 +61,7 @@ class _Raw:
 
 def facts_of(tree: "EventTree", concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> dict[int, SeenOp]:
     """Return external id → op of a session; `concrete`: external id → the trace's "Concrete Inputs"."""
-    names.read(tree.parameters)
+    names.read(tree.parameters.values())
     with quiet(), torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore
         return _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
 
@@ -77,7 +77,8 @@ class EventTree:
     def __init__(self, results: Any) -> None:
         self.raws: list[_Raw] = []
         self.times = Timeline()
-        self.parameters: dict[int, tuple[int, dict[str, int]]] = {}  # module → outermost one, and name → TensorImpl
+        # address of a module → the first call, and name → TensorImpl
+        self.parameters: dict[int, tuple[ModuleCall, dict[str, int]]] = {}
         self.has_allocations = False
         self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
         self.results = results
@@ -159,11 +160,12 @@ class EventTree:
         if fields.module is None:
             return around
         here = fields.module.self_ptr
-        outermost = here if around.module is None else around.module[2]
+        root = here if around.module is None else around.module.root
+        call = ModuleCall(here, fields.module.cls_name, root, event.start_time_ns)
         if here not in self.parameters:
-            self.parameters[here] = outermost, {name: tensor.impl_ptr for name, tensor, _ in fields.module.parameters}
-        root = [self.roots.setdefault(here, len(self.roots))] if around.module is None else around.root
-        return around._replace(module=(here, fields.module.cls_name, outermost), root=root)
+            self.parameters[here] = call, {name: tensor.impl_ptr for name, tensor, _ in fields.module.parameters}
+        first = [self.roots.setdefault(here, len(self.roots))] if around.module is None else around.root
+        return around._replace(module=call, root=first)
 
     def _op(self, event: Any, around: _Around) -> _Around:
         name = event.name
@@ -376,8 +378,8 @@ class _Identity:
             return self._sources.get(number) if number is not None else None
         source = raw.around.place
         if raw.around.module is not None:
-            address, kind, root = raw.around.module
-            source = replace(source or Source(), module=self._names.of_module(address, kind, root), module_type=kind)
+            path, kind = self._names.of_module(raw.around.module)
+            source = replace(source or Source(), module=path, module_type=kind)
         if source is not None and number is not None and number >= 0:
             self._sources[number] = source  # the last op with a number is the one whose node has it
         return source

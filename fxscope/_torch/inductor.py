@@ -21,6 +21,7 @@ from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.scheduler_facts import Lines
+from fxscope._torch.steps import number_of
 from fxscope.data import read_table
 from fxscope.english import explained, failure_text, torchs_break_text
 from fxscope.errors import one_line
@@ -78,7 +79,7 @@ class InductorCapture:
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
         # code of `forward` → module that it was compiled for → ids of these compiles
         self._modules: dict[Any, weakref.WeakKeyDictionary[torch.nn.Module, set[str]]] = {}
-        self.module_ids: set[int] = set()  # of those that were compiled; a program may drop them before it ends
+        self.module_numbers: set[int] = set()  # of those that were compiled; a program may drop them before it ends
         self._metrics_before: set[int] = set()
         self._lock = threading.RLock()
         self._depth = threading.local()
@@ -234,7 +235,7 @@ class InductorCapture:
         if code is not None and (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
             ids = self._modules.setdefault(code, weakref.WeakKeyDictionary()).setdefault(module, set())
             ids.add(self._compile_id())
-            self.module_ids.add(id(module))
+            self.module_numbers.add(number_of(module))
         source = _place(code) if code is not None else None
         guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
         self._compile(self._compile_id(), guards=guards, source=source)

@@ -12,6 +12,7 @@ import array
 import collections
 import ctypes
 import functools
+import itertools
 import math
 import os
 import sys
@@ -25,6 +26,7 @@ from types import FrameType, MethodType
 from typing import Any
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
 
 from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
@@ -54,6 +56,7 @@ _LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 _PREPARES: list[list[str]] = read_table("preparing.json")
 _MORE = 24, 3  # times the bound of seconds: for the first step of an optimizer (autotuning), for those wanted after it
 _call_impl = torch.nn.Module._call_impl
+_numbers, _number = WeakIdKeyDictionary(), itertools.count()
 _num_nodes: Callable[[], int] = getattr(torch._C._autograd, "_get_sequence_nr", int)
 
 
@@ -61,6 +64,11 @@ def mark(name: str) -> None:
     """Leave an event in the trace, without going through the dispatcher."""
     with torch._C._profiler._RecordFunctionFast(name):
         pass
+
+
+def number_of(owner: Any) -> int:
+    """Return a number of an object that no other one has, also not at the same address later."""
+    return _numbers.setdefault(owner, next(_number))
 
 
 Ran = tuple[Hashable, Hashable]  # ops, and the shapes of what they were given
@@ -195,7 +203,8 @@ class StepWatch:
         self._compiler, self._enough, self._most = compiler, enough, (steps, calls, seconds)
         self.on_capture: Callable[[], None] = lambda: None  # of a CUDA graph, after the observation
         self._graphs: dict[Any, Repeated] = collections.defaultdict(Repeated)  # compiled ones, and CUDA graphs
-        self._models: dict[int, Repeated] = collections.defaultdict(Repeated)  # that no other module calls
+        self.on_model: Callable[[Any], None] = lambda _: None  # a module that no other one calls
+        self.models: dict[int, Repeated] = collections.defaultdict(Repeated)  # by number: those that no other calls
         self._kinds: weakref.WeakSet[Any] = weakref.WeakSet()  # their classes
         self._timed: dict[Any, Repeated] = {}  # after the observation, without an optimizer
         self._is_looking = False
@@ -272,7 +281,7 @@ class StepWatch:
         if threading.get_ident() != self.thread:
             return
         self.not_known = ""
-        key = getattr(graph, "_fx_graph_cache_key", None) or id(graph)  # another's, too, once the graph is gone
+        key = getattr(graph, "_fx_graph_cache_key", None) or number_of(graph)
         sizes = tuple(item for item in inputs if type(item) is int)  # dynamic ones
         self._called(self._graphs, key, (key, sizes), lambda: not self._has_steps())
 
@@ -289,9 +298,10 @@ class StepWatch:
             shapes = _shapes((given["args"], given["kwargs"]))
         what = (kind.__qualname__, module.training, torch.is_grad_enabled()), shapes
         if self.ended_at is None:
+            self.on_model(module)
             self._kinds.add(kind)
             self.not_known = "" if "torch.Size" in str(what) else self.not_known
-        self._called(self._models, id(module), what, lambda: not self._made)
+        self._called(self.models, number_of(module), what, lambda: not self._made)
 
     def _graph_called(self, graph: Any, frame: FrameType) -> None:
         given = frame.f_locals.get("args", ())  # the list of inputs, or a tuple that holds it
@@ -365,7 +375,7 @@ class StepWatch:
         self.ended_at = time.perf_counter_ns()
         self.was_eager = not self._compiler.num_compiles and not self._graphs
         if not self._has_steps():
-            self._timed = self._graphs or {key: item for key, item in self._models.items() if item.observed >= REPEATS}
+            self._timed = self._graphs or {key: item for key, item in self.models.items() if item.observed >= REPEATS}
         self._look()
 
     def _look(self) -> None:

@@ -1,10 +1,12 @@
 """A recorded program runs the same operators and gives the same bits as under a bare profiler; torch's own op_db."""
 
 # ruff: noqa: E501
+import copy
 import gc
 import subprocess
 import sys
 import weakref
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,37 @@ def test_models_that_the_program_drops_are_freed_while_it_is_recorded() -> None:
     assert freed == [True] * 5
     modules = {node.source.module for node in recorder.recording.graph("eager").nodes if node.source}
     assert {"0", "1"} <= modules
+
+
+def test_modules_at_the_address_of_earlier_ones_have_their_own_names_and_classes() -> None:
+    class First(torch.nn.Sequential):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x).sin()
+
+    class Second(torch.nn.Sequential):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x).cos()
+
+    makers = {
+        ("sin", "", "First"): lambda: First(OrderedDict(a=torch.nn.Linear(4, 4))),
+        ("cos", "", "Second"): lambda: Second(OrderedDict(b=torch.nn.Tanh())),
+        ("relu", "", "ReLU"): torch.nn.ReLU,
+        ("sigmoid", "", "Sigmoid"): torch.nn.Sigmoid,
+    }
+    addresses: list[int] = []
+    with fxscope.record() as recorder:
+        for make in 10 * [*makers.values()]:
+            model = make()
+            addresses.append(id(model))
+            copy.deepcopy(model)(torch.ones(2, 4))
+            model(torch.ones(2, 4))
+            del model
+            gc.collect()
+    assert len({*addresses}) < len(addresses)
+    nodes = [node for node in recorder.recording.graph("eager").nodes if node.source]
+    found = {(node.target.removeprefix("aten::"), node.source.module, node.source.module_type) for node in nodes}
+    wanted = {*makers, ("addmm", "a", "Linear"), ("tanh", "b", "Tanh")}
+    assert {item for item in found if item[0] in {name for name, *_ in wanted}} == wanted
 
 
 class Data(torch.utils.data.Dataset):
