@@ -25,6 +25,7 @@ NUMERICS = _WORDS["NUMERICS"]  # cause of a difference between eager and compile
 NEAR_MISSES = _WORDS["NEAR_MISSES"]  # where a pattern's closest candidate fails
 DISPATCH = _WORDS["DISPATCH"]  # what is registered at the key that does the work → what that makes of the op
 INDUCTOR = _WORDS["INDUCTOR"]  # what Inductor makes of an op
+GUARD_WORDS = _WORDS["GUARD_WORDS"]  # a pattern in torch's words of a guard that failed → what stands in its place
 GUARD_HINTS = _WORDS["GUARD_HINTS"]  # a pattern of a guard that failed → what to change; {0} is its first group
 CUDAGRAPH_HINTS = _WORDS["CUDAGRAPH_HINTS"]  # a part of torch's reason for not using CUDA graphs → what to change
 
@@ -59,7 +60,7 @@ def rewrite_text(names: Sequence[str], made: Sequence[str], stage: str | None, b
 
 def near_miss_text(pattern: str, node: str, matched: int, total: int, code: str, arguments: Mapping[str, Any]) -> str:
     """Render how far a pattern came at its closest candidate, and the first check that failed."""
-    values = {"node": "an operand", **worded({name: item for name, item in arguments.items() if name != "wanted"})}
+    values = worded({"node": "an operand", "users": "?", **arguments, "wanted": ""})
     values["wanted"] = " or ".join(arguments.get("wanted", ())) or "another op"
     place = f"Closest candidate ends at {node}: {matched} of {counted(total, 'op')} match"
     return f"Pattern {pattern} did not match. {place}; first failed check: {NEAR_MISSES[code].format_map(values)}."
@@ -91,11 +92,20 @@ def torchs_break_text(words: str, file: str, line: int | str) -> str:
 
 
 # Torch's advice on a graph break, a failed compile or a guard; of one that has a second cause ("# …") none.
-_HINT = re.compile(r"(?m)(?:(?i:hint): (?!type |guard )|to avoid (?:this )?special\w+,? (?!.*  # ))(?:try )?(.+?)\)?$")
+_HINT = re.compile(
+    r"(?m)(?:Hint: |HINT: (?!type |guard on )|to avoid (?:this )?specialization,? (?!.*  # ))(?:try )?(.+?)\)?$"
+)
 
 
 def hints_in(text: str) -> list[str]:
     return list(dict.fromkeys(hint.strip() for hint in _HINT.findall(text)))
+
+
+def guard_text(guard: str) -> str:
+    """Render a guard that failed: torch's own functions and remarks in words."""
+    for pattern, text in GUARD_WORDS.items():
+        guard = re.sub(pattern, text, guard)
+    return guard
 
 
 def guard_hint(guard: str) -> str | None:

@@ -2,31 +2,37 @@
 
 import ast
 import builtins
+import itertools
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from fxscope.text import first_line
 
 _TENSOR = re.compile(
     r"check_tensor\((?P<source>.+), \w+, DispatchKeySet\(.*?\), (?P<dtype>torch\.\w+), device=(?P<device>\w+), "
     r"requires_grad=(?P<requires_grad>\w+), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
 )
 _LOCAL = re.compile(r"L\[['\"](\w+)['\"]\]")
+_ABOUT = re.compile(r", type=<class '| \(HINT: ")  # what torch adds to the expression of a guard
 _MAX_VALUE = 60
 
 
 def with_values(reasons: Iterable[str], entries: Any, variables: Mapping[str, Any]) -> list[str]:
     """Torch's reasons for a recompile, one for each compiled version, with values and the version's other failed guards."""
-    failed = {str(entry.compile_id): list(_failed(entry.guard_manager, variables)) for entry in _versions(entries)}
+    managers = {str(entry.compile_id): entry.guard_manager for entry in _versions(entries)}
     lines: list[str] = []
     for reason in reasons:
         version, _, first = reason.partition(": ")
-        others: list[str] = []
-        for guard, words in failed.get(version, ()):
-            if not re.match(rf"{re.escape(guard)}(?!\S)", first):
-                others.append(f"{version}: {words}")
-            elif "expected" not in first:
-                reason = reason.replace(guard, words, 1)
-        lines += [reason, *others]
+        scope, parts = _scope(managers.get(version), variables), getattr(managers.get(version), "code_parts", ())
+        failed = [item for part in parts for item in _of_part(part, scope)]
+        others = [words for guard, words in failed if not re.match(rf"{re.escape(guard)}(?!\S)", first)]
+        if "expected" not in first:
+            guard = first_line(first).partition("  # ")[0].strip()
+            words = next(_of_part(guard, {**scope, **variables}), (guard, guard))[1]
+            reason = reason.replace(guard, words, 1)
+        lines += [reason, *(f"{version}: {words}" for words in others)]
     return lines
 
 
@@ -40,25 +46,39 @@ def _versions(entries: Any) -> Iterator[Any]:
             entries = entries.next
 
 
-def _failed(manager: Any, variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each guard that fails as torch writes it, and with its value: comparisons and those of tensors."""
-    scope = {"L": variables, "G": manager.global_scope["G"], **manager.closure_vars}
+def _scope(manager: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The names in the guards of a compiled version; of one that is gone, only those of the call."""
+    held = (getattr(manager, name, None) or {} for name in ("closure_vars", "global_scope"))
+    return {**ChainMap(*held), "__builtins__": builtins, "L": variables}
+
+
+def _of_part(part: str, scope: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a part of torch's guards asks for and does not find: nothing of one that is no expression."""
 
     def value(text: str) -> Any:
-        return eval(text, {**manager.global_scope, "__builtins__": builtins}, scope)
+        return eval(text, scope)
 
-    for part in getattr(manager, "code_parts", ()):
-        try:
-            if found := _TENSOR.match(part):
-                yield from _of_tensor(found, value(found["source"]))
-            elif isinstance(compared := ast.parse(part, mode="eval").body, ast.Compare):
-                left, _, right = part.partition(" == ")
-                is_typed = right and isinstance(compared.comparators[0], ast.Constant)  # torch compares types, too
-                if value(part) is False or (is_typed and type(value(left)) is not type(value(right))):
-                    guard = _LOCAL.sub(r"\1", part)
-                    yield guard, f"{guard}, actual {value(left)!r:.{_MAX_VALUE}}" if right else guard
-        except Exception:  # a part that is no expression, or a value that is not there now
-            continue
+    try:
+        if found := _TENSOR.match(part):
+            yield from _of_tensor(found, value(found["source"]))
+            return
+        asked, guard = _ABOUT.split(part)[0], _LOCAL.sub(r"\1", part)
+        asks = ast.parse(asked, mode="eval").body
+        if not isinstance(asks, ast.Compare) or isinstance(asks.ops[0], ast.Is | ast.IsNot):  # asks about no value
+            if re.search(r"\b[LG]\[", part) and value(asked) is False:  # else it asks about torch's own state
+                yield guard, guard
+            return
+        sides = [asks.left, *asks.comparators]
+        values = [value(ast.unparse(side)) for side in sides]
+        # torch compares types, too
+        is_constant = isinstance(asks.ops[0], ast.Eq) and isinstance(sides[1], ast.Constant)
+        if value(asked) is False or (is_constant and type(values[0]) is not type(values[1])):
+            names = {"L", "G", *scope["L"]}
+            named = [any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(side)) for side in sides]
+            actual = " and ".join(f"{one!r:.{_MAX_VALUE}}" for one in itertools.compress(values, named))
+            yield guard, f"{guard}, actual {actual}"
+    except Exception:  # a part that is no expression, or a value that is not there now
+        return
 
 
 def _of_tensor(guard: re.Match[str], tensor: Any) -> Iterator[tuple[str, str]]:

@@ -5,12 +5,14 @@ import importlib
 import itertools
 import linecache
 import os
+import re
 import sys
 import threading
 import traceback
 import weakref
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from types import CodeType, FrameType
 from typing import Any
 
@@ -53,6 +55,7 @@ TREES = "torch._inductor.cudagraph_trees"
 FRAMES_SO_FAR = "torch._dynamo.convert_frame:FRAME_COUNTER"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 _MAX_GUARDS = 2000
+_SKIPPED = re.compile(r"tracing is disabled|dispatch mode|started executing")
 
 
 # The switches that a capture needs, for each config module. Level 1 of provenance tracking writes a debug handle beside
@@ -91,6 +94,8 @@ class InductorCapture:
         self._num_aot = itertools.count()
         self._ids: dict[int, str] = {}  # number of a graph in Inductor → compile id
         self.num_compiles = 0  # graphs so far
+        self._num_frames = 0  # that Dynamo began to compile
+        self._codes_skipped = set[CodeType]()  # of functions that it skipped
         self.num_compiling = 0  # compiles that go on, in any thread: a backward is compiled as it first runs
         self.on_compile: Callable[[], None] = lambda: None  # called before Dynamo compiles a frame
         self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
@@ -147,9 +152,16 @@ class InductorCapture:
 
     @property
     def why_no_graph(self) -> str:
+        """Why Dynamo made no graph, in its words, with the lines of source."""
         met = [f"{problem.where}: {problem.message}" for problem in self.hooks.problems]
-        met += [explained(text) for item in self._compiles.values() if (text := item.failure or item.break_reason)]
-        return "; ".join([*dict.fromkeys(met)][:3]) or "Dynamo met no op, or skips frames until torch._dynamo.reset()"
+        for item in self._compiles.values():
+            source = item.break_source or item.source
+            place = f" ({PurePath(source.file).name}:{source.line})" if source is not None and source.file else ""
+            met += [f"{explained(text)}{place}" for text in (item.failure, item.break_reason) if text]
+        if not met and self._num_frames:
+            return "Dynamo met no op"
+        skipped = "Dynamo skipped every frame, as it does after a failed compile until torch._dynamo.reset()"
+        return "; ".join([*dict.fromkeys(met)][:3]) or skipped
 
     def facts(self) -> Recording:
         with self._lock:
@@ -175,6 +187,7 @@ class InductorCapture:
         """Return what torch has around each compile, of a backward in autograd's threads, too."""
         is_backward = any(getattr(item, "name", "") == "LAZY_BACKWARD" for item in (*args, *kwargs.values()))
         if not is_backward and not getattr(self._depth, "compiling", 0):  # a method of this class may raise
+            self._num_frames += 1
             self.hooks.guard("a compile after the observation", self.on_compile)
         begin = self._config_here if is_backward else self._compiling
         with original(*args, **kwargs), self.hooks.guard("stacks", begin) or contextlib.nullcontext():
@@ -219,9 +232,20 @@ class InductorCapture:
     def _left_to_python(self, error: Any, code: CodeType, *_: Any, **__: Any) -> None:
         """Keep why no compile of a frame began, such as a generator's: Dynamo has no record of it."""
         if all(frame.f_code.co_name != "_compile" for frame, _ in traceback.walk_tb(error.__traceback__)):
-            failure = failure_text(type(error).__qualname__, str(error))
-            compile_id = f"skipped/{len(self._compiles)}"
-            self._compile(compile_id, source=_place(code), failure=failure, untraced=True, duration_us=0.0)
+            self._not_begun(code, failure_text(type(error).__qualname__, str(error)))
+
+    @hook_before("torch._dynamo.convert_frame:add_skip_reason", "frames that Dynamo skips", optional=True)
+    def _skipped(self, reason: str, frame: FrameType, *_: Any, **__: Any) -> None:
+        """Keep why the outermost frame of the user's was skipped: other reasons have a record, or no op is lost."""
+        if not live.is_user_file(frame.f_code.co_filename) or not _SKIPPED.search(reason):
+            return
+        if all(caller.f_code not in self._codes_skipped for caller, _ in traceback.walk_stack(frame.f_back)):
+            self._not_begun(frame.f_code, reason)
+        self._codes_skipped.add(frame.f_code)
+
+    def _not_begun(self, code: CodeType, failure: str) -> None:
+        compile_id = f"skipped/{len(self._compiles)}"
+        self._compile(compile_id, source=_place(code), failure=failure, untraced=True, duration_us=0.0)
 
     @hook_before("torch._dynamo.symbolic_convert:InstructionTranslatorBase.log_graph_break", "reasons for graph breaks")
     def _break_logged(self, tx: Any, *_: Any, exc: Any = None, **__: Any) -> None:
@@ -577,9 +601,10 @@ class InductorCapture:
 
 
 def _place(code: CodeType) -> Source:
-    """The user's line of a compiled function: of a module of torch's that is compiled itself, who calls it."""
+    """The name and the user's line of a compiled function: of one that is not in the user's files, who calls it."""
     source = Source(file=code.co_filename, line=code.co_firstlineno, function=code.co_name)
-    return source if live.is_user_file(code.co_filename) else live.caller() or source
+    caller = None if live.is_user_file(code.co_filename) else live.caller()
+    return source if caller is None else replace(caller, function=code.co_name)
 
 
 def _module_of(scope: Mapping[str, Any]) -> torch.nn.Module | None:

@@ -219,7 +219,8 @@ def _why(failed: Any) -> tuple[str, dict[str, Any]]:
         found = {} if place else {"op": repr(failed.args[0])[:80] if failed.args else ""}
         return "op", {**found, **place, "wanted": _op_names(wanted)}
     if kind == "multiple_users":
-        return "users", {"wanted": _op_names(getattr(failed.args[0], "fns", ()))}
+        pattern = failed.args[0]
+        return "users", {"wanted": _op_names(getattr(pattern, "fns", ())), "users": str(getattr(pattern, "users", "?"))}
     if kind == "constant_args":
         value, wanted = failed.args[-1], failed.kwargs.get("pattern")
         return "value", {**place, "value": str(value)[:80], "wanted": [str(wanted)[:80]]}

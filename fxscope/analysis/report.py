@@ -22,7 +22,7 @@ from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.serving import Serving, serving
 from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import array, column, distinct, positions, rows_of, uncollected
-from fxscope.english import cudagraph_text, explained, guard_hint, headline, hints_in
+from fxscope.english import cudagraph_text, explained, guard_hint, guard_text, headline, hints_in
 from fxscope.index import grouped, index_of, kept, known_sum
 from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, replace
 from fxscope.op_names import is_generated, ops_of
@@ -228,6 +228,8 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
             parts.append(f"{len(others)} more without Inductor")
     elif traced_regions.runs_generated(recording):
         parts.append("compiled, its graphs not recorded")
+    elif unread := graphs_unread(recording):
+        parts.append(f"{counted(unread, 'compiled graph')}, kernel calls not read")
     elif traced_regions.runs_other_backend(recording):
         parts.append("torch.compile without Inductor")
     if compiled and not traced_regions.is_compiled(recording):
@@ -245,6 +247,12 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     is_replayed = 2 * replays(recording) > len(recording.launches)
     eager = "CUDA graphs" if is_replayed else "eager" if any(item.stage == "eager" for item in recording.graphs) else ""
     return ", ".join(parts) or eager
+
+
+def graphs_unread(recording: Recording) -> int:
+    """Return how many graphs have code of which no kernel call was read, such as AOTInductor's wrapper in C++."""
+    last, compiled = [item for item in recording.graphs if item.stage == "post_grad"], index_of(recording).compiled
+    return sum(item.compile_id not in compiled and "unknown" in column(item.nodes, "kind") for item in last)
 
 
 def _uncompiled(recording: Recording) -> str:
@@ -440,14 +448,15 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     breaks: list[_Event] = []
     failures: list[_Event] = []
     recompiles: list[_Event] = []
-    guards = _failed_guards(recording.compiles)
+    guards, whole = _failed_guards(recording.compiles), defaultdict[tuple[str, str], dict[str, None]](dict)
     broken = {(select.place(item.source), explained(item.break_reason or "")) for item in recording.compiles}
     for item, failed in zip(recording.compiles, guards, strict=True):
         where = select.place(item.source) or NO_PLACE
         if item.untraced and (text := item.failure):
             function = (item.source and item.source.function) or "the function"
             function = re.sub("^torch_dynamo_resume_in_(.+)_at_[0-9]+$", r"the rest of \1", function)
-            breaks.append(_Event(where, [f"made no graph of {function}: {explained(text)}"], hints_in(text)))
+            whole[where, explained(text)][function] = None
+            breaks.append(_Event(where, [explained(text)], hints_in(text)))
         elif text := item.break_reason:
             line = select.place(item.break_source or item.source) or NO_PLACE
             breaks.append(_Event(line, [explained(text)], hints_in(text)))
@@ -458,8 +467,11 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
             versions = [(line, _VERSION.match(line)) for line in (item.recompile_reason or "").splitlines()]
             told = [line for line, found in versions if not found or guard_of(found[2]) == failed[0]]
             hints = hints_in("\n".join(told)) or list(filter(None, [guard_hint(failed[0])]))
-            recompiles.append(_Event(where, failed, hints, item.duration_us))
+            recompiles.append(_Event(where, [guard_text(guard) for guard in failed], hints, item.duration_us))
     parts = _between_parts(recording)
+    for place, (where, (text,), hints, _) in enumerate(breaks):  # what breaks a caller's graph, too, is one row
+        if functions := whole.get((where, text)):
+            breaks[place] = _Event(where, [f"made no graph of {listed([*functions], 3)}: {text}"], hints)
     return (
         tuple(replace(row, **parts.get(row.where, {})) for row in _compile_rows("break", breaks)),
         _compile_rows("failure", failures),
@@ -553,8 +565,8 @@ def _compile_rows(kind: str, events: Iterable[_Event]) -> tuple[CompileRow, ...]
 def guard_of(reason: str) -> str:
     """The guard that failed and its line, "s.flag == 2 (train.py:9)", of Dynamo's words."""
     guard, _, comment = first_line(reason).partition("  # ")
-    at = re.search(r"([\w.-]+\.py:\d+)", comment)
-    return f"{guard.strip()} ({at[1]})" if at else guard.strip()
+    guard, at = guard.partition(" (HINT: ")[0].strip(), re.search(r"([\w.-]+\.py:\d+)", comment)
+    return f"{guard} ({at[1]})" if at else guard
 
 
 def replays(recording: Recording) -> int:
@@ -583,6 +595,8 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
         return CudaGraphs(state="off", reason="captured here, not replayed")
     if {*distinct(recording.launches, "launched_ns"), *distinct(recording.launches, "op")} == {None}:
         return CudaGraphs(state="unknown", reason="launches not recorded")
+    if graphs_unread(recording) and not traced_regions.is_compiled(recording):
+        return CudaGraphs(state="unknown", reason="kernel calls not read")
     if not traced_regions.is_compiled(recording) and recording.launches:
         return CudaGraphs(state="off", reason="eager" if "eager" in column(recording.graphs, "stage") else "")
     if asked == {False}:

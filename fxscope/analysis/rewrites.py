@@ -76,15 +76,18 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
         return "\n".join(lines)
     missed = [item for item in recording.near_misses if is_meant(item.graph, item.pattern)]
     missed.sort(key=lambda item: item.rank, reverse=True)
+    fired = [item for item in recording.rewrites if item.pattern and (graphs is None or item.graph in graphs)]
     if not missed:
         known = sorted({item.pattern for item in recording.near_misses})
         near = get_close_matches(pattern, known, n=3, cutoff=0.4) or known
         hint = f"Tried: {listed(near, 3)}." if near else "The recording has none: record with `fxscope run`."
-        raise PassError(f"{pattern} was not tried: no such pattern, no op that ends it, or another matched. {hint}")
-    return "\n".join(
-        near_miss_text(item.pattern, item.node, item.matched, item.total, item.code, item.arguments)
-        for item in missed[:3]
-    )
+        first = listed(sorted({item.pattern or "" for item in fired}), 3)
+        why = f"no such pattern, or the graph has no op that ends it{f', or {first} matched first' if first else ''}"
+        raise PassError(f"{pattern} was not tried: {why}. {hint}")
+    lines = [near_miss_text(x.pattern, x.node, x.matched, x.total, x.code, x.arguments) for x in missed[:3]]
+    gone = {(item.graph, name): item for item in fired for name in item.removed}
+    others = {place: gone[place] for x in missed[:3] if (place := (x.graph, x.node)) in gone}
+    return "\n".join(lines + [before_and_after(item)[0] for item in others.values()])
 
 
 def before_and_after(item: Rewrite) -> list[str]:

@@ -7,6 +7,9 @@ import fxscope
 from fxscope._torch import hooks
 from fxscope.errors import CaptureError, NothingCapturedError
 from tests.capture.programs import Breaks, GeGLU, Raises, Tied, moves
+from tests.compiler import functions
+
+BREAKS = functions("breaks.txt")
 
 
 @pytest.fixture(scope="module")
@@ -189,10 +192,19 @@ def test_arguments_that_make_no_sense(arguments, options, message) -> None:
         fxscope.record(*arguments, **options)
 
 
-@pytest.mark.parametrize(("what", "words"), [("3", "no PyTorch op"), ("3", "no op,"), ("(yield)", "Generators")])
-def test_nothing_captured_is_an_error_of_its_own(what, words) -> None:
+@pytest.mark.parametrize(
+    ("program", "inputs", "compile", "words"),
+    [
+        (lambda: 3, (), False, "no PyTorch op was seen"),
+        (lambda: 3, (), {"backend": "eager"}, "Dynamo met no op"),
+        (lambda: (yield), (), {"backend": "eager"}, "Generators"),
+        (BREAKS["in_a_loop"][0], (torch.ones(4),), {"backend": "eager"}, r"operator `print`.* \(breaks.txt:\d"),
+    ],
+)
+def test_nothing_captured_is_an_error_of_its_own(program, inputs, compile, words) -> None:
+    torch._dynamo.reset()
     with pytest.raises(NothingCapturedError, match=words) as caught:
-        fxscope.record(eval(f"lambda: {what}"), compile="PyTorch" not in words)
+        fxscope.record(program, *inputs, compile=compile)
     assert caught.value.exit_code == 3
 
 

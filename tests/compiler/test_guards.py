@@ -1,8 +1,14 @@
 """Recompiles, graph breaks, compile times: programs of torch's test_recompiles.py and test_error_messages.py, and users'."""
 
+import contextlib
+import enum
+import functools
+import itertools
+
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import fxscope
 from fxscope.analysis.report import report
@@ -15,6 +21,23 @@ EAGER = {"backend": "eager"}
 
 def two(x, flag, k):
     return x * k if flag else x + k
+
+
+def cast(x, d):
+    return x.to(d.get("to", torch.double))
+
+
+def closed(number):
+    return lambda x: x * number
+
+
+class Level(enum.Enum):
+    LOW, HIGH = 1, 2
+
+
+class Keyed:
+    def __init__(self, key):
+        self.key = key
 
 
 class Counter(nn.Module):
@@ -37,7 +60,7 @@ RECOMPILES = rows("recompiles.txt")
 def test_a_recompile_names_every_guard_that_failed_its_values_and_what_to_change(name: str) -> None:
     *program, guards, change = RECOMPILES[name]
     function, calls, options = (eval(text, globals()) for text in program)
-    guards = guards.split(" & ") if guards != "-" else []
+    calls, guards = list(calls), guards.split(" & ") if guards != "-" else []
     torch._dynamo.reset()
     with fxscope.record() as recorder:
         compiled = torch.compile(function, **EAGER, **options)
@@ -104,11 +127,45 @@ def test_a_break_has_torchs_explanation_at_the_users_line(name: str) -> None:
     rows = report(made).breaks
     whole = [row for row in rows if f" of {name}: " in row.reason]
     assert bool(rows) is (words != "-") and bool(whole) is (code[1:] == ["whole"]) and not made.problems
+    pairs = itertools.permutations(rows, 2)  # what ends the graph of a caller, too, is one row
+    assert not any(one.where == other.where and one.reason.endswith(other.reason) for one, other in pairs)
     for row in (whole or rows)[-1:]:
         line = (FOLDER / "breaks.txt").read_text().splitlines()[int(row.where.removeprefix("breaks.txt:")) - 1]
         assert words in row.reason and code[0] in line and row.hints
     for item in made.compiles:
         assert item.break_source is None or code[0] in (item.break_source.code or "")
+
+
+class Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args, kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (Passing, "non-infra torch dispatch mode present"),  # pytorch/pytorch#144787
+        (functools.partial(torch._dynamo.config.patch, disable=True), "Dynamo tracing is disabled"),
+        (contextlib.nullcontext, ""),
+    ],
+)
+def test_a_frame_that_dynamo_skips_says_why(state, words: str) -> None:
+    torch._dynamo.reset()
+    with fxscope.record() as recorder, state():
+        torch.compile(calls_scaled, **EAGER)(torch.ones(4))
+    made = report(recorder.recording)
+    assert [f"made no graph of calls_scaled: {words}" in row.reason for row in made.breaks] == [True] * bool(words)
+    assert ("made no graph" in made.contents) is bool(words)
+
+
+def test_a_frame_of_a_library_has_its_own_name() -> None:
+    import traceback
+
+    torch._dynamo.reset()
+    with fxscope.record() as recorder:
+        torch.compile(lambda x: (traceback.extract_stack(), x.sin()), **EAGER)(torch.ones(4))
+    names = {row.reason.partition(": ")[0] for row in report(recorder.recording).breaks if "Generators" in row.reason}
+    assert names and not any("lambda" in name or "test_" in name for name in names)
 
 
 @pytest.mark.slow
@@ -130,6 +187,10 @@ KEYS = rows("cache_keys.txt")
 
 def scaled(x, k=2):
     return (x * k).sin()
+
+
+def calls_scaled(x):
+    return scaled(x).cos()
 
 
 @pytest.mark.slow

@@ -158,7 +158,12 @@ NEAR = {
     "no ones": (cumsum, tensors(4, 8), "pointless_cumsum_replacement", "aten.full.default where arg0_1 is a graph"),
     "no scale": (lambda x: x.softmax(-1), tensors(8, 64), "mul_softmax_pattern", "where arg0_1 is a graph input"),
     "a relu between": (pointwise_between, tensors(16, 16, count=3), "addmm", "it wants aten.mm where relu is"),
-    "two users": (product_used_twice, tensors(16, 16, count=3), "addmm", "aten.mm has another number of users than"),
+    "two users": (
+        product_used_twice,
+        tensors(16, 16, count=3),
+        "addmm",
+        "aten.mm has another number of users than in the pattern (1)",
+    ),
     "fired": (attention, Q, "_sfdp_pattern_1", "were replaced by _scaled_dot_product_flash_attention_for_cpu"),
 }
 
