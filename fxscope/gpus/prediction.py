@@ -64,7 +64,9 @@ def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]
     """Times of a generated kernel: of traffic, of instructions, and what is added to them."""
     each = work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"] + work.trig_ops * p["trig_ps"]
     each += work.statements * p["alu_ps"]
-    busy = work.elements * each + work.requests * p["request_ps"] + work.sectors * p["sector_ps"]
+    dense = work.num_bytes * (work.sectors == 0)  # where no code says how: each byte once, in whole sectors
+    busy = work.elements * each
+    busy += (work.requests + dense / 16) * p["request_ps"] + (work.sectors + dense / 32) * p["sector_ps"]
     extra = p["floor"] + p["load"] * np.minimum(work.loads, 20)
     extra += p["latency"] * np.minimum(work.slowest_ops + work.trig_ops, 8)
     extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["crowd"] * work.crowded

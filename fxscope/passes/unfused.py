@@ -62,6 +62,10 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
         longer = a.work if a.work.elements > b.work.elements else b.work
         added = ("slow_ops", "slowest_ops", "trig_ops", "reduced", "statements")
         counts = {name: getattr(a.work, name) + getattr(b.work, name) for name in added}
+        kept = num_bytes / max(1, a.work.num_bytes + b.work.num_bytes)
+        counts |= {
+            name: round(kept * (getattr(a.work, name) + getattr(b.work, name))) for name in ("requests", "sectors")
+        }
         family = "reduction" if counts["reduced"] else "pointwise"
         fused = generated_us(gpu, replace(longer, family=family, num_bytes=num_bytes, **counts))
         by_model = sum(generated_us(gpu, side.work) for side in (a, b))

@@ -246,7 +246,7 @@ def test_a_target_file_that_is_none_is_one_sentence(tmp_path):
     path.write_text('{"name": "x"}')
     with pytest.raises(gpus.FxscopeError, match="describes no GPU"):
         gpus.load(str(path))
-    with pytest.raises(gpus.FxscopeError, match="cannot be read"):
+    with pytest.raises(gpus.FxscopeError, match="cannot read"):
         gpus.load(str(tmp_path / "none.json"))
 
 
