@@ -64,8 +64,10 @@ def without_stacks() -> Generator[None]:
     """
     api = ctypes.pythonapi
     suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on: cProfile, coverage, debuggers
+    is_watched = monitoring is not None and any(monitoring.get_tool(number) for number in range(6))
     is_torchs = type(sys.getprofile()).__name__ == _TRACER and sys.gettrace() is None
-    if suspend is None or resume is None or not is_torchs:  # suspend and resume: not Python 3.10
+    if suspend is None or resume is None or not is_torchs or is_watched:  # suspend and resume: not Python 3.10
         yield
         return
     api.PyThreadState_Get.restype = ctypes.c_void_p
