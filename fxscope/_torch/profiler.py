@@ -23,6 +23,7 @@ from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
 _TRACER = "TraceContext"  # of torch's profile function
+_TOOL = "PyTorch Profiler"  # what torch calls itself where Python has one profiler at a time: from 3.12 on
 _ASIDE = "ending before the program's own profiler session"
 _THEIRS = "reading the program's own trace"
 _WAIT_S = 2.0  # for the main thread to end its session
@@ -65,9 +66,11 @@ def without_stacks() -> Generator[None]:
     api = ctypes.pythonapi
     suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on: cProfile, coverage, debuggers
-    is_watched = monitoring is not None and any(monitoring.get_tool(number) for number in range(6))
+    tools = {monitoring.get_tool(number) for number in range(6)} if monitoring else set[str]()
     is_torchs = type(sys.getprofile()).__name__ == _TRACER and sys.gettrace() is None
-    if suspend is None or resume is None or not is_torchs or is_watched:  # suspend and resume: not Python 3.10
+    if (
+        suspend is None or resume is None or not is_torchs or tools - {None, _TOOL}
+    ):  # suspend and resume: not Python 3.10
         yield
         return
     api.PyThreadState_Get.restype = ctypes.c_void_p
@@ -234,6 +237,8 @@ class Session:
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
             self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
+        if hasattr(sys, "monitoring"):
+            self._observing.wrap("sys:monitoring.use_tool_id", around=self._begins_tool)
         self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
         self._as_ours(functools.partial(start, profile))
@@ -260,7 +265,7 @@ class Session:
             self.hooks.problem("profiler", message, "export each, and read it: `fxscope view FILE`")
         elif self.aside and self.theirs is None:
             message = f"the program {self.aside}; what ran from there on is not recorded"
-            self.hooks.problem("profiler", message, "export its trace, and read it: `fxscope view FILE`")
+            self.hooks.problem("profiler", message, "run without it; if it writes a trace: `fxscope view FILE`")
         return self.theirs or self.own
 
     def is_on(self) -> bool:
@@ -343,6 +348,12 @@ class Session:
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
+
+    def _begins_tool(self, original: Callable[..., Any], number: int, name: str) -> Any:
+        if self.is_on() and sys.monitoring.get_tool(number) == _TOOL:  # pyright: ignore
+            self.aside = "began a profiler of Python's"
+            self.hooks.guard("profiler", self.pause)
+        return original(number, name)
 
     @hook_after("torch.autograd.profiler:profile.__exit__", _THEIRS)
     def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
