@@ -67,10 +67,8 @@ def without_stacks() -> Generator[None]:
     suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on: cProfile, coverage, debuggers
     tools = {monitoring.get_tool(number) for number in range(6)} if monitoring else set[str]()
-    is_torchs = type(sys.getprofile()).__name__ == _TRACER and sys.gettrace() is None
-    if (
-        suspend is None or resume is None or not is_torchs or tools - {None, _TOOL}
-    ):  # suspend and resume: not Python 3.10
+    is_torchs = type(sys.getprofile()).__name__ == _TRACER and sys.gettrace() is None and tools <= {None, _TOOL}
+    if suspend is None or resume is None or not is_torchs:  # suspend and resume: not Python 3.10
         yield
         return
     api.PyThreadState_Get.restype = ctypes.c_void_p
