@@ -40,8 +40,7 @@ def from_text(recording: Recording) -> Recording:
     for source in recording.sources:
         if source.kind != "output_code" or source.graph is None:
             continue
-        prefix = source.graph.removesuffix(":post_grad")
-        for call in output_code.kernel_calls(output_code.parse(source.text), graph_id=source.graph, prefix=prefix):
+        for call in output_code.kernel_calls(output_code.parse(source.text), source.graph):
             members = known[call.id].scheduler_nodes
             stems = dict.fromkeys(name for item in members for name in origins.get((call.graph, item), ()))
             calls.append(replace(call, nodes=tuple(stems), nodes_evidence="debug_handle" if stems else None))

@@ -42,7 +42,7 @@ def measured_calls(program: Mapping[str, Any]) -> Iterator[MeasuredCall]:
         if found is None:
             continue
         left.remove(found)
-        calls = output_code.kernel_calls(codes[found], graph_id=f"{prefix}:post_grad", prefix=prefix)
+        calls = output_code.kernel_calls(codes[found], f"{prefix}:post_grad")
         # A program's inputs have no dtype in the code: that of most others.
         works = [call.workload for call in calls if call.workload is not None and call.workload.m]
         (common, _), *_ = [*Counter(work.dtype for work in works if work.dtype).most_common(1), ("bfloat16", 0)]

@@ -507,8 +507,8 @@ class InductorCapture:
         parsed = output_code.parse(text)
         if parsed.unread:
             self.hooks.problem(graph_id, parsed.unread, parsed.remedy)
-        order = {name: position for position, name in enumerate(names)}
-        self._calls[graph_id] = tuple(output_code.named_calls(parsed, graph_id=graph_id, handles=handles, order=order))
+        calls = output_code.kernel_calls(parsed, graph_id)
+        self._calls[graph_id] = tuple(output_code.named_calls(calls, names, handles, parsed.kernels))
 
     # ------------------------------------------------------------------ pieces
 

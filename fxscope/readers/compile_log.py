@@ -569,16 +569,17 @@ def _recording(collected: Collected) -> Recording:
         if found.code is not None:
             code_id = f"{found.id}:output_code"
             sources.append(SourceText(id=code_id, kind="output_code", text=found.code, graph=post_grad.id))
+            names = [node.name for node in post_grad.nodes]
+            handles = found.mappings.get("cppCodeToPost") or {}
             if _CPP_ENTRY.search(found.code):
-                calls += _cpp_calls(found, post_grad)
+                calls += output_code.named_calls(_cpp_calls(found.code, post_grad.id), names, handles)
             else:
                 inputs = (node for node in post_grad.nodes if node.op == "placeholder" and node.outputs)
                 parsed = output_code.parse(found.code, {node.name: node.outputs[0].dtype for node in inputs})
                 if parsed.unread:
                     collected.problem(parsed.unread, where=post_grad.id, remedy=parsed.remedy)
-                order = {node.name: position for position, node in enumerate(post_grad.nodes)}
-                handles = found.mappings.get("cppCodeToPost") or {}
-                calls += output_code.named_calls(parsed, graph_id=post_grad.id, handles=handles, order=order)
+                mine = output_code.kernel_calls(parsed, post_grad.id)
+                calls += output_code.named_calls(mine, names, handles, parsed.kernels)
                 collected.note(found.compile_id)
         post_grad = replace(post_grad, nodes=_with_from_node(post_grad.nodes, found, parsed))
         collected.graphs[post_grad.id] = post_grad
@@ -602,37 +603,25 @@ def _recording(collected: Collected) -> Recording:
     )
 
 
-def _cpp_calls(found: InductorGraph, post_grad: Graph) -> list[KernelCall]:
-    """The kernel calls of a wrapper in C++ (AOTInductor, `cpp_wrapper`), with the nodes of torch's mapping for a handle.
-
-    A mapping of torch before 2.9 has no handles: it is taken where the kernel is called once.
-    """
-    code = found.code or ""
-    known = {node.name for node in post_grad.nodes}
-    mapping = found.mappings.get("cppCodeToPost") or {}
-    matches = list(_CPP_CALL.finditer(code, [entry.start() for entry in _CPP_ENTRY.finditer(code)][-1]))
-    called = [match["op"] or match["kernel"] for match in matches]
+def _cpp_calls(code: str, graph_id: str) -> list[KernelCall]:
+    """The kernel calls of a wrapper in C++ (AOTInductor, `cpp_wrapper`). Nodes are not filled in."""
     result: list[KernelCall] = []
     handle: str | None = None
-    for match in matches:
+    for match in _CPP_CALL.finditer(code, [entry.start() for entry in _CPP_ENTRY.finditer(code)][-1]):
         if match["handle"]:
             handle = match["handle"]
             continue
         kernel = match["op"] or match["kernel"]
-        names = mapping.get(handle or "") or (mapping.get(kernel, ()) if called.count(kernel) == 1 else ())
-        nodes = tuple(name for name in names if name in known)
         kind: CallType = "extern" if kernel.startswith("aoti_torch_") or "::" in kernel else "cpp"
         if kernel.startswith("triton_"):
             kind = output_code.TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
         result.append(
             KernelCall(
-                id=f"{found.id}:{len(result)}",
-                graph=post_grad.id,
+                id=f"{graph_id.removesuffix(':post_grad')}:{len(result)}",
+                graph=graph_id,
                 handle=handle or f"{kernel}:{len(result)}",
                 kernel=kernel,
                 type=kind,
-                nodes=nodes,
-                nodes_evidence="debug_handle" if nodes else None,
             )
         )
         handle = None

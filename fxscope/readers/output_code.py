@@ -8,7 +8,7 @@ import ast
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
@@ -145,9 +145,9 @@ def subgraph_id(graph_id: str, name: str) -> str:
     return graph_id.replace(":post_grad", f":{name}:post_grad")
 
 
-def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
+def kernel_calls(code: OutputCode, graph_id: str) -> list[KernelCall]:
     """The calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
-    found: list[KernelCall] = []
+    prefix, found = graph_id.removesuffix(":post_grad"), list[KernelCall]()
     taken: set[str] = set()
     given = {call.handle for call in code.calls}
     for number, call in enumerate(code.calls, 1):
@@ -182,25 +182,30 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
 
 
 def named_calls(
-    code: OutputCode, *, graph_id: str, handles: Mapping[str, Iterable[str]], order: Mapping[str, int]
+    calls: Sequence[KernelCall],
+    nodes: Iterable[str],
+    handles: Mapping[str, Iterable[str]],
+    kernels: Mapping[str, Kernel] = MappingProxyType({}),
 ) -> Iterator[KernelCall]:
     """Yield the calls with the nodes that torch names for them: by debug handle, else in the comment above the kernel.
 
-    `handles` are debug handle → nodes; of torch before 2.9 kernel → nodes, taken where the kernel is called once.
+    `nodes` are those of the graph, in order. `handles` are debug handle → nodes; of torch before 2.9 kernel → nodes, taken
+    where the kernel is called once.
     """
+    order = {name: position for position, name in enumerate(nodes)}
     called: set[str] = set()
-    times = Counter(call.kernel for call in code.calls)
-    for call in kernel_calls(code, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
+    times = Counter(call.kernel for call in calls)
+    for call in calls:
         evidence: Evidence = "debug_handle"
         said = handles.get(call.handle) or (handles.get(call.kernel, ()) if times[call.kernel] == 1 else ())
         names = [name for name in said if name in order]
         # torch writes the comment for the first call of a kernel; a later one has nodes of its own.
-        if not names and call.kernel in code.kernels and call.kernel not in called:
-            names, evidence = [name for name in code.kernels[call.kernel].origins if name in order], "origins"
+        if not names and call.kernel in kernels and call.kernel not in called:
+            names, evidence = [name for name in kernels[call.kernel].origins if name in order], "origins"
         called.add(call.kernel)
         if call.subgraph is None:  # else its nodes are those of another graph
-            nodes = tuple(sorted(set(names), key=order.__getitem__))
-            call = replace(call, nodes=nodes, nodes_evidence=evidence if nodes else None)
+            found = tuple(sorted(set(names), key=order.__getitem__))
+            call = replace(call, nodes=found, nodes_evidence=evidence if found else None)
         yield call
 
 

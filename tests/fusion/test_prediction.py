@@ -298,7 +298,7 @@ def of_library(call: str) -> Workload:
     views = re.sub(r"V\(", "reinterpret_tensor(buf0, ", call)
     text = "def call(args):\n    buf0 = empty_strided_cuda((1048576, ), (1, ), torch.bfloat16)\n"
     text += f"    view = reinterpret_tensor(buf0, (128, 256), (264, 1), 1)\n    buf1 = {views}\n"
-    (found,) = output_code.kernel_calls(output_code.parse(text), graph_id="g", prefix="p")
+    (found,) = output_code.kernel_calls(output_code.parse(text), "g")
     return replace(found.workload, dtype=found.workload.dtype or "bfloat16")
 
 
@@ -510,7 +510,7 @@ def test_additions_wait_where_they_meet(name: str, dtype: str, index: str, crowd
     text = KERNEL.replace("*TYPE", f"*{name}").replace("DTYPE", dtype).replace("(x0 + 16*tmp0)", f"({index})")
     if "R0_BLOCK" in index:
         text = text.replace("xnumel, XB", "xnumel, r0_numel, XB").replace("= 4096\n", "= 64\n    r0_numel = 64\n")
-    work = output_code.kernel_calls(output_code.parse(text), graph_id="g", prefix="p")[0].workload
+    work = output_code.kernel_calls(output_code.parse(text), "g")[0].workload
     assert (work.atomics, work.crowded) == (4096, crowded)
     times = [predict(gpus.load("h200"), replace(work, crowded=value)).us for value in (0.0, 32.0)]
     assert times[1] > times[0] + 1
@@ -540,10 +540,10 @@ def call(args):
 
 def test_flex_attention_and_the_gradients_of_grouped_products_have_times() -> None:
     code = output_code.parse(FLEX)
-    flex, grouped = (call.workload for call in output_code.kernel_calls(code, graph_id="g", prefix="p"))
+    flex, grouped = (call.workload for call in output_code.kernel_calls(code, "g"))
     assert (flex.family, flex.variant, flex.batch, flex.m, flex.n, flex.k) == ("attention", "flex", 16, 1024, 512, 64)
     assert (grouped.variant, grouped.batch, grouped.m, grouped.n, grouped.k) == ("grouped", 8, 1024, 512, 256)
     symbolic = output_code.parse(FLEX.replace("Q_LEN = 1024", "Q_LEN = ks0"))
-    assert output_code.kernel_calls(symbolic, graph_id="g", prefix="p")[0].workload is None
+    assert output_code.kernel_calls(symbolic, "g")[0].workload is None
     for work in (flex, grouped):
         assert "model of the h200" in predict(gpus.load("h200"), work).basis

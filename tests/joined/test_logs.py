@@ -27,10 +27,10 @@ def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
     assert [graph.id for graph in recording.graphs] == ["aot/0:inference", "aot/0:inference:post_grad"]
     assert [(call.handle, call.nodes) for call in recording.calls] == [
         ("aoti_torch_cuda_mm_out:4", ("mm_default_1",)),
-        ("triton_poi_fused_addmm_relu_sigmoid_0:1", ("sigmoid", "relu", "add_tensor_1")),
+        ("triton_poi_fused_addmm_relu_sigmoid_0:1", ("add_tensor_1", "relu", "sigmoid")),
         ("triton_poi_fused_mul_1:2", ("mul",)),
         ("aoti_torch_cuda_mm_out:5", ("mm_default",)),
-        ("triton_poi_fused_addmm_gelu_2:3", ("mul_3", "mul_1", "add_tensor", "add", "erf", "mul_2")),
+        ("triton_poi_fused_addmm_gelu_2:3", ("add_tensor", "mul_1", "mul_2", "erf", "add", "mul_3")),
     ]
     assert report(recording).kernels[0].label == "mm"
     answer = why_text.words(recording, recording.why(), width=100)

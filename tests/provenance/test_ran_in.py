@@ -271,9 +271,7 @@ def call(args):
     extern_kernels.mm(arg0_1, buf0, out=buf1)
     return (buf1, )
 """
-    calls = output_code.kernel_calls(
-        output_code.parse(text), graph_id="0/0:inference:post_grad", prefix="0/0:inference"
-    )
+    calls = output_code.kernel_calls(output_code.parse(text), "0/0:inference:post_grad")
     assert [call.handle for call in calls] == ["extern_kernels.mm:2", "extern_kernels.mm:2.2"]
 
 
@@ -323,8 +321,8 @@ def test_what_a_buffer_holds_is_known_when_it_was_written_over(code: str, nodes:
         *(build.node(name, f"{target}.default", *inputs, shape=(4,)) for name, target, inputs in made),
     )
     handles = {call.kernel: [name] for call, (name, *_) in zip(parsed.calls, made, strict=True)}
-    order = {node.name: position for position, node in enumerate(nodes_of_graph)}
-    calls = output_code.named_calls(parsed, graph_id=build.GRAPH, handles=handles, order=order)
+    calls = output_code.kernel_calls(parsed, build.GRAPH)
+    calls = output_code.named_calls(calls, [node.name for node in nodes_of_graph], handles, parsed.kernels)
     graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes_of_graph, outputs=("exp",))
     recording = schedules(Recording(graphs=(graph,), calls=tuple(calls)))
     assert [call.nodes for call in recording.calls] == [(name,) for name, *_ in made]

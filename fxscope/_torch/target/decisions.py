@@ -7,6 +7,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Generator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,8 +24,7 @@ _LAUNCH_S = 2e-6  # what the shortest kernel takes
 _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned
 
 
-@contextlib.contextmanager
-def padding(plan: Plan) -> Generator[None]:
+def padding(plan: Plan) -> AbstractContextManager[Any]:
     """Return where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
     The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; one on matrix units whose
@@ -56,8 +56,7 @@ def padding(plan: Plan) -> Generator[None]:
         )
         return padded
 
-    with mock.patch.object(pad_mm, "_should_pad", should_pad):
-        yield
+    return mock.patch.object(pad_mm, "_should_pad", should_pad)
 
 
 def estimates(gpu: Gpu, mat1: Any, mat2: Any, alignment: int) -> tuple[float, float]:
@@ -225,8 +224,7 @@ def _cudnn_format(input: Any, weight: Any) -> Any:
     return torch.contiguous_format
 
 
-@contextlib.contextmanager
-def branches(mode: Any, plan: Plan) -> Generator[None]:
+def branches(mode: Any, plan: Plan) -> AbstractContextManager[Any]:
     """Take a branch that only data could decide, and say so.
 
     Dynamo breaks the graph there, and Python asks the tensor. On the device it has a value; here the condition counts as
@@ -249,8 +247,7 @@ def branches(mode: Any, plan: Plan) -> Generator[None]:
             return False
         return original(fake_mode, func, tensor)
 
-    with mock.patch.dict(table, {op: ask}):
-        yield
+    return mock.patch.dict(table, {op: ask})
 
 
 def asked_at() -> str:

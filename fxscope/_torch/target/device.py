@@ -190,14 +190,11 @@ def _triton_driver(gpu: Gpu) -> Generator[None]:
         def __getattr__(self, name: str) -> Any:
             raise NeedsDeviceError(f"triton's driver.{name} needs a real GPU")
 
-    driver: Any = triton.runtime.driver
-    before = driver._active
-    driver.set_active(Driver())
-    try:
-        with mock.patch.object(helpers, "set_driver_to_gpu", lambda: None):
-            yield
-    finally:
-        driver._active = before
+    with (
+        mock.patch.object(triton.runtime.driver, "_active", Driver()),
+        mock.patch.object(helpers, "set_driver_to_gpu", lambda: None),
+    ):
+        yield
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ import inspect
 import os
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
@@ -45,8 +46,7 @@ def planning(gpu: Gpu) -> Generator[Plan]:
         yield plan
 
 
-@contextlib.contextmanager
-def asking_autograd(plan: Plan, note: Callable[[str], None]) -> Generator[None]:
+def asking_autograd(plan: Plan, note: Callable[[str], None]) -> AbstractContextManager[Any]:
     """Note each backward that the program runs (`torch.autograd.grad`, `Tensor.backward`, `torch.func.grad`)."""
     original: Any = torch.autograd._engine_run_backward
 
@@ -55,12 +55,10 @@ def asking_autograd(plan: Plan, note: Callable[[str], None]) -> Generator[None]:
         note("torch.autograd")
         return original(*args, **kwargs)
 
-    with mock.patch.object(torch.autograd, "_engine_run_backward", run):
-        yield
+    return mock.patch.object(torch.autograd, "_engine_run_backward", run)
 
 
-@contextlib.contextmanager
-def _shapes_from_cpu(plan: Plan) -> Generator[None]:
+def _shapes_from_cpu(plan: Plan) -> AbstractContextManager[Any]:
     """Ask the CPU's kernel for the results of an op without a shape rule: torch would run it on zeros on the device."""
     import torch._subclasses.fake_tensor as fake
 
@@ -83,8 +81,7 @@ def _shapes_from_cpu(plan: Plan) -> Generator[None]:
         plan.assume("shape", f"{func}: the results have the shapes of a CPU's", "torch runs it on the device for them")
         return torch.utils._pytree.tree_map(lambda item: moved(item, "cuda"), result)
 
-    with mock.patch.object(fake, "run_fallback_kernel", run):
-        yield
+    return mock.patch.object(fake, "run_fallback_kernel", run)
 
 
 @contextlib.contextmanager

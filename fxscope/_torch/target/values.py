@@ -6,8 +6,8 @@ beside their fake tensors, and every op that reads nothing else is also computed
 while a graph is traced: there Dynamo sees what it sees on the device.
 """
 
-import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
@@ -33,8 +33,7 @@ class Values:
         if real.numel() <= MOST_ELEMENTS:
             self._known[fake] = real
 
-    @contextlib.contextmanager
-    def followed(self, mode: Any, plan: Plan, asked_at: Callable[[], str]) -> Generator[None]:
+    def followed(self, mode: Any, plan: Plan, asked_at: Callable[[], str]) -> AbstractContextManager[Any]:
         """Compute, for a `with` block, what ops between graphs make of known values."""
         original: Any = mode.dispatch
 
@@ -65,8 +64,7 @@ class Values:
             self._follow(func, fake, real)
             return fake
 
-        with mock.patch.object(mode, "dispatch", dispatch):
-            yield
+        return mock.patch.object(mode, "dispatch", dispatch)
 
     def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Return what an op makes of its arguments on the CPU; None where a tensor's values are not known, or it draws."""
