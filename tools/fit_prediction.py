@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import json
 import lzma
+import math
 import sys
 from collections import defaultdict
 from itertools import combinations
@@ -30,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 from fxscope import gpus  # noqa: E402
 from fxscope.gpus import fitting  # noqa: E402
 from fxscope.gpus.calibration import Calibration, CpuFit, FamilyFit, Prediction, StepFit  # noqa: E402
-from fxscope.gpus.prediction import Works, corrected, predict, times_of  # noqa: E402
+from fxscope.gpus.prediction import Works, corrected, predict, stretch_of, times_of  # noqa: E402
 from fxscope.index import grouped  # noqa: E402
 from fxscope.model import replace  # noqa: E402
 from fxscope.passes.predicted import predicted_step  # noqa: E402
@@ -65,13 +66,21 @@ Programs = dict[str, tuple[dict[str, Any], list[MeasuredCall]]]
 
 
 class LeftOut(NamedTuple):
-    """A call, its time by a fit that saw nothing of its kind of program, and whether that fit saw no call like it."""
+    """A call, its time by a fit that saw nothing of its kind of program, and its distance from all that this fit saw."""
 
     item: fitting.Observation
     us: float
-    outside: bool
+    distance: float
     count: int = 1  # how often its program ran it
     num_fitted: int = 10  # calls of its family that the fit saw; without any the time is a roofline
+
+    @property
+    def stretch(self) -> float:
+        return stretch_of(self.distance)
+
+    @property
+    def is_outside(self) -> bool:
+        return math.isinf(self.stretch)
 
 
 def set_aside(name: str) -> bool:
@@ -150,9 +159,12 @@ def fit(names: list[str]) -> None:
 
 
 def pairs_of(held: Sequence[LeftOut]) -> dict[str, list[tuple[float, str]]]:
-    """Return family → (measured over predicted, kind) of calls that no fit saw."""
-    inside = grouped((call for call in held if not call.outside), lambda call: fitting.family_of(call.item.work))
-    pairs = {family: [(call.item.us / call.us, call.item.kind) for call in calls] for family, calls in inside.items()}
+    """Return family → (measured over predicted, kind) of calls that no fit saw, as if they were like measured ones."""
+    inside = grouped((call for call in held if not call.is_outside), lambda call: fitting.family_of(call.item.work))
+    pairs = {
+        family: [((call.item.us / call.us) ** (1 / call.stretch), call.item.kind) for call in calls]
+        for family, calls in inside.items()
+    }
     # Functions of which a fit saw nothing, each of which counts the same.
     unseen = [(call, fitting.family_of(call.item.work)) for call in held if not call.num_fitted]
     pairs["anything"] = [(call.item.us / call.us, family) for call, family in unseen]
@@ -184,15 +196,16 @@ def left_out(
             mine = rows(group, group.kinds == kind)
             used = family if family in parameters else "anything"
             num_fitted = len(others[family].us) if family in others else 0
-            times, unlike = times_of(used, parameters[used], mine.works, multiprocessors), np.ones(len(mine.us), bool)
+            times = times_of(used, parameters[used], mine.works, multiprocessors)
+            nearest = np.full(len(mine.us), np.inf)
             if num_fitted:
                 own = times_of(family, parameters[family], others[family].works, multiprocessors)
                 table = fitting.corrections_of(others[family], own)
-                factors, unlike = corrected(table, [item.work for item in mine.items], mine.works)
+                factors, nearest = corrected(table, [item.work for item in mine.items], mine.works)
                 times = times * factors
             found += [
-                LeftOut(item, float(us), bool(outside), int(count), num_fitted)
-                for item, us, outside, count in zip(mine.items, times, unlike, mine.counts, strict=True)
+                LeftOut(item, float(us), float(distance), int(count), num_fitted)
+                for item, us, distance, count in zip(mine.items, times, nearest, mine.counts, strict=True)
             ]
     return found
 
@@ -214,6 +227,7 @@ def print_left_out(
     steps: dict[bool, list[tuple[float, bool]]] = {True: [], False: []}
     calls: dict[bool, list[bool]] = {True: [], False: []}
     unseen: list[bool] = []
+    near: dict[str, list[bool]] = defaultdict(list)
     for kind, mine in grouped(held, lambda call: call.item.kind).items():
         others = [call for call in held if call.item.kind != kind]
         rest = {name: rows(group, group.kinds != kind) for name, group in groups.items() if {*group.kinds} != {kind}}
@@ -231,10 +245,11 @@ def print_left_out(
                 least, most = interval_of(call, ranges)
                 calls[kind in KINDS].append(least <= call.item.us <= most)
                 unseen += [calls[kind in KINDS][-1]] * (not call.num_fitted)
+                near["outside" if call.is_outside else f"{int(call.distance)}"].append(calls[kind in KINDS][-1])
                 us = call.us * step.middle
                 real, total = real + call.count * call.item.us, total + call.count * us
-                low += call.count * (least if call.outside else us / step.factor)
-                high += call.count * (most if call.outside else us * step.factor)
+                low += call.count * (least if call.is_outside else us / step.factor**call.stretch)
+                high += call.count * (most if call.is_outside else us * step.factor**call.stretch)
             steps[kind in KINDS].append((total / real, low <= real <= high))
     print("| kinds left out | programs | within 15 % | within 25 % | in the range | calls | in the interval |")
     print("|---|--:|--:|--:|--:|--:|--:|")
@@ -243,13 +258,18 @@ def print_left_out(
         within = " | ".join(share(abs(ratio - 1) <= most for ratio, _ in found) for most in (0.15, 0.25))
         ranged = f"{share(inside for _, inside in found)} | {len(calls[of_zoo])} | {share(calls[of_zoo])}"
         print(f"| {text} | {len(found)} | {within} | {ranged} |")
+    by_distance = ", ".join(f"{name}: {share(inside)} of {len(inside)}" for name, inside in sorted(near.items()))
+    print(f"calls in the interval by their distance from those fitted: {by_distance}")
     print(f"calls of functions that the fit did not see: {share(unseen)} of {len(unseen)} in the interval")
 
 
 def interval_of(call: LeftOut, ranges: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
     """The interval of a call as `predict` makes it."""
-    low, high = ranges["anything" if call.outside else fitting.family_of(call.item.work)]
-    return call.us * low, call.us * high
+    if call.is_outside:
+        low, high = ranges["anything"]
+        return call.us * low, call.us * high
+    low, high = ranges[fitting.family_of(call.item.work)]
+    return call.us * low**call.stretch, call.us * high**call.stretch
 
 
 def later(first: Programs, other: Programs) -> float:
@@ -274,17 +294,24 @@ def of_card(found: FamilyFit, memory: float, later_us: float) -> FamilyFit:
 
 def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
     """Return how far sums over whole programs are off, without the calls that are unlike what was measured."""
-    rows: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for item, us, outside, count, _ in held:
-        if not outside:
-            row = rows[item.program, item.kind]
-            row[:] = row[0] + count * item.us, row[1] + count * us
-    if len(rows) < 10:
+    programs = grouped((call for call in held if not call.is_outside), lambda call: (call.item.program, call.item.kind))
+    if len(programs) < 10:
         return None
-    ratios = [(real / us, kind) for (_, kind), (real, us) in rows.items()]
-    middle = fitting.quantile(ratios, 0.5)
-    factor = fitting.quantile([(max(ratio / middle, middle / ratio), kind) for ratio, kind in ratios], 0.8)
-    return StepFit(middle=middle, factor=factor, count=len(rows))
+    sums = []
+    for (_, kind), calls in programs.items():
+        real = sum(call.count * call.item.us for call in calls)
+        sums.append((real, np.array([call.count * call.us for call in calls]), [call.stretch for call in calls], kind))
+    middle = fitting.quantile([(real / us.sum(), kind) for real, us, _, kind in sums], 0.5)
+    needed = [(factor_to_reach(real, us * middle, stretches), kind) for real, us, stretches, kind in sums]
+    return StepFit(middle=middle, factor=fitting.quantile(needed, 0.8), count=len(programs))
+
+
+def factor_to_reach(real: float, us: np.ndarray, stretches: Sequence[float]) -> float:
+    """Return the least factor by which calls must be off, each as far as its stretch says, for their sum to be the real one."""
+    upwards = 1 if real > us.sum() else -1
+    factors = np.geomspace(1, 20, 400)
+    reached = (us[:, None] * factors ** (upwards * np.array(stretches)[:, None])).sum(axis=0)
+    return float(factors[min(np.searchsorted(reached * upwards, real * upwards), len(factors) - 1)])
 
 
 def fit_cpu(zoo: Programs) -> CpuFit:

@@ -12,7 +12,7 @@ class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of one family of kernels on one GPU.
 
     Attributes:
-        low, high: measured over predicted time, 10th and 90th percentile.
+        low, high: measured over predicted time, 10th and 90th percentile, of a call like a measured one (`stretch_of`).
         corrections: traits of calls (`traits_of`) → a row of each that was measured: its weight, and its place (`places_of`).
     """
 
@@ -30,7 +30,7 @@ class StepFit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     middle: float  # the median: predictions are multiplied by it
-    factor: float  # 80 of 100 programs lie within it of the median
+    factor: float  # 80 of 100 programs lie within it of the median, if their calls are like measured ones
     count: int
 
 

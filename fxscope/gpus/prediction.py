@@ -8,6 +8,7 @@ along K. `fitting.py` fits the parameters to measured calls; `docs/target.md` sa
 A GPU that nothing was measured on has no predictions.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -225,6 +226,8 @@ _OF_OTHERS = (
     "requests sectors"
 )
 REACH = 6.0  # the distance at which a measured call counts 1 / e of one at the same place
+WIDENING = 0.5  # by how much the logarithm of an error grows with each unit of distance: fitted to kinds left out
+_NEAR = 3.0  # a distance within which a prediction does not mention it
 _FAR = 9.0  # a distance beyond all measured calls: each of three sizes 32 times as large
 
 
@@ -258,16 +261,21 @@ def table_of(rows: tuple[str, ...]) -> Array:
 def corrected(
     corrections: Mapping[str, tuple[str, ...]], items: Sequence[Workload], works: Works
 ) -> tuple[Array, Array]:
-    """Return by what to multiply a formula's times, as calls like these took, and which calls are unlike all measured."""
-    factors, outside = np.ones(len(items)), np.full(len(items), bool(corrections))
+    """Return by what to multiply a formula's times, as calls like these took, and each call's distance from all measured."""
+    factors, nearest = np.ones(len(items)), np.full(len(items), np.inf if corrections else 0.0)
     places = places_of(works)
     for traits, numbers in grouped(range(len(items)), lambda number: traits_of(items[number])).items():
         if rows := corrections.get(traits):
             table = table_of(rows)
             found = distances(places[numbers][:, : table.shape[1] - 1], table[:, 1:])  # earlier files have fewer sizes
             factors[numbers] = np.exp(np.clip(np.exp(-found / REACH) @ table[:, 0], -1, 1))
-            outside[numbers] = found.min(axis=1) > _FAR
-    return factors, outside
+            nearest[numbers] = found.min(axis=1)
+    return factors, nearest
+
+
+def stretch_of(distance: float) -> float:
+    """Return by what to multiply the logarithms of a range at a distance from all measured calls: infinite beyond `_FAR`."""
+    return math.inf if distance > _FAR else 1 + WIDENING * distance
 
 
 # ---------------------------------------------------------------------- predicting
@@ -280,25 +288,27 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     calibration = gpu.calibration
     if calibration is None:
         return f"nothing was measured on the {gpu.name}"
-    family, fit, factor, outside = fit_of(calibration, work)
+    family, fit, factor, stretch = fit_of(calibration, work)
     us = factor * float(times_of(family, fit.parameters, [work], gpu.multiprocessors)[0])
-    spread = calibration.families["anything"] if outside else fit
-    low, high = us * spread.low, us * spread.high
+    outside = math.isinf(stretch)
+    spread, exponent = (calibration.families["anything"], 1.0) if outside else (fit, stretch)
+    low, high = us * spread.low**exponent, us * spread.high**exponent
     us *= calibration.step.middle if calibration.step is not None else 1.0
     if family == "anything":
         name = family_of(work).removeprefix("function ").strip("_").replace("_", " ")
         return Prediction(us, low, high, f"roofline of the {gpu.name}: nothing was measured of {name}")
-    where = ", outside what was measured" if outside else ""
+    how_far = "outside" if outside else "far from"
+    where = f", {how_far} what was measured" if stretch > stretch_of(_NEAR) else ""
     return Prediction(us, low, high, f"{family} model of the {gpu.name}, {fit.count} measured calls{where}")
 
 
-def fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, float, bool]:
-    """The family to predict a call with, its fit, the correction, and whether that was fitted to nothing like the call."""
+def fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, float, float]:
+    """The family to predict a call with, its fit, the correction, and by what its range is wider (`stretch_of`)."""
     own = calibration.families.get(family_of(work))
     if own is None:
-        return "anything", calibration.families["anything"], 1.0, True
-    (factor,), (outside,) = corrected(own.corrections, [work], Works([work]))
-    return family_of(work), own, float(factor), bool(outside)
+        return "anything", calibration.families["anything"], 1.0, math.inf
+    (factor,), (distance,) = corrected(own.corrections, [work], Works([work]))
+    return family_of(work), own, float(factor), stretch_of(float(distance))
 
 
 def generated_us(gpu: Gpu, work: Workload) -> float:

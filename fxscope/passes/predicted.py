@@ -4,6 +4,7 @@ The interval of a step is not made from those of its calls: errors of a program'
 model was off by over whole programs that it was not fitted to (`StepFit`).
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
@@ -69,9 +70,10 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: boo
     for call, us, interval in timed:
         if interval is None:
             return None
-        is_unlike = call.workload is None or fit_of(calibration, call.workload)[-1]
-        low += interval[0] if is_unlike else us / factor
-        high += interval[1] if is_unlike else us * factor
+        stretch = math.inf if call.workload is None else fit_of(calibration, call.workload)[-1]
+        is_unlike = math.isinf(stretch)
+        low += interval[0] if is_unlike else us / factor**stretch
+        high += interval[1] if is_unlike else us * factor**stretch
         unlike += us * is_unlike
     total = sum(us for _, us, _ in timed)
     if step is None:  # calibrated without programs: nothing is known of sums

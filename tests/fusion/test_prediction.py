@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from fxscope.analysis.compare import compare
 from fxscope.analysis.report import step_row
 from fxscope.commands.calibrate import calibrated
 from fxscope.gpus import fitting
-from fxscope.gpus.prediction import FORMULAS, Works, corrected, family_of, predict, times_of
+from fxscope.gpus.prediction import FORMULAS, Works, corrected, family_of, predict, stretch_of, times_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
@@ -128,9 +129,11 @@ def test_intervals_hold_eight_of_ten_and_each_kind_counts_the_same():
     assert fitting.quantile([*usual, (3.0, "another")], 0.9) > 2 > fitting.quantile(usual, 0.9)
 
 
-def held(ratios: list[float], *, outside: bool = False) -> list[fit_prediction.LeftOut]:
-    items = [fitting.Observation(f"{outside} {at}", GEMM, ratio, f"{outside} {at}") for at, ratio in enumerate(ratios)]
-    return [fit_prediction.LeftOut(item, 1.0, outside) for item in items]
+def held(ratios: list[float], *, distance: float = 0.0) -> list[fit_prediction.LeftOut]:
+    items = [
+        fitting.Observation(f"{distance} {at}", GEMM, ratio, f"{distance} {at}") for at, ratio in enumerate(ratios)
+    ]
+    return [fit_prediction.LeftOut(item, 1.0, distance) for item in items]
 
 
 def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
@@ -140,8 +143,12 @@ def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
     assert step.factor < 2, "eight odd ones of 51 do not set it"
     assert sum(1 / step.factor <= ratio / step.middle <= step.factor for ratio in usual) >= 0.78 * 51
     assert fit_prediction.step_fit(held([1.0, 2.0, 4.0])) is None, "of too few nothing is said"
-    both = [*held(usual), *held([9.0] * 20, outside=True)]
+    both = [*held(usual), *held([9.0] * 20, distance=99.0)]
     assert fit_prediction.step_fit(both) == fit_prediction.step_fit(held(usual))
+    far = fit_prediction.step_fit(held([ratio ** stretch_of(2.0) for ratio in usual], distance=2.0))
+    assert far.factor == pytest.approx(fit_prediction.step_fit(held(usual)).factor, rel=0.02), (
+        "as far off as distance says"
+    )
 
 
 def test_what_is_unlike_the_measured_calls_widens_a_step_by_its_own_range(bert):
@@ -386,7 +393,7 @@ def test_a_kind_is_held_against_times_and_errors_of_all_others(capsys: pytest.Ca
     )
     parameters = fitting.fit_all(groups, 132, start={})
     fit_prediction.print_left_out(groups, parameters, fit_prediction.left_out(groups, 132, parameters), 132)
-    *_, kinds, of_zoo, functions = capsys.readouterr().out.splitlines()
+    *_, kinds, of_zoo, _, functions = capsys.readouterr().out.splitlines()
     assert kinds.startswith("| further kinds | 12 | 92%") and of_zoo.startswith("| kinds of the zoo | 0 |")
     assert " of 12 in the interval" in functions
 
@@ -401,19 +408,25 @@ def test_a_call_is_corrected_as_calls_like_it_took(m: int, layout: str, factor: 
     works = [product(m, n, k) for m in (64, 1024) for n in (64, 4096) for k in (64, 4096)]
     seen = [fitting.Observation("p", work, 2.0 if work.m == 64 else 1.0, "k") for work in works]
     group, asked = fitting.groups_of(seen)["gemm"], [replace(product(m), layout=layout)]
-    (found,), (outside,) = corrected(fitting.corrections_of(group, np.ones(8)), asked, Works(asked))
-    assert found == pytest.approx(factor or 1, rel=0.2) and outside == (factor is None)
+    (found,), (distance,) = corrected(fitting.corrections_of(group, np.ones(8)), asked, Works(asked))
+    assert found == pytest.approx(factor or 1, rel=0.2) and math.isinf(stretch_of(distance)) == (factor is None)
+    assert (distance < 1) == (m in (66, 1000)), "the nearest measured one has 64 or 1024 rows"
 
 
 def test_a_call_outside_what_was_measured_has_a_wider_interval_and_says_so() -> None:
     gpu = gpus.load("h200")
     work = next(i.call.workload for i in measured_calls(zoo("gpt2")) if family_of(i.call.workload) == "gemm")
-    inside, outside = predict(gpu, work), predict(gpu, replace(work, m=10**7))
-    assert outside.basis.endswith("outside what was measured") and "outside" not in inside.basis
-    assert outside.high / outside.low > inside.high / inside.low
+    found = [predict(gpu, replace(work, m=work.m * times)) for times in (1, 32, 2**20)]
+    assert [one.basis.rpartition(" calls")[2] for one in found] == [
+        "",
+        ", far from what was measured",
+        ", outside what was measured",
+    ]
+    widths = [one.high / one.low for one in found]
+    assert widths[0] < widths[1] < widths[2], "the farther, the wider"
     rows = gpu.calibration.families["gemm"].corrections
     fewer = {traits: tuple(row.rpartition(" ")[0] for row in rows) for traits, rows in rows.items()}
-    assert not corrected(fewer, [work], Works([work]))[1].any(), "files of earlier versions compare fewer sizes"
+    assert corrected(fewer, [work], Works([work]))[1] < 1, "files of earlier versions compare fewer sizes"
 
 
 def test_an_index_is_read_to_its_own_bracket() -> None:
