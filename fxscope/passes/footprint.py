@@ -123,22 +123,17 @@ def _common(boxes: Iterable[tuple[tuple[int, int], ...]]) -> int:
     return prod(max(min(high for _, high in each) - max(low for low, _ in each), 0) for each in map(list, sides))
 
 
-def footprint(deps: Iterable[MemoryDep], whole: int | None = None) -> int:
-    """Return how many elements accesses touch at most, each once.
-
-    Args:
-        deps: into one buffer.
-        whole: the buffer's elements, where they are known.
-    """
+def footprint(deps: Iterable[MemoryDep]) -> int:
+    """Return how many elements accesses into one buffer touch at most, each once."""
     distinct = set(deps)
-    most = addresses(distinct)
-    if most is None:
-        most = sum(prod(size for _, size in dep.ranges) for dep in distinct)
-        spans = [affine(dep) for dep in distinct]
-        known = [span for span in spans if span is not None]
-        if known and len(known) == len(spans):
-            most = min(most, max(span.high for span in known) - min(span.low for span in known) + 1)
-    return most if whole is None else min(most, whole)
+    if (exact := addresses(distinct)) is not None:
+        return exact
+    most = sum(prod(size for _, size in dep.ranges) for dep in distinct)
+    spans = [affine(dep) for dep in distinct]
+    known = [span for span in spans if span is not None]
+    if known and len(known) == len(spans):
+        most = min(most, max(span.high for span in known) - min(span.low for span in known) + 1)
+    return most
 
 
 def overlap(one: Sequence[MemoryDep], other: Sequence[MemoryDep]) -> int | None:

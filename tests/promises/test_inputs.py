@@ -1,5 +1,6 @@
 """Files and clients that mean harm: one line, bounded work, nobody else served."""
 
+import contextlib
 import gzip
 import http.client
 import io
@@ -8,11 +9,11 @@ import os
 import shutil
 import socket
 import struct
-import subprocess
 import sys
 import threading
 import tracemalloc
 import zipfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +26,19 @@ from fxscope.errors import FxscopeError, TraceError
 from fxscope.model import Op, Recording, replace
 from fxscope.readers import compile_log, eager_graph, graph_text, join, output_code, schedule_text, trace
 from tests import build
+from tests.processes import run_python
 from tools import fuzz, fuzz_formats
+
+
+@contextlib.contextmanager
+def takes_less_than(most: int) -> Iterator[None]:
+    """Assert that no more bytes are allocated at once."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_recording_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,13 +49,8 @@ def test_a_recording_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch
         store.load(path)
     monkeypatch.setattr(store, "MAX_BYTES", 48 << 20)
     path.write_bytes(gzip.compress(b" " * (64 << 20), 1))
-    tracemalloc.start()
-    try:
-        with pytest.raises(FxscopeError, match="unpacks to more than 48 MiB"):
-            store.load(path)
-        assert tracemalloc.get_traced_memory()[1] < 56 << 20  # no more of it was kept
-    finally:
-        tracemalloc.stop()
+    with takes_less_than(56 << 20), pytest.raises(FxscopeError, match="unpacks to more than 48 MiB"):
+        store.load(path)
     path.write_bytes(b"".join(gzip.compress(part) for part in (b'{"schema":', b"1}")) + b"\0" * 40_000)
     assert store.contents(path) == b'{"schema":1}'
     path.write_bytes(gzip.compress(b" " * 1000)[:-9])
@@ -64,13 +72,8 @@ def test_an_archive_that_has_more_than_it_says_is_not_unpacked(method: int, tmp_
     size = data.rindex(b"PK\x01\x02") + 24
     data[size : size + 4] = (1000).to_bytes(4, "little")
     path.write_bytes(data)
-    tracemalloc.start()
-    try:
-        with pytest.raises(FxscopeError, match="damaged recording"):
-            store.load(path)
-        assert tracemalloc.get_traced_memory()[1] < 8 << 20
-    finally:
-        tracemalloc.stop()
+    with takes_less_than(8 << 20), pytest.raises(FxscopeError, match="damaged recording"):
+        store.load(path)
 
 
 @pytest.mark.parametrize("count", [0, 3, -1, 2**40, 2**63])
@@ -145,12 +148,10 @@ def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
         "sys.exit(cli.main(sys.argv[1:]))\n"
     )
     for command in commands:
-        done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False)
+        done = run_python("-c", code, *command)
         said = done.stderr.strip().splitlines()
-        assert done.returncode == 2 and len(said) <= 3 and "Traceback" not in done.stderr, (
-            command,
-            done.stderr[-2000:],
-        )
+        is_refused = done.returncode == 2 and len(said) <= 3 and "Traceback" not in done.stderr
+        assert is_refused, (command, done.stderr[-2000:])
 
 
 def test_an_op_inside_itself_is_refused(tmp_path: Path) -> None:
@@ -256,13 +257,18 @@ def test_a_title_holds_no_control_character() -> None:
     assert {made.title, later.title, read.title} == {"a b ]0;c gnp.exe"}
 
 
-def test_open_answers_its_own_address_alone_and_outlasts_a_silent_client(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+    """A free port in place of the one that Perfetto's page fetches from."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = free.getsockname()
-    monkeypatch.setattr(opening, "ADDRESS", address)
+        monkeypatch.setattr(opening, "ADDRESS", free.getsockname())
+    return opening.ADDRESS
+
+
+def test_open_answers_its_own_address_alone_and_outlasts_a_silent_client(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = bytes(range(256)) * 80_000  # more than the sockets hold: who went away at once has not got all of it
     arguments = {"browser": False, "timeout_s": 60}
     monkeypatch.setattr(opening.secrets, "token_urlsafe", lambda _: "token")
@@ -296,6 +302,7 @@ def test_open_answers_its_own_address_alone_and_outlasts_a_silent_client(
     assert captured.out.startswith(opening.PERFETTO) and captured.err == ""
 
 
+@pytest.mark.usefixtures("address")
 def test_a_browsers_command_line_does_not_hold_the_address_of_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[str, str, int]] = []
 
@@ -304,9 +311,6 @@ def test_a_browsers_command_line_does_not_hold_the_address_of_the_trace(monkeypa
         opened.append((address, page.read_text(), page.parent.stat().st_mode & 0o077))
         return True
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(opening, "ADDRESS", free.getsockname())
     monkeypatch.setattr(opening.webbrowser, "open", browser)
     with opening.listen() as server, pytest.raises(FxscopeError, match="no one fetched") as error:
         opening.serve(server, "t.json", io.BytesIO(b"{}"), browser=True, timeout_s=0.1)
@@ -316,10 +320,8 @@ def test_a_browsers_command_line_does_not_hold_the_address_of_the_trace(monkeypa
     assert not Path(address.removeprefix("file://")).exists()
 
 
-def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(opening, "ADDRESS", free.getsockname())
+@pytest.mark.usefixtures("address")
+def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, command) -> None:
     with opening.listen() as server:
         (tmp_path / "t.json").write_text("{}")
         said = command("open", tmp_path / "t.json", "--no-browser", status=2).err
@@ -436,13 +438,8 @@ def test_a_mark_at_the_head_of_a_text_changes_nothing(
 def test_a_log_of_many_short_lines_takes_no_more_than_its_bound(tmp_path: Path) -> None:
     path = tmp_path / "lines.log"
     path.write_bytes(b'V0101 00:00:00.000000 1 x.py:1] {"artifact": 1}\n' + b"\tx\n" * 500_000)
-    tracemalloc.start()
-    try:
-        with pytest.raises(TraceError, match="more than 1"):
-            compile_log.read_log(path, max_bytes=1 << 20)
-        assert tracemalloc.get_traced_memory()[1] < 6 << 20
-    finally:
-        tracemalloc.stop()
+    with takes_less_than(6 << 20), pytest.raises(TraceError, match="more than 1"):
+        compile_log.read_log(path, max_bytes=1 << 20)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING
 
+from fxscope.index import grouped
 from fxscope.model import Gap, KernelStats, OpStats, StepStats, replace
 
 if TYPE_CHECKING:
@@ -21,48 +23,36 @@ def op_table(recording: Recording) -> tuple[OpStats, ...]:
     recording = replace(recording, ops=kept)
     ops = [op for op in kept if op.category == "cpu_op"]
     by_id = {op.id: op for op in recording.ops}
-    own: dict[int, int] = {}
-    count: dict[int, int] = {}
+    own, count, children = Counter[int](), Counter[int](), Counter[int | None]()
     for launch in recording.launches:
         if launch.op_id is not None:
             op_id = repeats.get(launch.op_id, launch.op_id)
-            own[op_id] = own.get(op_id, 0) + launch.duration_ns
-            count[op_id] = count.get(op_id, 0) + 1
-    children: dict[int, int] = {}
+            own[op_id] += launch.duration_ns
+            count[op_id] += 1
     for op in recording.ops:
         # As in torch's table: time inside an annotation or the driver is not the op's own either
-        if op.parent is not None:
-            children[op.parent] = children.get(op.parent, 0) + op.duration_ns
-    total = dict(own)
+        children[op.parent] += op.duration_ns
+    total = own.copy()
     for op_id, duration in own.items():
         names = {by_id[op_id].name}
         parent = _op_parent(by_id[op_id], by_id)
         while parent is not None:
             # an op inside one of its own name must not count twice in that name's line
             if by_id[parent].name not in names:
-                total[parent] = total.get(parent, 0) + duration
+                total[parent] += duration
             names.add(by_id[parent].name)
             parent = _op_parent(by_id[parent], by_id)
-    lines: dict[str, list[float]] = {}
-    for op in ops:
-        line = lines.setdefault(op.name, [0, 0, 0, 0, 0, 0])
-        line[0] += 1
-        line[1] += op.duration_ns
-        line[2] += op.duration_ns - children.get(op.id, 0)
-        line[3] += total.get(op.id, 0)
-        line[4] += own.get(op.id, 0)
-        line[5] += count.get(op.id, 0)
     found = [
         OpStats(
             name=name,
-            count=int(line[0]),
-            cpu_total_us=line[1] / 1e3,
-            cpu_self_us=line[2] / 1e3,
-            device_total_us=line[3] / 1e3,
-            device_self_us=line[4] / 1e3,
-            num_launches=int(line[5]),
+            count=len(same),
+            cpu_total_us=sum(op.duration_ns for op in same) / 1e3,
+            cpu_self_us=sum(op.duration_ns - children[op.id] for op in same) / 1e3,
+            device_total_us=sum(total[op.id] for op in same) / 1e3,
+            device_self_us=sum(own[op.id] for op in same) / 1e3,
+            num_launches=sum(count[op.id] for op in same),
         )
-        for name, line in lines.items()
+        for name, same in grouped(ops, lambda op: op.name).items()
     ]
     return tuple(sorted(found, key=lambda item: (-item.device_total_us, -item.cpu_total_us, item.name)))
 
@@ -74,10 +64,7 @@ def without_repeats(ops: tuple[Op, ...]) -> tuple[tuple[Op, ...], dict[int, int]
     children become the caller's; ids stay.
     """
     by_id = {op.id: op for op in ops}
-    num_children: dict[int, int] = {}
-    for op in ops:
-        if op.parent is not None:
-            num_children[op.parent] = num_children.get(op.parent, 0) + 1
+    num_children = Counter(op.parent for op in ops)
     home: dict[int, int] = {}
     for op in ops:
         parent = by_id.get(op.parent) if op.parent is not None else None
@@ -100,9 +87,8 @@ def _op_parent(op: Op, by_id: dict[int, Op]) -> int | None:
 
 
 def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
-    groups: dict[tuple[str, str], list[int]] = {}
-    for launch in launches:
-        groups.setdefault((launch.name, launch.category), []).append(launch.duration_ns)
+    same = grouped(launches, lambda launch: (launch.name, launch.category))
+    groups = {key: [launch.duration_ns for launch in found] for key, found in same.items()}
     everything = sum(map(sum, groups.values())) or 1
     found = [
         KernelStats(
@@ -121,18 +107,25 @@ def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
     return tuple(sorted(found, key=lambda item: (-item.total_us, item.name)))
 
 
+def windows(recording: Recording) -> list[tuple[int, int]]:
+    """Return begin and end of each step. Work that a step launched may end after it: the next one begins there."""
+    found: list[tuple[int, int]] = []
+    reached = -(2**63)
+    for step in recording.steps:
+        mine = [launch for launch in recording.launches if launch.step == step.index]
+        begin = max(reached, min([step.start_ns, *(launch.start_ns for launch in mine)]))
+        ends = [launch.start_ns + launch.duration_ns for launch in mine]
+        reached = max([begin, step.start_ns + step.duration_ns, *ends])
+        found.append((begin, reached))
+    return found
+
+
 def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[StepStats, ...]:
     """Return one line per step: wall time, device busy (union over streams, mean over devices) and idle, launches."""
     lines: list[StepStats] = []
     devices = {launch.device for launch in recording.launches}
     busy_times = [merged(item for item in everything if item.device == device) for device in devices]
-    reached = -(2**63)
-    for step in recording.steps:
-        mine = [launch for launch in recording.launches if launch.step == step.index]
-        # Work that a step launched may end after it: its wall time lasts until then, and the next one's begins there.
-        start = max(reached, min([step.start_ns, *(launch.start_ns for launch in mine)]))
-        ends = [launch.start_ns + launch.duration_ns for launch in mine]
-        end = reached = max([start, step.start_ns + step.duration_ns, *ends])
+    for step, (start, end) in zip(recording.steps, windows(recording), strict=True):
         busy = sum(max(0, min(b, end) - max(a, start)) for times in busy_times for a, b in times) // len(devices)
         lines.append(
             StepStats(
@@ -141,7 +134,7 @@ def step_table(recording: Recording, everything: Sequence[Launch]) -> tuple[Step
                 wall_us=(end - start) / 1e3,
                 device_busy_us=busy / 1e3,
                 device_idle_us=(end - start - busy) / 1e3,
-                num_launches=len(mine),
+                num_launches=sum(launch.step == step.index for launch in recording.launches),
             )
         )
     return tuple(lines)
@@ -161,14 +154,6 @@ def merged(launches: Iterable[Launch]) -> list[tuple[int, int]]:
 def gaps(recording: Recording, everything: Sequence[Launch]) -> tuple[Gap, ...]:
     """Return the longest times of a step in which a device ran nothing."""
     found: list[Gap] = []
-    reached = -(2**63)
-    times: dict[int, tuple[int, int]] = {}
-    for step in recording.steps:
-        mine = [launch for launch in recording.launches if launch.step == step.index]
-        begin = max(reached, min([step.start_ns, *(launch.start_ns for launch in mine)]))
-        ends = [launch.start_ns + launch.duration_ns for launch in mine]
-        times[step.index] = begin, max([begin, step.start_ns + step.duration_ns, *ends])
-        reached = times[step.index][1]
     for device in {launch.device for launch in recording.launches}:
         ordered = sorted((item for item in everything if item.device == device), key=lambda item: item.start_ns)
         idle: list[tuple[int, int, Launch | None, Launch | None]] = []
@@ -179,24 +164,19 @@ def gaps(recording: Recording, everything: Sequence[Launch]) -> tuple[Gap, ...]:
                 last = launch
         if last is not None:
             idle.append((last.start_ns + last.duration_ns, 2**63, last, None))
-        for number, (first, end) in times.items():
+        for step, (first, end) in zip(recording.steps, windows(recording), strict=True):
             for begin, until, before, after in idle:
                 start, stop = max(begin, first), min(until, end)
                 if start < stop and begin < until:
-                    names = (
-                        before.name if before and begin >= first else None,
-                        after.name if after and until <= end else None,
+                    gap = Gap(
+                        device=device,
+                        start_ns=start,
+                        duration_ns=stop - start,
+                        step=step.index,
+                        before=before.name if before and begin >= first else None,
+                        after=after.name if after and until <= end else None,
                     )
-                    found.append(
-                        Gap(
-                            device=device,
-                            start_ns=start,
-                            duration_ns=stop - start,
-                            step=number,
-                            before=names[0],
-                            after=names[1],
-                        )
-                    )
+                    found.append(gap)
     return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])
 
 
@@ -206,12 +186,8 @@ def _is_sync(op: Op) -> bool:
 
 def sync_table(ops: Iterable[Op]) -> list[OpStats]:
     """Return the runtime calls that wait for the device, most expensive first."""
-    groups: dict[str, list[int]] = {}
-    for op in ops:
-        if _is_sync(op):
-            groups.setdefault(op.name, []).append(op.duration_ns)
-    found = [
-        OpStats(name=name, count=len(times), cpu_total_us=sum(times) / 1e3, cpu_self_us=sum(times) / 1e3)
-        for name, times in groups.items()
-    ]
+    found: list[OpStats] = []
+    for name, same in grouped(filter(_is_sync, ops), lambda op: op.name).items():
+        time_us = sum(op.duration_ns for op in same) / 1e3
+        found.append(OpStats(name=name, count=len(same), cpu_total_us=time_us, cpu_self_us=time_us))
     return sorted(found, key=lambda item: -item.cpu_total_us)

@@ -405,11 +405,11 @@ class _Mender(Reader):
         return None
 
 
-def document(path: Path, is_wanted: Callable[[Event, int], bool] | None = None) -> tuple[Any, list[Problem]]:
+def document(path: Path, is_wanted: Callable[[Event, int], bool]) -> tuple[Any, list[Problem]]:
     """Return a trace as JSON (the undamaged events of a damaged one) and the problems to report.
 
-    With `is_wanted`, which is given an event and the trace's base time in ns, the other events are not decoded: a long
-    session holds millions of Python calls. Raises TraceError for what is not a trace.
+    `is_wanted` is given an event and the trace's base time in ns. Events that are not wanted are not decoded: a long session
+    holds millions of Python calls. Raises TraceError for what is not a trace.
     """
     limit = max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
     data = bytearray()
@@ -419,16 +419,14 @@ def document(path: Path, is_wanted: Callable[[Event, int], bool] | None = None) 
             if len(data) > limit:
                 raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is not a trace.")
     try:
-        text = unmarked(bytes(data), path)
-        return (msgspec.json.decode(text) if is_wanted is None else _selected(text, is_wanted)), []
+        return _selected(unmarked(bytes(data), path), is_wanted), []
     except NOT_JSON:  # Kineto writes names as they are, quotes and all
         reader = _Mender(path)
         events: list[Any] = []
         reader.fill(cast("Table", SimpleNamespace(add_events=events.extend)))
-        if is_wanted is not None:
-            base = reader.header.get("baseTimeNanoseconds", 0)
-            events = [event for event in events if is_wanted(event_of(event), base)]
-        return {**reader.header, "traceEvents": events}, reader.problems
+        base = reader.header.get("baseTimeNanoseconds", 0)
+        wanted = [event for event in events if is_wanted(event_of(event), base)]
+        return {**reader.header, "traceEvents": wanted}, reader.problems
 
 
 def _selected(text: bytes, is_wanted: Callable[[Event, int], bool]) -> dict[str, Any]:
