@@ -68,7 +68,7 @@ def test_why_of_no_name_is_short(path: Path) -> None:
 def test_why_of_any_name_is_short(capture: str) -> None:
     """Of each sort of name a few, and each pair of a missed fusion."""
     recording = captures.read(capture)
-    asked = [(f"{sort}:{name}",) for sort, known in select.names(recording).items() for name in list(known)[:12]]
+    asked = [(f"{sort}:{name}",) for sort in select.SORTS for name in list(select.names(recording, sort))[:12]]
     asked += [row.names for row in report(recording).missed if row.names]
     for names in asked:
         lines = why.words(recording, recording.why(*names), width=80).splitlines()

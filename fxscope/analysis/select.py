@@ -10,7 +10,7 @@ A name that is nowhere in the recording is an error that names the nearest known
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePath
@@ -226,19 +226,20 @@ def find(recording: Recording, text: str) -> Found:
     Raises:
         UnknownNameError: nothing is called so; the message has the nearest names.
     """
-    selector, tables = parse_selector(text), names(recording)
+    selector = parse_selector(text)
     order = {call: position for position, call in enumerate(index_of(recording).calls)}
     for sort in (selector.sort,) if selector.sort else SORTS:
-        places = _look_up(tables[sort], selector.name)
+        table = names(recording, sort)
+        places = _look_up(table, selector.name)
         if not places and sort == "op":
             # `softmax` and `layer_norm` are what people call `_softmax` and `native_layer_norm`.
             others = (qualified(selector.name), f"_{selector.name}", f"native_{selector.name}")
-            places = next(filter(None, (_look_up(tables[sort], name) for name in others)), [])
+            places = next(filter(None, (_look_up(table, name) for name in others)), [])
         found = list(dict.fromkeys(places))
         if found:
             found.sort(key=lambda item: (item.call is None, order.get(item.call or "", 0)))
             return Found(selector.name, sort, tuple(pick(found, selector, "place")))
-    raise _unknown(selector, tables, recording)
+    raise _unknown(selector, recording)
 
 
 def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
@@ -326,7 +327,7 @@ def op_named(op: Op, name: str) -> bool:
     return op.name == name or (op.category != "runtime" and (is_called(op.name, name) or fnmatchcase(op.name, name)))
 
 
-def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], recording: Recording) -> UnknownNameError:
+def _unknown(selector: Selector, recording: Recording) -> UnknownNameError:
     for graph in recording.graphs if selector.may_be("node") else ():
         for node in graph.nodes:
             if node.name == selector.name:
@@ -335,39 +336,40 @@ def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], reco
                     "output": f"is what {graph.id} returns",
                 }.get(node.op, f"is a node of {graph.id}: {node.kind}, {node.reason}")
                 return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
-    known = {key for sort, table in tables.items() if selector.may_be(sort) for key in table}
+    known = {key for sort in SORTS if selector.may_be(sort) for key in names(recording, sort)}
     return UnknownNameError(f"nothing is called {selector.text!r} in this recording. {nearest(selector.name, known)}")
 
 
-def names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
-    return kept(recording, "names", _names)
+def names(recording: Recording, sort: str) -> dict[str, list[Place]]:
+    """Every name of a sort → what it stands for."""
+    return kept(recording, ("names", sort), lambda recording: _names(recording, sort))
 
 
 @uncollected()
-def _names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
-    tables: dict[str, dict[str, list[Place]]] = {sort: {} for sort in SORTS}
+def _names(recording: Recording, sort: str) -> dict[str, list[Place]]:
+    found: dict[str, list[Place]] = {}
 
-    def add(sort: str, key: str, place: Place) -> None:
-        tables[sort].setdefault(key, []).append(place)
+    def add(key: str, place: Place) -> None:
+        found.setdefault(key, []).append(place)
 
     for call in recording.calls:
-        place = Place(call.graph, call.nodes, call.id)
-        for key in (call.id, call.handle):
-            add("call", key, place)
-        add("kernel", call.kernel, place)
-        for access in call.writes or ():
-            add("buffer", access.buffer, place)
-        for name in call.scheduler_nodes:
-            add("scheduler", name, place)
-    for graph in recording.graphs:
+        keys: dict[str, Iterable[str]] = {
+            "call": (call.id, call.handle),
+            "kernel": (call.kernel,),
+            "buffer": (access.buffer for access in call.writes or ()),
+            "scheduler": call.scheduler_nodes,
+        }
+        for key in keys.get(sort, ()):
+            add(key, Place(call.graph, call.nodes, call.id))
+    for graph in recording.graphs if sort in ("op", "node", "module", "line", "variable") else ():
         if graph.stage in ("post_grad", "eager"):
-            _name_nodes(graph, recording, add)
-    _name_decomposed(recording, tables["op"], add)
-    _name_variables(recording, add)
-    return tables
+            _name_nodes(graph, recording, sort, add)
+    if sort == "op":
+        _name_decomposed(recording, found, add)
+    return found
 
 
-def _name_decomposed(recording: Recording, ops: dict[str, list[Place]], add: Callable[[str, str, Place], None]) -> None:
+def _name_decomposed(recording: Recording, ops: dict[str, list[Place]], add: Callable[[str, Place], None]) -> None:
     """Add the ops that ran in a kernel by what torch wrote above it, where no node tells which nodes they became."""
     nodes = index_of(recording).nodes
     known = {(name, place.call) for name, places in ops.items() for place in places}
@@ -378,86 +380,82 @@ def _name_decomposed(recording: Recording, ops: dict[str, list[Place]], add: Cal
             continue  # the comment also names ops that ran before, in other calls
         for op in call.original_aten:
             if expected_nature(f"aten::{op_name(op)}") != "view" and (qualified(op), call.id) not in known:
-                for name in (parse(op).name, qualified(op), op):
-                    add("op", name, Place(call.graph, unsaid, call.id))
+                for name in _names_of_op(op):
+                    add(name, Place(call.graph, unsaid, call.id))
 
 
-def _name_nodes(graph: Graph, recording: Recording, add: Callable[[str, str, Place], None]) -> None:
+def _name_nodes(graph: Graph, recording: Recording, sort: str, add: Callable[[str, Place], None]) -> None:
     index, views = index_of(recording), index_of(recording).views[graph.id]
-    # (sort, name) → call id (or what else tells two executions apart) → the nodes of that name in it
-    found: dict[tuple[str, str], dict[str | None, list[str]]] = {}
-    for op, node, target, original, source in rows_of(graph.nodes, "op", "name", "target", "original_aten", "source"):
+    runs, is_eager = graph.id in index.calls_of_graph, graph.stage == "eager"
+    # name → call id (or what else tells two executions apart) → the nodes of that name in it
+    found: dict[str, dict[str | None, list[str]]] = {}
+    calls: dict[str, KernelCall] = {}
+    fields = "op", "name", "target", "original_aten", "source", "from_node"
+    for op, node, target, original, source, earlier in rows_of(graph.nodes, *fields):
         if op in ("placeholder", "output"):
             continue
-        key = (graph.id, node)
-        calls = {call.id: call for call in (*index.calls_of_node.get(key, ()), *index.folded_into.get(key, ()))}
-        path = source.module if source is not None else None
-        own = op_name(target)  # a piece of some op, where torch wrote other ops above each of its calls
-        piece = (
-            original is None
-            and calls
-            and all(
-                call.is_generated and call.original_aten and own not in map(op_name, call.original_aten)
-                for call in calls.values()
-            )
-        )
-        target = original or target
-        written = [] if piece else [("op", name) for name in (parse(target).name, qualified(target), target)]
-        written += [("module", name) for name in ((path, path.rsplit(".", 1)[-1]) if path else ())]
-        line = place(source)
-        written += [("line", line)] if line else []
-        for call_id in calls or [None]:
-            for name in (node, f"{graph.id}/{node}"):
-                add("node", name, Place(graph.id, (node,), call_id))
-            execution = call_id or (node if graph.stage == "eager" else None)
-            for name in dict.fromkeys(written):
-                found.setdefault(name, {}).setdefault(execution, []).append(node)
-    for (sort, name), by_execution in found.items():
+        if runs:
+            key = (graph.id, node)
+            folded = index.folded_into.get(key, ()) if sort != "variable" else ()
+            calls = {call.id: call for call in (*index.calls_of_node.get(key, ()), *folded)}
+        written: Iterable[str] = ()
+        if sort == "node":
+            written = (node, f"{graph.id}/{node}")
+        elif sort == "op" and (original or not _is_piece(target, calls.values())):
+            written = _names_of_op(original or target)
+        elif sort == "line":
+            written = filter(None, [place(source)])
+        elif sort == "module" and source is not None and source.module:
+            written = dict.fromkeys((source.module, source.module.rpartition(".")[2]))
+        elif sort == "variable" and calls:
+            written = dict.fromkeys(known for name in earlier for known in _names_of_variable(name, graph, index))
+        for name in written:
+            executions = found.setdefault(name, {})
+            for execution in calls or ((node if is_eager else None),):
+                executions.setdefault(execution, []).append(node)
+    for name, by_execution in found.items():
         # An op that only became strides of somebody's call did not run anywhere: ask for it by node.
         places = [
             Place(graph.id, tuple(nodes), execution if execution in index.calls else None)
             for execution, nodes in by_execution.items()
-            if execution in index.calls or len(by_execution) == 1 or graph.stage == "eager"
+            if is_eager or len(by_execution) == 1 or execution in index.calls
         ]
+        # Views that ran in another's call are not what the user means.
         for item in [item for item in places if not views.issuperset(item.nodes)] or places:
-            add(sort, name, item)
+            add(name, item)
 
 
-def _name_variables(recording: Recording, add: Callable[[str, str, Place], None]) -> None:
-    """Add the names of the source: a node is called like the variable that it came from, or like the function called."""
-    index = index_of(recording)
-    for graph in recording.graphs:
-        earlier = index.nodes.get(f"{graph.compile_id}:pre_grad", {})
-        if graph.stage != "post_grad" or (earlier and graph.direction == "backward"):
-            continue
-        found: dict[str, dict[str, list[str]]] = {}  # variable → call → nodes
-        for node in graph.nodes:
-            for call in index.calls_of_node.get((graph.id, node.name), ()):
-                for name in node.from_node:
-                    found.setdefault(name, {}).setdefault(call.id, []).append(node.name)
-        for name, by_call in found.items():
-            if name in earlier:
-                names = (name, op_name(earlier[name].target)) if earlier[name].op.startswith("call_") else (name,)
-            elif (graph.id, name) in index.by_key or re.sub(r"_\d+$", "", name) in table():
-                continue  # a node that torch named after its function says of that one call only
-            else:  # files without the pre-grad graph
-                names = (name,)
-            places = [Place(graph.id, tuple(nodes), call) for call, nodes in by_call.items()]
-            # Views of it that ran in another's call are not what the user means by the variable.
-            for item in [item for item in places if not index.views[graph.id].issuperset(item.nodes)] or places:
-                for known in dict.fromkeys(names):
-                    add("variable", known, item)
+def _is_piece(target: str, calls: Collection[KernelCall]) -> bool:
+    """Return whether an op is a piece of some other: torch wrote other ops above each call that it ran in."""
+    return bool(calls) and all(
+        call.is_generated and call.original_aten and op_name(target) not in map(op_name, call.original_aten)
+        for call in calls
+    )
+
+
+@lru_cache(maxsize=4096)
+def _names_of_op(target: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((parse(target).name, qualified(target), target)))
+
+
+def _names_of_variable(name: str, graph: Graph, index: Index) -> tuple[str, ...]:
+    """The names of the source that an earlier node has: of its variable, and of the function called."""
+    earlier = index.nodes.get(f"{graph.compile_id}:pre_grad", {})
+    if name in earlier and graph.direction != "backward":
+        return (name, op_name(earlier[name].target)) if earlier[name].op.startswith("call_") else (name,)
+    # Files without the pre-grad graph; a node that torch named after its function says of that one call only
+    is_node = name in index.nodes[graph.id] or re.sub(r"_\d+$", "", name) in table()
+    return () if earlier or is_node else (name,)
 
 
 def _words(recording: Recording) -> frozenset[str]:
-    words: set[str | None] = {key for table in names(recording).values() for key in table}
+    words: set[str | None] = {key for sort in SORTS for key in names(recording, sort)}
     ops = {node.target for graph in recording.graphs for node in graph.nodes}
     ops |= {item.name for item in (*recording.ops, *(recording.summary.ops if recording.summary else ()))}
     words |= {word for name in ops for word in (name, op_name(name), parse(name).name)}
     for node in (node for graph in recording.graphs for node in graph.nodes):
-        module = node.source.module if node.source else None
-        words |= {node.name, op_of(node), node.original_aten, place(node.source), module}
-        words |= {module.rsplit(".", 1)[-1]} if module else set()
+        module = (node.source.module if node.source else None) or ""
+        words |= {node.name, op_of(node), node.original_aten, place(node.source), module, module.rpartition(".")[2]}
     for unit in units(recording):
         words |= {unit.kernel, unit.call, *unit.ops, *unit.all_ops, *unit.chain, *unit.modules, *unit.sources}
     return frozenset(word for word in words if word)

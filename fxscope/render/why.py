@@ -10,6 +10,7 @@ from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
 from fxscope.analysis.rewrites import put_there
 from fxscope.analysis.why import Same, WhyAnswer, what_became
+from fxscope.columns import column
 from fxscope.index import Key, grouped, index_of
 from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, replace
 from fxscope.passes.predicted import pair_runs
@@ -244,7 +245,7 @@ def exception(recording: Recording, item: Same, width: int) -> str:
 
 def nothing(recording: Recording) -> str:
     if not recording.decisions and not recording.calls:
-        if recording.launches and not any(n.outputs for g in recording.graphs for n in g.nodes):
+        if recording.launches and not any(any(column(graph.nodes, "outputs")) for graph in recording.graphs):
             return "missed fusions unknown: a trace has no data flow. Record with fxscope run."
         if recording.compiles:
             return "no fusion decisions: the recording has no kernel call of a compiled graph"

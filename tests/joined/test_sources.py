@@ -36,7 +36,7 @@ def sources(name: str) -> tuple[Recording, Recording]:
 
 def ops(recording: Recording) -> set[str]:
     """Return the bare names of the ops that can be asked for and do work."""
-    found = {name for name in select.names(recording)["op"] if "." not in name and "::" not in name}
+    found = {name for name in select.names(recording, "op") if "." not in name and "::" not in name}
     return {name for name in found if expected_nature(f"aten::{name}") != "view"}
 
 

@@ -1,6 +1,7 @@
 """Ops and launches that are columns inside behave as the tuples they stand for, in memory and on disk."""
 
 import copy
+import gc
 import pickle
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from fxscope.columns import Items, KeptItems, column, picked, with_columns
 from fxscope.errors import FxscopeError
 from fxscope.index import index_of
 from fxscope.model import Launch, Recording
+from fxscope.readers.trace.columns import Trace
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 
@@ -35,17 +37,21 @@ def test_they_look_like_tuples(recording: Recording, part: str) -> None:
         items[len(plain)]
     assert pickle.loads(pickle.dumps(items)) == plain and copy.deepcopy(items) == plain
     for field in plain[0].__struct_fields__:
-        assert column(items, field) == column(plain, field) == [getattr(item, field) for item in plain]
+        values = [getattr(item, field) for item in plain]
+        assert column(items, field) == column(plain, field) == values
+        assert column(items, field, [4, 1]) == column(plain, field, [4, 1]) == [values[4], values[1]]
     assert picked(items, [4, 1]) == picked(plain, [4, 1]) == [plain[4], plain[1]]
-    for field in plain[0].__struct_fields__:
-        assert (
-            column(items, field, [4, 1])
-            == column(plain, field, [4, 1])
-            == [getattr(plain[row], field) for row in (4, 1)]
-        )
     steps = list(range(len(plain)))
     assert with_columns(items, step=steps) == with_columns(plain, step=steps)
     assert column(with_columns(items, step=steps), "step") == steps and column(items, "step") != steps
+
+
+def test_a_trace_is_freed_once_its_recording_is_made() -> None:
+    def traces() -> int:
+        return sum(isinstance(item, Trace) for item in gc.get_objects())
+
+    before, made = traces(), read_trace(H200 / "mlp_eager" / "trace.json.gz")
+    assert made.ops[0].shapes is not None and traces() == before
 
 
 def test_nodes_of_a_trace_are_made_once_and_by_name(recording: Recording) -> None:

@@ -73,9 +73,8 @@ def of_equal_work(time: TimeComparison, a: set[str], b: set[str]) -> TimeCompari
         b: the same of B.
     """
     more, less = (b - a, a - b) if time.verdict == "slower" else (a - b, b - a)
-    if not (a and b and (more or less)) or time.ratio is None or (less and not are_torchs(a | b)):
-        return time
-    if not more or time.verdict not in ("slower", "faster"):
+    is_known = a and b and (not less or are_torchs(a | b))
+    if not (is_known and more) or time.ratio is None or time.verdict not in ("slower", "faster"):
         return time
     side = "second" if time.verdict == "slower" else "first"
     reason = f"only the {side} recording's kernel also runs {listed(sorted(more))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -78,15 +78,10 @@ class Trace:
     def name_of(self, row: int) -> str:
         return self.names[self.name[row]]
 
-    def details(self, rows: Iterable[int]) -> dict[int, Args]:
+    def details(self, rows: Sequence[int]) -> dict[int, Args]:
         """The arguments of some rows: ops, annotations, events of the device, calls that name a kernel."""
-        rows = list(rows)
-        found: dict[int, Args] = {}
-        texts = memoryview(self.args)
-        for row, at, length in zip(rows, self.args_at[rows].tolist(), self.args_length[rows].tolist(), strict=True):
-            if at >= 0 and (args := decode_args(bytes(texts[at : at + length]))) is not None:
-                found[row] = args
-        return found
+        found = zip(rows, args_of(self.args, self.args_at[rows], self.args_length[rows]), strict=True)
+        return {row: args for row, args in found if args is not None}
 
     @property
     def on_device(self) -> bool:
@@ -109,6 +104,12 @@ class Trace:
         whole &= of_names(self, self.name, lambda name: name in ("aten::linear", "aten::matmul"))
         whole[self.parent[self.parent >= 0]] = False
         return "unknown device" if whole.any() else None
+
+
+def args_of(texts: bytearray, at: NDArray[np.int64], length: NDArray[np.int64]) -> list[Args | None]:
+    """The arguments whose texts lie at these places; `None` for a negative place, and for what is not JSON."""
+    view, places = memoryview(texts), zip(at.tolist(), length.tolist(), strict=True)
+    return [decode_args(bytes(view[start : start + size])) if start >= 0 else None for start, size in places]
 
 
 def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path | None = None) -> Trace:

@@ -13,7 +13,7 @@ from fxscope.columns import BLOCK, Chosen, Column, Given, Items, Made, Numbers
 from fxscope.kernel_names.tables import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import Trace, nearest, of_names, read
+from fxscope.readers.trace.columns import Trace, args_of, nearest, of_names, read
 from fxscope.readers.trace.kept import Kept, keep
 from fxscope.readers.trace.reader import Args, made_of
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
@@ -92,11 +92,10 @@ def ops(kept: Kept) -> Items[Op]:
 
 
 class _Details:
-    """Columns out of the arguments of some rows, which are decoded a block at a time."""
+    """Columns out of the arguments of some rows, which are decoded a block at a time. The trace itself is not kept."""
 
     def __init__(self, trace: Trace, rows: NDArray[np.int64]) -> None:
-        self._trace = trace
-        self._rows = rows
+        self._texts, self._at, self._length = trace.args, trace.args_at[rows], trace.args_length[rows]
         self._last: tuple[slice | list[int], list[Args | None]] = ([], [])
 
     def made(self, field: Callable[[Args], Any]) -> Made:
@@ -106,9 +105,7 @@ class _Details:
     def _of(self, which: slice | list[int]) -> list[Args | None]:
         last, block = self._last
         if last is not which:  # an item's fields are asked for one after the other, of the same items
-            rows = self._rows[which].tolist()
-            found = self._trace.details(rows)
-            block = [found.get(row) for row in rows]
+            block = args_of(self._texts, self._at[which], self._length[which])
             self._last = (which, block) if len(block) <= BLOCK else ([], [])
         return block
 
@@ -199,11 +196,12 @@ def _runtime_calls(trace: Trace, ops: NDArray[Any], launchers: NDArray[np.int32]
     calls, around = calls[order], around[order]
     first = np.searchsorted(around, ops, "left")
     after = np.where(ops >= 0, np.searchsorted(around, ops, "right"), first)
+    codes, names = trace.name, trace.names
 
     def named(which: Any) -> list[tuple[str, ...]]:
         rows = zip(*(column[which].tolist() for column in (first, after, launchers)), strict=True)
-        mine = (calls[begin:end].tolist() or [launcher][: launcher >= 0] for begin, end, launcher in rows)
-        return [tuple(map(trace.name_of, row)) for row in mine]
+        mine = (calls[begin:end] if end > begin else [launcher][: launcher >= 0] for begin, end, launcher in rows)
+        return [tuple(names[code] for code in codes[row].tolist()) for row in mine]
 
     return Made(named)
 

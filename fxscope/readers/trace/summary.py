@@ -91,7 +91,7 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
 
 def _sums(which: NDArray[np.integer], values: NDArray[Any], length: int) -> NDArray[np.int64]:
     found = np.zeros(length, np.int64)
-    np.add.at(found, which, values)
+    np.add.at(found, which, values.astype(np.int64))  # of other types numpy adds one by one
     return found
 
 
