@@ -51,7 +51,7 @@ def test_a_trace_is_freed_once_its_recording_is_made() -> None:
         return sum(isinstance(item, Trace) for item in gc.get_objects())
 
     before, made = traces(), read_trace(H200 / "mlp_eager" / "trace.json.gz")
-    assert made.ops[0].shapes is not None and traces() == before
+    assert any(column(made.ops, "shapes")) and traces() == before
 
 
 def test_nodes_of_a_trace_are_made_once_and_by_name(recording: Recording) -> None:
