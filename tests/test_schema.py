@@ -11,7 +11,7 @@ from fxscope import store
 from fxscope.errors import FxscopeError
 from fxscope.model import Link, Recording
 from tests import build
-from tools import make_schema
+from tools import make_bundled_recordings, make_schema
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = json.loads((resources.files("fxscope") / "data" / "recording.schema.json").read_text())
@@ -28,8 +28,12 @@ def test_recordings_validate(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "fxscope" / "data").rglob("*.fxscope")), ids=lambda path: path.stem)
-def test_bundled_recordings_validate(path: Path) -> None:
-    jsonschema.validate(json.loads(store.load(path).to_json()), SCHEMA)
+def test_bundled_recordings_validate_and_are_what_the_captures_give_now(path: Path) -> None:
+    recording = store.load(path)
+    data = json.loads(recording.to_json())
+    jsonschema.validate(data, SCHEMA)
+    read = make_bundled_recordings.read(ROOT / "tests" / "data" / "h200" / path.stem, recording.title)
+    assert json.loads(read.to_json()) == data, "run tools/make_bundled_recordings.py tests/data/h200"
 
 
 def test_a_recording_with_fields_that_are_gone_opens(tmp_path: Path) -> None:
