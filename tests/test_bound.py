@@ -367,10 +367,13 @@ ATTENTION = ("aten::bmm", "aten::softmax>aten::_softmax", "aten::bmm")
 REGIONS = ("Torch-Compiled Region: 0/0>aten::mm", "Torch-Compiled Region: 1/0>## Call CompiledFxGraph a ##>aten::mm")
 OVERHEAD = build.event("overhead", "Activity Buffer Request", 5, 1900, tid=0) | {"pid": -1}
 
-LATE = [
-    build.event("cuda_runtime", "cudaLaunchKernel", 2000, 5, correlation=1),
-    build.event("kernel", "k", 2010, 5, correlation=1),
-]
+
+def kernel(at: float, start: float, length_us: float) -> list[dict[str, object]]:
+    call = build.event("cuda_runtime", "cudaLaunchKernel", at, 5, correlation=round(at))
+    return [call, build.event("kernel", "k", start, length_us, correlation=round(at))]
+
+
+EARLIER = [build.event("user_annotation", "ProfilerStep#0", 100, 1000), *kernel(50, 200, 500), *kernel(110, 700, 100)]
 
 
 @pytest.mark.parametrize(
@@ -383,7 +386,11 @@ LATE = [
         (step_of(6, 500, 500)[:1], "Record again: no kernel was observed; where a schedule"),
         (ops(*REGIONS), "t · CPU · 1 compiled region, 1 more without Inductor"),
         ([*ops("aten::mm"), build.event("user_annotation", "a|b", 0, 1)], "t · CPU · eager"),
-        ([*ops("aten::mm"), OVERHEAD, *LATE], "while the CPU is in the profiler's Activity Buffer Request"),
+        (EARLIER, "busy 600.0 µs (60 %), idle 400.0 µs ≥ 500.0 µs of it launched outside the step"),
+        (
+            [*ops("aten::mm"), OVERHEAD, *kernel(2000, 2010, 5)],
+            "while the CPU is in the profiler's Activity Buffer Request",
+        ),
     ],
 )
 def test_the_first_screen_says_what_a_trace_shows(tmp_path, events, words) -> None:

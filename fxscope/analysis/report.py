@@ -82,6 +82,14 @@ class StepRow(Item, frozen=True, kw_only=True):
         kind, unit = ("CPU", "threads") if self.on_cpu else ("device", "GPUs")
         return f"{kind} time" + (f" of {self.num_devices} {unit}" if self.num_devices > 1 else "")
 
+    @property
+    def busy_notes(self) -> list[str]:
+        """What the busy time is, where it is not the union of this step's kernels on one GPU."""
+        outside_us = (self.busy_us or 0.0) * self.num_devices - (self.device_us or 0.0)
+        mean = [f"mean of {self.num_devices} GPUs"] if self.num_devices > 1 else []
+        is_long = outside_us > 0.02 * (self.device_us or 0.0)
+        return [*mean, f"≥ {microseconds(outside_us)} of it launched outside the step"] if is_long else mean
+
 
 class KernelRow(Item, frozen=True, kw_only=True):
     id: str

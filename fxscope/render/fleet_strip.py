@@ -23,7 +23,7 @@ PARTS: tuple[tuple[str, str, Kind | None], ...] = (
 def render(fleet: Fleet, *, is_light: bool = False, head: bool = True) -> str:
     """The ranks of a job as SVG, 16:9; for a page without the title and the colours, as high as its rows."""
     lines, said = shown(fleet, MAX_ROWS), marks(fleet)
-    longest = max((sum(times(line).values()) for line in lines), default=0.0)
+    longest = max((sum(getattr(line, name) or 0.0 for name, *_ in PARTS) for line in lines), default=0.0)
     scale = SPAN / max(longest, fleet.step_us or 0.0, 1e-9)
     y, height = (TOP, min(64.0, (strip.HEIGHT - FOOT - TOP) / max(len(lines), 1))) if head else (6.0, 32.0)
     parts = headline(fleet) if head else []
@@ -56,11 +56,6 @@ def findings(fleet: Fleet, y: float) -> list[str]:
     said = [line for item in first for line in (("cost", finding_line(item)), *(("muted", x) for x in item.evidence))]
     lines = [strip.text(24, y + at * strip.LINE, shorten(x, 100), look=look) for at, (look, x) in enumerate(said)]
     return lines[: max(0, int((strip.HEIGHT - FOOT - y) // strip.LINE) + 1)]
-
-
-def times(line: RankLine) -> dict[str, float]:
-    """Field → µs of a rank's step, what is known."""
-    return {name: getattr(line, name) or 0.0 for name, *_ in PARTS}
 
 
 def row(line: RankLine, cause: str | None, y: float, height: float, scale: float) -> list[str]:

@@ -148,9 +148,8 @@ def step(made: Report, width: int) -> list[str]:
     per_step = ", ".join(counts) + (row.each if counts else "")
     if row.busy_us is not None and row.busy_share is not None:
         busy = f"GPU     busy {microseconds(row.busy_us)} ({percent(row.busy_share)}), idle {microseconds(row.idle_us)}"
-        out.append([busy, f"mean of {row.num_devices} GPUs"] if row.num_devices > 1 else [busy])
-        out[-1].append(f"{row.verdict}: {per_step}" if row.bound == "cpu" and per_step else row.verdict)
-        out[-1] += [per_step] if row.bound != "cpu" and per_step else []
+        limits = [f"{row.verdict}: {per_step}"] if row.bound == "cpu" and per_step else [row.verdict, per_step]
+        out.append([busy, *row.busy_notes, *limits])
     elif row.on_cpu:
         threads = f", sum of {row.num_devices} threads" if row.num_devices > 1 else ""
         out.append([f"CPU     kernels {microseconds(row.device_us)} while recording{threads}", per_step])

@@ -312,8 +312,7 @@ class Drawing:
             place = Extent(LEFT, self.strip.step_us * self.step_scale)
             self.out.append(box(place, y, height, "host", fitted(words, place.width), words, "step"))
             return
-        words = f"busy {about}{microseconds(row.busy_us)} ({percent(row.busy_share)})"
-        words += f", mean of {row.num_devices} GPUs" if row.num_devices > 1 else ""
+        words = ", ".join([f"busy {about}{microseconds(row.busy_us)} ({percent(row.busy_share)})", *row.busy_notes])
         idle = f"idle {about}{microseconds(row.idle_us)} ({percent(1 - row.busy_us / row.wall_us)})"
         place = Extent(LEFT, row.busy_us * self.step_scale)
         gap = Extent(place.right, max(row.wall_us - row.busy_us, 0.0) * self.step_scale)
@@ -339,7 +338,7 @@ class Drawing:
         for group in self.strip.order:
             place = self.strip.places[group.id]
             times = f" ×{group.count}" if group.count > 1 else ""
-            tip = f"{' · '.join(group.ops) or group.label}{times}"
+            tip = f"{' · '.join(group.ops) or group.label}{times}\n{labels.in_step(group)}"
             words = fitted(group.label + times if fits(group.label + times, place.width) else group.label, place.width)
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y + DOTS, height - DOTS - 2, kind, words, tip, "op", ref=ref_of(group)))

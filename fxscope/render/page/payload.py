@@ -58,9 +58,7 @@ def page(
         "stages": english.STAGES,
         "stage": stage,
         "recordings": [Encoder(recording).data() for recording in recordings],
-        "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
-        if comparison
-        else None,
+        "comparison": [overview.comparison(recordings, at, item) for at, item in enumerate(comparison or ())] or None,
         "overview": overview.overview(recordings),
         "beside": overview.beside(recordings),
     }

@@ -39,7 +39,8 @@ class Compare {
             { class: 'muted' },
             PAGE.comparison
               ? `Kernels of a step, aligned with ${all[0].title} by name, source line, module and op. ` +
-                  'Bars are to one scale.'
+                  'Bars are to one scale.' +
+                  (PAGE.overview.some((o) => /median/.test(o.each)) ? ' Times are medians over steps.' : '')
               : 'No alignment was made: each column lists its own kernels in order.',
           ),
         ),

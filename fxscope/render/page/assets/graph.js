@@ -421,7 +421,7 @@ class GraphView {
     }
   }
 
-  /** The kernel of the chosen pair that has no box (a layout copy, the rest of a split reduction), beside the other's. */
+  /** The kernel of the chosen pair without a box (a layout copy, the rest of a split reduction), beside the other. */
   aloneOf(pair) {
     if (chosen.type !== 'decision' || chosen.key !== pair) return null;
     const { calls, decisions } = this.recording;

@@ -408,7 +408,7 @@ function help() {
     ['/', 'search'],
     ['1 … 6', 'views'],
     ['Esc', 'choose nothing'],
-    ['Arrows', 'graph: along the data; timeline: launch by launch'],
+    ['Arrows', 'strip: part by part; graph: along the data; timeline: launch by launch'],
     ['Shift + arrows', 'move the picture'],
     ['Enter', 'open or close a frame'],
     ['+  −  0  f', 'larger, smaller, readable, all'],
@@ -549,10 +549,9 @@ function openFromHash() {
   if (!given.type && given.asked) say('The link names something that is not in this recording');
 }
 
-const SHEET = [1040, 712]; // px of A4 across within margins of 10 mm
 let leavePaper = null;
 
-/** Lay the views out for printing: each on one page, the pictures whole and light. */
+/** Lay the views out for printing: light, texts at their size over as many pages as they need, each picture on one. */
 function toPaper() {
   if (leavePaper) return;
   const app = $('app'),
@@ -572,11 +571,6 @@ function toPaper() {
     section.dataset.title = `${label} · ${r.title}`;
     section.dataset.print = String(Boolean(name in has ? has[name] : !parts.tabs[name].hidden));
   }
-  for (const sheet of document.querySelectorAll('.region > .page'))
-    for (const zoom of [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.36, 0.3]) {
-      Object.assign(sheet.style, { zoom, width: `${SHEET[0] / zoom}px` });
-      if (sheet.getBoundingClientRect().height <= SHEET[1] - 6) break;
-    }
   for (const [view] of places) {
     view.fitAll();
     view.draw();
@@ -592,8 +586,6 @@ function toPaper() {
     if (theme) dataset.theme = theme;
     else delete dataset.theme;
     delete app.dataset.paper;
-    for (const sheet of document.querySelectorAll('.region > .page'))
-      Object.assign(sheet.style, { zoom: '', width: '' });
     for (const [view, state] of places) Object.assign(view.state, state);
     Object.assign(timeline, time);
     for (const view of [graph, graph.pair, timeline]) view?.paint();

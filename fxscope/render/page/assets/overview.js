@@ -19,21 +19,73 @@ function stripRef(r, ref) {
   const node = graph < 0 ? -1 : r.graphs[graph].nodes.name.indexOf(key.slice(end + 1));
   return node < 0 ? null : ['node', [graph, node]];
 }
-/** The strip of a recording, or of several, which name theirs; a click chooses what is drawn there. */
+const STRIP_PARTS = '[data-row]:not([data-row=launch]), [data-decision]';
+const STRIP_HOW =
+  'Point at a part to read it, also where it is too narrow for a label; a click opens it. Keys: arrows, Enter.';
+/** The strip of a recording, or of several, which name theirs; a click or Enter chooses what is drawn there. */
 function stripOf(drawn, recording) {
+  const says = el('p', { class: 'strip-says small muted', role: 'status' }, STRIP_HOW);
   const host = el('div', { class: 'strip-host', tabindex: 0, role: 'region', 'aria-label': 'The step, to scale' });
   host.append(document.importNode(new DOMParser().parseFromString(drawn, 'image/svg+xml').documentElement, true));
-  host.addEventListener('click', (event) => {
-    const part = event.target.closest('[data-ref], [data-decision]');
+  const owner = (part) => Number(part.closest('[data-recording]')?.dataset.recording ?? recording);
+  const open = (part) => {
     if (!part) return;
     const { ref, decision } = part.dataset;
-    const own = Number(part.closest('[data-recording]')?.dataset.recording ?? recording);
-    const found = decision ? ['decision', Number(decision)] : stripRef(PAGE.all[own], ref);
+    const found = decision ? ['decision', Number(decision)] : ref ? stripRef(PAGE.all[owner(part)], ref) : null;
     if (!found) return;
-    choose(...found, { recording: own, from: 'overview' });
+    choose(...found, { recording: owner(part), from: 'overview' });
     show('graph');
+  };
+  const point = (part) => {
+    host.querySelector('.at')?.classList.remove('at');
+    part?.classList.add('at');
+    says.textContent = part ? stripWords(part, PAGE.all[owner(part)]) : STRIP_HOW;
+  };
+  host.addEventListener('click', (event) => open(event.target.closest('[data-ref], [data-decision]')));
+  host.addEventListener('pointerover', (event) => point(event.target.closest(STRIP_PARTS)));
+  host.addEventListener('pointerleave', () => point(null));
+  host.addEventListener('keydown', (event) => {
+    if (!/^(Arrow.+|Enter)$/.test(event.key) || event.shiftKey) return;
+    event.preventDefault(); // the graph that Enter opens does not take the key, too
+    const at = host.querySelector('.at');
+    if (event.key === 'Enter') {
+      open(at);
+      return;
+    }
+    const next = stripNext([...host.querySelectorAll(STRIP_PARTS)], at, event.key);
+    if (!next) return;
+    point(next);
+    next.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   });
-  return host;
+  return [host, says];
+}
+/** What a part of the strip says: its tip, or its words. */
+function stripWords(part, r) {
+  const k = part.dataset.decision;
+  if (k !== undefined)
+    return ['not fused', r.decisions.title[k], r.decisions.price[k], r.decisions.reason[k]].filter(Boolean).join(' · ');
+  return (part.querySelector('title') || part).textContent.trim().replaceAll('\n', ' · ');
+}
+/** The part of the strip that an arrow key leads to: the next one of its row, or the nearest one of the next row. */
+function stripNext(parts, at, key) {
+  if (!at) return parts[0];
+  const middle = (part) => {
+    const box = (part.querySelector('rect, circle') || part).getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  };
+  const [x, y] = middle(at);
+  const across = key === 'ArrowLeft' || key === 'ArrowRight';
+  const sign = key === 'ArrowRight' || key === 'ArrowDown' ? 1 : -1;
+  let best = null;
+  for (const part of parts) {
+    const [px, py] = middle(part);
+    const [dx, dy] = [Math.abs(px - x), Math.abs(py - y)];
+    const [ahead, aside] = across ? [sign * (px - x), dy] : [sign * (py - y), dx];
+    if (part === at || ahead <= 0.01 || (across ? dy > 4 : dy < 5)) continue;
+    const far = across ? [ahead, aside] : [Math.round(ahead / 4), aside];
+    if (!best || far[0] < best[0][0] || (far[0] === best[0][0] && far[1] < best[0][1])) best = [far, part];
+  }
+  return best?.[1];
 }
 
 /** The switch that a hint is about. */
