@@ -5,7 +5,6 @@ import importlib
 import itertools
 import linecache
 import os
-import re
 import sys
 import threading
 import traceback
@@ -55,7 +54,9 @@ TREES = "torch._inductor.cudagraph_trees"
 FRAMES_SO_FAR = "torch._dynamo.convert_frame:FRAME_COUNTER"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 _MAX_GUARDS = 2000
-_SKIPPED = re.compile(r"tracing is disabled|dispatch mode|started executing")
+NO_FRAME = (
+    "Dynamo compiled no frame: it is disabled here, has none in Python, or failed earlier (torch._dynamo.reset())"
+)
 
 
 # The switches that a capture needs, for each config module. Level 1 of provenance tracking writes a debug handle beside
@@ -158,10 +159,7 @@ class InductorCapture:
             source = item.break_source or item.source
             place = f" ({PurePath(source.file).name}:{source.line})" if source is not None and source.file else ""
             met += [f"{explained(text)}{place}" for text in (item.failure, item.break_reason) if text]
-        if not met and self._num_frames:
-            return "Dynamo met no op"
-        skipped = "Dynamo skipped every frame, as it does after a failed compile until torch._dynamo.reset()"
-        return "; ".join([*dict.fromkeys(met)][:3]) or skipped
+        return "; ".join([*dict.fromkeys(met)][:3]) or ("Dynamo met no op" if self._num_frames else NO_FRAME)
 
     def facts(self) -> Recording:
         with self._lock:
@@ -234,13 +232,19 @@ class InductorCapture:
         if all(frame.f_code.co_name != "_compile" for frame, _ in traceback.walk_tb(error.__traceback__)):
             self._not_begun(code, failure_text(type(error).__qualname__, str(error)))
 
-    @hook_before("torch._dynamo.convert_frame:add_skip_reason", "frames that Dynamo skips", optional=True)
-    def _skipped(self, reason: str, frame: FrameType, *_: Any, **__: Any) -> None:
-        """Keep why the outermost frame of the user's was skipped: other reasons have a record, or no op is lost."""
-        if not live.is_user_file(frame.f_code.co_filename) or not _SKIPPED.search(reason):
+    @hook_before("torch._dynamo.convert_frame:compute_cache_size", "skipped frames")
+    def _considered(self, frame: FrameType, *_: Any, **__: Any) -> None:
+        """Note whose compile Dynamo considers: what ends it from here on has a record, or no op is lost."""
+        self._depth.considered = frame.f_code
+
+    @hook_before("torch._dynamo.convert_frame:CatchErrorsWrapper._handle_skip", "skipped frames", optional=True)
+    def _skipped(self, _: Any, result: Any, frame: FrameType) -> None:
+        """Keep why Dynamo did not consider a frame of the user's: of the outermost one, which calls the others."""
+        considered, self._depth.considered = getattr(self._depth, "considered", None), None
+        if result.skip_reason is None or considered is frame.f_code or not live.is_user_file(frame.f_code.co_filename):
             return
         if all(caller.f_code not in self._codes_skipped for caller, _ in traceback.walk_stack(frame.f_back)):
-            self._not_begun(frame.f_code, reason)
+            self._not_begun(frame.f_code, result.skip_reason)
         self._codes_skipped.add(frame.f_code)
 
     def _not_begun(self, code: CodeType, failure: str) -> None:
@@ -253,31 +257,28 @@ class InductorCapture:
         self._depth.break_ = (weakref.ref(tx.output), getattr(exc, "msg", None))
 
     @hook_after("torch._dynamo.guards:CheckFunctionManager.__init__", "guards")
-    def _guards(self, _: Any, manager: Any, code: Any = None, output_graph: Any = None, *__: Any, **___: Any) -> None:
+    def _guards(self, _: Any, manager: Any, code: CodeType, output_graph: Any, *__: Any, **___: Any) -> None:
         guard_manager = manager.guard_manager
         parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
-        if code is not None and (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
+        if (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
             ids = self._modules.setdefault(code, weakref.WeakKeyDictionary()).setdefault(module, set())
             ids.add(self._compile_id())
             self.module_numbers.add(number_of(module))
-        source = _place(code) if code is not None else None
         guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
-        self._compile(self._compile_id(), guards=guards, source=source)
+        self._compile(self._compile_id(), guards=guards, source=_place(code))
 
     @hook_after("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "reasons for recompiles")
-    def _recompiles(self, reasons: Any, entries: Any = None, frame: Any = None, *__: Any, **___: Any) -> None:
+    def _recompiles(self, reasons: Any, entries: Any, frame: FrameType, *__: Any, **___: Any) -> None:
         """Keep the guards that failed. Of torch's own code, only those of versions for the same module, if there are any."""
         if not reasons:
             return
         lines = [str(reason).strip() for reason in reasons]
-        if frame is not None:
-            module = None if live.is_user_file(frame.f_code.co_filename) else _module_of(frame.f_locals)
-            if module is not None:
-                same = self._modules.get(frame.f_code, {}).get(module, ())
-                lines = [line for line in lines if line.partition(": ")[0] in same]
-            lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
-        source = _place(frame.f_code) if frame is not None else None
-        self._compile(self._compile_id(), recompile_reason="\n".join(lines), source=source)
+        module = None if live.is_user_file(frame.f_code.co_filename) else _module_of(frame.f_locals)
+        if module is not None:
+            same = self._modules.get(frame.f_code, {}).get(module, ())
+            lines = [line for line in lines if line.partition(": ")[0] in same]
+        lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
+        self._compile(self._compile_id(), recompile_reason="\n".join(lines), source=_place(frame.f_code))
 
     # ------------------------------------------------------------------ AOTAutograd and Inductor
 
@@ -633,8 +634,7 @@ def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, 
         source = node.source or Source()
         if source.file is not None or not node.op.startswith("call_"):
             return node
-        place = {"file": caller.file, "line": caller.line, "code": caller.code, "function": caller.function}
-        return replace(node, source=replace(source, **place))
+        return replace(node, source=replace(caller, module=source.module, module_type=source.module_type))
 
     return tuple(map(placed, nodes))
 

@@ -197,6 +197,7 @@ def test_arguments_that_make_no_sense(arguments, options, message) -> None:
     [
         (lambda: 3, (), False, "no PyTorch op was seen"),
         (lambda: 3, (), {"backend": "eager"}, "Dynamo met no op"),
+        (torch.jit.trace(torch.nn.ReLU(), torch.ones(4)), (torch.ones(4),), {"backend": "eager"}, "compiled no frame"),
         (lambda: (yield), (), {"backend": "eager"}, "Generators"),
         (BREAKS["in_a_loop"][0], (torch.ones(4),), {"backend": "eager"}, r"operator `print`.* \(breaks.txt:\d"),
     ],

@@ -17,6 +17,7 @@ from fxscope.render.report import lines
 from tests.compiler import FOLDER, functions, rows
 
 EAGER = {"backend": "eager"}
+NAMES_SKIPPED = hasattr(torch._dynamo.convert_frame.CatchErrorsWrapper, "_handle_skip")
 
 
 def two(x, flag, k):
@@ -90,17 +91,14 @@ def test_a_recompile_is_compared_with_versions_for_the_same_module() -> None:
     words = "0/0: size mismatch at index {}. expected 1, actual 2"
     lines = [*(words.format(index) for index in range(3)), "0/1: requires_grad mismatch. expected 0"]
     lines.append("0/0: requires_grad mismatch. expected 0")
-    compiled = replace(recorder.recording.compiles[-1], recompile_reason="\n".join(lines))
-    (row,) = report(replace(recorder.recording, compiles=(compiled,))).recompiles
-    assert row.reason.startswith("requires_grad mismatch")
-    for guard, hint in (
-        ("G['c'].k == 0, actual 1", "pass k as an"),
-        ("L['m'].training == True", "train() and once for"),
+    for reason, words in (
+        ("\n".join(lines), "requires_grad mismatch"),
+        ("0/0: G['c'].k == 0, actual 1", "pass k as an"),
+        ("0/0: L['m'].training == True", "train() and once"),
     ):
-        (row,) = report(
-            replace(recorder.recording, compiles=(replace(compiled, recompile_reason=f"0/0: {guard}"),))
-        ).recompiles
-        assert hint in row.hints[0]
+        compiled = replace(recorder.recording.compiles[-1], recompile_reason=reason)
+        (row,) = report(replace(recorder.recording, compiles=(compiled,))).recompiles
+        assert words in f"{row.reason} {row.hints}"
 
 
 def test_the_time_of_a_compile_is_that_of_its_phases_and_has_the_backward() -> None:
@@ -141,6 +139,7 @@ class Passing(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
+@pytest.mark.skipif(not NAMES_SKIPPED, reason="this torch gives no reason for a frame that it skips")
 @pytest.mark.parametrize(
     ("state", "words"),
     [
