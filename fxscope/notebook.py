@@ -21,7 +21,8 @@ def load_ipython_extension(shell: Any) -> None:
 
     def fxscope(line: str, cell: str) -> Recording | None:
         try:
-            return record_cell(line, cell, shell.user_ns)
+            text = shell.transform_cell(cell)  # `!ls` and `%time` are Python then
+            return record_cell(line, text, shell.user_ns, file=shell.compile.cache(text))
         except CaptureError as error:
             print(f"fxscope: {error}")
             return None
@@ -29,8 +30,8 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magic_function(fxscope, "cell")
 
 
-def record_cell(line: str, cell: str, names: dict[str, Any]) -> Recording:
-    """Run a cell, its last call by `fxscope.record`. Raises CaptureError where there is none."""
+def record_cell(line: str, cell: str, names: dict[str, Any], file: str = "<cell>") -> Recording:
+    """Run a cell, its last call by `fxscope.record`; `file` is what its lines are cited by. Raises CaptureError."""
     from fxscope.capture import record
 
     parser = _Options(prog="%%fxscope", add_help=False)
@@ -38,8 +39,10 @@ def record_cell(line: str, cell: str, names: dict[str, Any]) -> Recording:
         parser.add_argument(option, action="store_true")
     for option in ("--mode", "--title", "--name"):
         parser.add_argument(option)
-    options = parser.parse_args(shlex.split(line))
-    tree = ast.parse(cell)
+    try:
+        options, tree = parser.parse_args(shlex.split(line)), ast.parse(cell)
+    except (SyntaxError, ValueError) as error:  # ValueError: a quote of the options is not closed
+        raise CaptureError(f"the cell cannot be read: {error}.") from None
     last = tree.body[-1] if tree.body else None
     call = last.value if isinstance(last, (ast.Expr, ast.Assign)) else None
     if not isinstance(call, ast.Call):
@@ -50,9 +53,10 @@ def record_cell(line: str, cell: str, names: dict[str, Any]) -> Recording:
         call = ast.Call(ast.Lambda(ast.arguments([], [], None, [], [], None, []), call), [], [])  # model(x).sum()
     names["__fxscope"] = lambda model, /, *inputs, **kwargs: record(model, *inputs, kwargs=kwargs, **how)
     recorded = ast.Call(ast.Name("__fxscope", ast.Load()), [call.func, *call.args], call.keywords)
-    tree.body[-1] = ast.Assign([ast.Name(options.name or "__fxscope", ast.Store())], recorded)
+    assigned = ast.Assign([ast.Name(options.name or "__fxscope", ast.Store())], recorded)
+    tree.body[-1] = ast.copy_location(assigned, tree.body[-1])
     try:
-        exec(compile(ast.fix_missing_locations(tree), "<cell>", "exec"), names)
+        exec(compile(ast.fix_missing_locations(tree), file, "exec"), names)
         return names[options.name or "__fxscope"]
     finally:
         del names["__fxscope"]

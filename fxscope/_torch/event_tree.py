@@ -226,7 +226,7 @@ def _caller(event: Any, around: _Around) -> Source | None:
 
 @functools.lru_cache(maxsize=4096)
 def _is_users(file: str) -> bool:
-    return live.is_user_file(file) and not file.startswith("<") and (file in linecache.cache or is_there(file))
+    return live.is_user_file(file) and (file in linecache.cache or is_there(file))
 
 
 def _places(frame: Any, children: Sequence[Any]) -> dict[int, Source]:

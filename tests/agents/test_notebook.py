@@ -29,6 +29,8 @@ def test_the_last_call_of_a_cell_is_recorded() -> None:
         ("", "x = 3", "last line is not a call"),
         ("", "", "last line is not a call"),
         ("--fast", "f()", "unrecognized arguments: --fast. usage: %%fxscope"),
+        ("--title 'a", "f()", "cannot be read: No closing quotation"),
+        ("", "x = = 3", "cannot be read: invalid syntax"),
     ],
 )
 def test_what_cannot_be_recorded_is_one_line(line: str, cell: str, said: str) -> None:
@@ -48,11 +50,15 @@ def test_the_article_runs_as_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     book = nbformat.read(ROOT / "docs/notebooks/article.ipynb", as_version=4)
+    lines = "print({node.source.code for graph in r.graphs for node in graph.nodes if node.source})"
+    for text in ("%%fxscope --name r\n%time x = torch.ones(3)\ntorch.relu(x)", lines):
+        book.cells.append(nbformat.v4.new_code_cell(text))
     nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
     outputs = [output for cell in book.cells for output in cell.get("outputs", ())]
     pages = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
-    assert len(pages) == 3
+    assert len(pages) == 4
     for page in pages:
         assert "<svg" in page and "Kernels, " in page and len(page) < 60_000
     texts = "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs)
+    assert texts.endswith("{'torch.relu(x)'}\n")
     assert "'fused'" in texts and "cpp_fused" in texts and "opaque to Inductor" in texts

@@ -1,5 +1,7 @@
 """Joining a trace's op tree with what the session says of each op, on hand-made trees."""
 
+import linecache
+
 import numpy as np
 import torch
 
@@ -124,3 +126,13 @@ def test_what_an_op_calls_before_it_hands_on_is_in_the_graph() -> None:
     inner = [op for op in recording.ops if op.parent is not None and names[op.parent] == "aten::mse_loss_backward"]
     assert {op.name for op in inner} == {"aten::zeros_like", "aten::mse_loss_backward"}
     assert all(op.node is not None for op in inner)
+
+
+def test_a_program_that_is_typed_has_lines() -> None:
+    """IPython and Python's prompt keep its text in `linecache`, under a name that no file has."""
+    name, text, names = "<ipython-input-1-5b38>", "def program(x):\n    return x.sin()\n", {}
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    exec(compile(text, name, "exec"), names)
+    graph = fxscope.record(names["program"], torch.ones(3)).graph("eager")
+    (source,) = {node.source for node in graph.nodes if node.source}
+    assert (source.file, source.line, source.code) == (name, 2, "return x.sin()")
