@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, one_line
+from fxscope.store import opened
 
 _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
@@ -64,8 +65,7 @@ def _load(module_name: str, name: str) -> Any:
     path = Path(module_name)
     try:
         if module_name.endswith(".py"):
-            if not path.is_file():
-                raise CaptureError(f"there is no file {module_name}.")
+            opened(path, CaptureError).close()
             sys.path.insert(0, str(path.resolve().parent))
             spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
             assert spec is not None and spec.loader is not None

@@ -3,17 +3,16 @@
 import argparse
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from fxscope.cli import VERBS, build_parser
-from tests.processes import run_python
+from tests.processes import run_program, run_python
 
 ROOT = Path(__file__).parent.parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+PATHS = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
 
 TRAIN = """
 import torch
@@ -62,8 +61,7 @@ def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     prelude = f"""fxscope() {{ '{sys.executable}' -m fxscope "$@"; }}\n"""
     for command in commands(page):
         if not command.startswith(tuple(ELSEWHERE)):
-            words = ["bash", "-c", prelude + command]
-            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+            done = run_program("bash", "-c", prelude + command, cwd=tmp_path, PYTHONPATH=PATHS)
             assert done.returncode == 0, (command, done.stderr)
 
 
@@ -90,9 +88,10 @@ def test_every_file_and_verb_is_named_in_the_readme() -> None:
 
 
 def test_no_text_installs_fxscope_from_an_index_that_does_not_have_it() -> None:
-    places = ("docs/**/*.md", "*.md", "action/*", "fxscope/**/*.py", "fxscope/data/*.json", "packaging/**/*.yaml")
+    places = ("docs/**/*.md", "docs/**/*.ipynb", "*.md", "action/*", "fxscope/**/*.py", "fxscope/data/*.json")
+    places += ("packaging/**/*.yaml",)
     texts = {path: path.read_text() for place in places for path in ROOT.glob(place)}
-    index = re.compile(r"(?:pip install|uvx|pipx run)(?: -\S+)* ['\"]?fxscope(?![\w/]|\[\w+\] @)")
+    index = re.compile(r"(?:pip install|uvx|pipx run)(?: -\S+)* \\?['\"]?fxscope(?![\w/]|\[\w+\] @)")
     assert not [(path, found[0]) for path, text in texts.items() if (found := index.search(text))]
 
 

@@ -62,7 +62,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.assertions": (set(), RENDER),
     "fxscope.pytest_plugin": ({"pytest"}, ALL),
     "fxscope.notebook": (set(), ALL),
-    "fxscope.factories": (set(), ("fxscope.errors",)),
+    "fxscope.factories": (set(), ("fxscope.errors", "fxscope.store")),
     "fxscope.cli": (set(), ALL),
     "fxscope.commands": ({"msgspec", "numpy", "mcp"}, ALL),
 }

@@ -1,9 +1,7 @@
 """The built wheel holds everything: it is installed apart from the checkout and used there."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 import venv
 import zipfile
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import __version__
-from tests.processes import run_python
+from tests.processes import run_program, run_python
 
 ROOT = Path(__file__).parent.parent
 
@@ -23,15 +21,13 @@ PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 def build(folder: Path, **environment: str) -> Path:
     """Build the wheel from a copy of what is tracked, in a path with spaces."""
     source = folder / "a copy with spaces"
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = run_program("git", "ls-files", "-z", cwd=ROOT).stdout
     for name in names.split("\0"):
         if name and not name.startswith(("tests/", "docs/", "benchmarks/")) and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, source / name)
     command = [*PIP, "wheel", "--no-deps", "-w", str(folder), str(source)]
-    built = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **environment}
-    )
+    built = run_program(*command, cwd=folder, **environment)
     assert built.returncode == 0, built.stderr
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -48,7 +44,7 @@ def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("alone") / "an environment"
     venv.create(place, with_pip=False)
     command = [*PIP, "--python", str(place / "bin/python"), "install", "--retries", "1", str(wheel)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program(*command)
     if "No matching distribution" in done.stderr:
         pytest.skip("pip reaches no index")
     assert done.returncode == 0, done.stderr
@@ -78,14 +74,15 @@ RECORDING = f"{ROOT}/fxscope/data/h200/mlp_compiled.fxscope"
         (["check", "--kinds"], 0, "kernels  "),
         (["doctor"], 1, "MISSING  torch"),
         (["run", "program.py"], 2, "this needs torch"),
+        (["run", "none.py:f"], 2, "cannot read none.py"),
+        (["guess", "none.py:f"], 2, "cannot read none.py"),
+        (["sweep", "none.py:f", "--vary", "a=1"], 2, "cannot read none.py"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_without_torch_everything_is_read(words: list[str], status: int, said: str, alone: Path) -> None:
     (alone / "program.py").write_text("import torch")
-    done = subprocess.run(
-        [str(alone / "bin" / "fxscope"), *words], capture_output=True, text=True, check=False, cwd=alone
-    )
+    done = run_program(alone / "bin" / "fxscope", *words, cwd=alone)
     assert done.returncode == status and said in done.stdout + done.stderr, done.stdout + done.stderr
 
 
@@ -121,6 +118,6 @@ def test_without_a_compiler_it_installs_and_says_so(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if name.endswith(".so")]
     place = tmp_path / "site"
-    subprocess.run([*PIP, "install", "--no-deps", "--target", str(place), str(wheel)], capture_output=True, check=True)
+    assert run_program(*PIP, "install", "--no-deps", "--target", place, wheel).returncode == 0
     said = run_python("-m", "fxscope", "doctor", cwd=tmp_path, PYTHONPATH=str(place)).stdout
     assert "trace scanner: not compiled when fxscope was installed" in said

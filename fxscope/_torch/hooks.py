@@ -232,9 +232,9 @@ class Hooks:
             return resolve(path)
         except Exception as error:  # a module of torch may fail at import: its config reads the environment's numbers
             lacks = isinstance(error, (ModuleNotFoundError, AttributeError))
-            why = "this torch does not have it" if lacks else f"torch cannot import it here ({one_line(error)})"
-            without = f": the recording is without {purpose}" if purpose else ""
-            self.problem(f"hook {path}", f"{why}{without}", "see `fxscope doctor`; the rest is recorded")
+            why = "this torch lacks the hook" if lacks else f"torch cannot import the hook here ({one_line(error)})"
+            without = f"recorded without {purpose}: " if purpose else ""
+            self.problem(f"hook {path}", f"{without}{why}", "see `fxscope doctor`; the rest is recorded")
             return None
 
     def put(self, owner: Any, name: str, value: Any, path: str, on_restore: Callable[[], object] | None = None) -> None:

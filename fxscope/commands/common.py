@@ -137,7 +137,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     add("--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3")
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
     add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
-    add("--capture", metavar="TRACE", help="for a trace of CUDA or HIP graph replays: the trace of their capture")
+    add("--capture", metavar="TRACE", help="trace of the capture, if CUDA or HIP graphs are only replayed in RECORDING")
     add("--max-size", type=size, metavar="SIZE", help=HELP["--max-size"])
 
 
@@ -277,17 +277,20 @@ def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
             raise UsageError(f"{option} means nothing here: {why}.")
 
 
-def add_output_options(parser: argparse.ArgumentParser, output: str = "", formats: Sequence[str] | None = None) -> None:
-    """`-o`, with the help `output`, and its like; `formats` of a text, which is one file, `None` for a recording."""
+def add_output_options(
+    parser: argparse.ArgumentParser, output: str = "", formats: Sequence[str] | None = None, *, several: bool = False
+) -> None:
+    """`-o`, with the help `output`, and its like; `formats` of a text, in one file or `several`, `None` for a recording."""
     group = parser.add_argument_group("output")
     if formats is None:
         output = "write FILE; its suffix is the format: .fxscope .json .svg .png .dot .md .html .txt; repeatable"
         group.add_argument("-o", "--output", metavar="FILE", action="append", help=output)
-        group.add_argument("--format", metavar="NAME", help="this format, whatever the suffix; to stdout without -o")
+        group.add_argument("--format", metavar="NAME", help="output format, whatever the suffix; to stdout without -o")
         group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
     else:
-        group.add_argument("-o", "--output", metavar="FILE", help=output or "write to FILE: .txt, .md or .json")
-        group.add_argument("--format", choices=formats, help="format, whatever the suffix")
+        output, action = output or "write to FILE: .txt, .md or .json", "append" if several else "store"
+        group.add_argument("-o", "--output", metavar="FILE", action=action, help=output)
+        group.add_argument("--format", choices=formats, help="output format, whatever the suffix")
     as_json = "report" if formats is None else "json"
     group.add_argument("--json", action="store_const", const=as_json, dest="format", help="the answer as JSON")
     add_budget_option(group)
@@ -347,11 +350,10 @@ def check_apart(arguments: argparse.Namespace) -> None:
     Raises UsageError where an argument is empty, as an unset variable of a shell is: `Path("")` is the current folder.
     """
     given = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items()}
-    apart = ("verb", "words", "arguments", "title", "format")
-    if empty := [name for name in given if name not in apart and "" in given[name]]:
-        raise UsageError(f"an argument is empty ({empty[0].replace('_', '-')}): leave it out, or name a file.")
+    if empty := [name for name in given if name not in ("words", "arguments") and "" in given[name]]:
+        raise UsageError(f"an argument is empty ({empty[0].replace('_', '-')}): leave it out, or give it a value.")
     outputs = [text for text in given.pop("output", ()) if isinstance(text, str)]
-    inputs = given.keys() - apart
+    inputs = given.keys() - {"verb", "words", "arguments", "title", "format"}
     names = [text for name in inputs for text in given[name] if isinstance(text, str)]
     read = [part for text in names for part in (text, text.rpartition(":")[0]) if part]  # of FILE.py:FACTORY, too
     for place, text in enumerate(outputs):

@@ -13,27 +13,21 @@ FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdou
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "One trace per rank, as torch.profiler exports them (rank0.json.gz, …; two steps or more)."
+    parser.epilog = "One trace per rank, of two steps or more, as torch.profiler exports it (rank0.json.gz, …)."
     add = parser.add_argument
     add("traces", nargs="+", metavar="FOLDER", help="a folder with a trace or a compile log per rank; or the traces")
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT: a task per rank")
     add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
-    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="for all processes (default 2G)")
-    outputs = f"write to FILE: {', '.join(SUFFIXES)}; repeatable"
-    add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
-    add("--format", choices=FORMATS, help="format, whatever the suffix")
-    add("--json", action="store_const", const="json", dest="format", help="short for --format json")
-    common.add_budget_option(parser)
-    add("--force", action="store_true", help="overwrite a file that exists")
-    add("--all", action="store_true", help="print every finding with its evidence, and the rule")
+    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default: 2G)")
+    common.add_output_options(parser, f"write to FILE: {' '.join(SUFFIXES)}; repeatable", FORMATS, several=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.fleet import findings, sources
     from fxscope.fleet import run as running
 
-    found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
+    found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output or ()]
     outputs: list[tuple[Path | None, str]] = [*found] or [(None, arguments.format or "terminal")]
     if logs := logs_alone(arguments):
         return run_logs(logs, outputs, arguments)

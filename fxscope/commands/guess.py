@@ -30,11 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, compare. A wrong guess is not an error."""
     from fxscope.analysis.select import units
-    from fxscope.capture import record
     from fxscope.factories import load_factory
     from fxscope.render.reports import check_text
 
     model, inputs, kwargs = load_factory(arguments.factory)
+    from fxscope.capture import record  # now: a missing file is said before torch is imported
+
     if not (guesses := ask(QUESTIONS)):
         raise FxscopeError("no guess was made. Answer at least one question; an empty line leaves one out.")
     recordings = {

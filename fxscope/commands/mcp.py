@@ -1,7 +1,7 @@
-"""`fxscope mcp FOLDER…`: the verbs as tools of a coding agent (Model Context Protocol, over stdio).
+"""Serve the verbs as tools of a coding agent (Model Context Protocol, over stdio).
 
-Each answer is JSON of at most `--budget` bytes, the most important first, with the command for the rest. Tools read and
-write files only in the given folders. `record` runs programs of these folders with your rights.
+Each answer is JSON of at most `--budget` bytes: the most important rows, and the command that prints the rest. Tools read
+and write files only in the given folders. The tool `record` runs programs of these folders with your rights.
 """
 
 import argparse

@@ -81,9 +81,9 @@ def _run_factory(arguments: argparse.Namespace) -> int:
             plan = partial(child.record, arguments.program, target=arguments.target, progress=say)
             recording = plan(compile=options or {}, backward=arguments.backward, title=title)
         else:
-            from fxscope.capture import record
-
             model, inputs, kwargs = factories.load_factory(arguments.program)
+            from fxscope.capture import record  # now: a missing file is said before torch is imported
+
             compiled = False if options is None else options
             counts = {name: number for name in ("steps", "warmup") if (number := getattr(arguments, name)) is not None}
             observe = partial(record, model, *inputs, kwargs=kwargs, numerics=arguments.numerics, **counts)

@@ -77,11 +77,11 @@ def fill(
     point: SweepPoint, program: str, name: str, value: Any, compile: Any, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     """Measure one point; return the environment. Raises CaptureError."""
-    from fxscope._torch import running
+    model, inputs, kwargs = load_factory(program, **{name: value})
+    from fxscope._torch import running  # now: a missing file is said before torch is imported
     from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
 
-    model, inputs, kwargs = load_factory(program, **{name: value})
     with explained_errors(f"{program} at {name}={value}"):
         recording: Recording = record(
             model, *inputs, kwargs=kwargs, compile=compile, backward=arguments.backward, title=point.setup

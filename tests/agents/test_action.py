@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import run_python
+from tests.processes import run_program, run_python
 
 ACTION = Path(__file__).parents[2] / "action"
 MODEL = """
@@ -63,7 +63,7 @@ def test_a_graph_break_fails_the_pull_request_and_its_removal_does_not(tmp_path:
     assert better.returncode == 0 and "✅" in better.stdout, better.stdout + better.stderr
     first = compare(tmp_path, "--base", commits[0])
     assert first.returncode == 0 and "Nothing to compare with" in first.stdout, first.stdout + first.stderr
-    assert "there is no file model.py" in first.stdout and "\nhead |" in first.stdout and "base |" not in first.stdout
+    assert "cannot read model.py" in first.stdout and "\nhead |" in first.stdout and "base |" not in first.stdout
 
 
 @pytest.mark.slow
@@ -95,8 +95,7 @@ def run_step(number: int, cwd: Path, **environment: str) -> subprocess.Completed
     given = {**dict.fromkeys(step["env"], ""), "NAME": "fxscope", "GITHUB_ACTION_PATH": str(ACTION)}
     given |= {"GITHUB_STEP_SUMMARY": "summary.md", "PYTHONPATH": str(ACTION.parent)}
     given |= {"PATH": f"{cwd}/bin:{os.environ['PATH']}", **environment}
-    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    return subprocess.run(bash, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **given})
+    return run_program("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"], cwd=cwd, **given)
 
 
 def test_the_steps_run_as_on_github(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from fxscope import load
 from fxscope.commands import script
+from tests.processes import run_python
 
 pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[2]
@@ -36,16 +37,8 @@ MODULE = {
 
 
 def started(folder: Path, words: list[str]) -> tuple[int, str, str]:
-    environment = {**os.environ, "KINETO_LOG_LEVEL": "6", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env=environment,
-        input="typed\n",
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    environment = {"KINETO_LOG_LEVEL": "6", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = run_python(*words, cwd=folder, typed="typed\n", timeout_s=120, **environment)
     return done.returncode, done.stdout, done.stderr
 
 

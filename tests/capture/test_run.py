@@ -206,7 +206,7 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
         (["model_factories.py:good", "--set", "nonsense"], "write NAME=VALUE"),
         (["model_factories.py:good", "-o", "out.docx"], "the suffix .docx names no format"),
         (["no_such_file.py"], "there is no script no_such_file.py"),
-        (["no_such_file.py:make"], "there is no file no_such_file.py"),
+        (["no_such_file.py:make"], "cannot read no_such_file.py: No such file"),
         (["not_python.py"], "not_python.py is not Python"),
         (["--compile", "script.py"], "--compile means nothing here: it is for factories"),
         (["--target", "h200", "script.py"], "--target means nothing here: it is for factories"),
@@ -216,9 +216,7 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
 def test_a_mistake_is_one_line(folder, capfd, words, message) -> None:
     assert run(*words) == 2
     error = capfd.readouterr().err
-    line = [line for line in error.splitlines() if not line.startswith("usage: ")][
-        -1
-    ]  # of the verb, where it was called wrongly
+    *_, line = (line for line in error.splitlines() if not line.startswith("usage: "))
     assert message in line and line.startswith("fxscope run: ")
     assert "Traceback" not in error
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import run_program
+
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if (path / "README.md").exists())
 SCRIPTS = {
@@ -32,15 +34,8 @@ def commands(folder: str, *, gpu: bool) -> list[str]:
 
 def run(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100", **environment},
-    )
+    environment = {"PATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100", **environment}
+    return run_program("bash", "-c", command, cwd=folder, **environment)
 
 
 @pytest.fixture

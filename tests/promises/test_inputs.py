@@ -227,7 +227,7 @@ def test_what_is_not_a_file_on_disk_is_refused_before_any_of_it_is_read(
             {"a pipe": os.mkfifo, "a socket": unnamed.bind}.get(kind, partial(os.symlink, "/dev/zero"))(name)
     for words in (
         "view x.json|view x.fxscope|why x.fxscope gelu|diff r.fxscope x.fxscope|redact x.fxscope -o y.fxscope|run x.py|"
-        "open x.json|check r.fxscope x.toml|view t.json.gz --compile-log x.json|run r.py:factory --target x.json"
+        "run x.py:f|open x.json|check r.fxscope x.toml|view t.json.gz --compile-log x.json|run r.py:factory --target x.json"
     ).split("|"):
         assert f" is {kind}: write its data to a file" in command(*words.split(), status=2).err, words
     assert "- is a pipe" in command("view", "-", status=2).err
@@ -339,6 +339,8 @@ def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, command) -> None:
         (["fleet", ""], "is empty"),
         (["run", ""], "an argument is empty (program)"),
         (["run", "m.py:f", "--target", ""], "an argument is empty (target)"),
+        (["run", "--title", "", "m.py"], "an argument is empty (title)"),
+        (["view", "r", "--format", ""], "an argument is empty (format)"),
         (["view", "t.json", "--debug-dir", ""], "an argument is empty (debug-dir)"),
         (["open", "none.json", "--no-browser", "--timeout", "1"], "cannot read none.json"),
         (["check", "a=", "e.toml"], "e.toml: No such file"),
