@@ -47,6 +47,7 @@ from fxscope.passes.schedules import match
 from fxscope.readers import output_code
 from fxscope.readers.cache_keys import CacheKeys
 from fxscope.readers.compile_log import place_of_frame, with_phases
+from fxscope.text import first_line
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
 AUTOGRAD_CACHE = "torch._functorch._aot_autograd.autograd_cache:AOTAutogradCache"
@@ -339,7 +340,7 @@ class InductorCapture:
     @hook_around("torch._inductor.compile_fx:_compile_fx_inner", "forward and backward graphs, cache hits, CUDA graphs")
     def _inner_compile(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
-        compile_id = self._compile_id()
+        compile_id = self.hooks.guard("ids of compiles", self._compile_id) or "unknown"
         if (number := kwargs.get("graph_id")) is not None:  # the same of a forward and its backward
             compile_id = self._depth.compile_id = self._ids.setdefault(number, compile_id)
         if direction != "inference" or f"{compile_id}:inference" not in self._graphs:  # before the joint passes
@@ -589,7 +590,7 @@ class InductorCapture:
                 place, untraced = self._failed_at(metrics), metrics.fail_type == "Unsupported"
                 self._compile(compile_id, failure=failure, untraced=untraced, source=place, duration_us=duration_us)
                 if not untraced:
-                    self.hooks.problem(f"compile {compile_id}", failure.partition("\n")[0])
+                    self.hooks.problem(f"compile {compile_id}", first_line(failure))
 
     def _failed_at(self, metrics: Any) -> Source | None:
         """The user's line at which a compile failed; where it did not begin, what earlier compiles of the frame compiled."""

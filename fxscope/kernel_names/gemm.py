@@ -177,7 +177,7 @@ def _cutlass2(name: str) -> dict[str, Any] | None:
 _OF_CUTLASS = pattern("cutlass template")
 
 
-def _cutlass_template(name: str) -> dict[str, Any] | None:
+def _cutlass_type(name: str) -> dict[str, Any] | None:
     """CUTLASS kernels whose name is their whole type: `cutlass::device_kernel<…GemmUniversal<…CollectiveMma<…>>>`."""
     if "cutlass" not in name or re.search(r"(?i:fmha|flash)|Attention", name) or not _OF_CUTLASS.search(name):
         return None
@@ -274,5 +274,4 @@ def _small(name: str) -> dict[str, Any] | None:
     return {"family": "cublas", "role": "gemm", "layout": _layout(found[1], "T")} if found else None
 
 
-_CUTLASS = (_cutlass_template, _cutlass3, _cutlass2)
-_DECODERS = (_nvjet, _xmma, *_CUTLASS, _split_k_reduce, _gemv, _generation, _tensile, _small)
+_DECODERS = (_nvjet, _xmma, _cutlass_type, _cutlass3, _cutlass2, _split_k_reduce, _gemv, _generation, _tensile, _small)

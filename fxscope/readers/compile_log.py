@@ -43,7 +43,7 @@ from fxscope.readers.log_files import ENTRY, logs_of_ranks
 from fxscope.readers.trace.reader import CHUNK_BYTES, MAX_PACKED_BYTES, MAX_RATIO
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import unmarked
-from fxscope.text import counted, num_bytes
+from fxscope.text import counted, first_line, num_bytes
 
 _DIRECTION = re.compile(r"_(forward|backward|inference).*$")
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
@@ -338,7 +338,7 @@ class _Log:
         if metrics.get("fail_type"):
             failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
             if not untraced:
-                self._collected.problem(failure.partition("\n")[0], where=f"compile {compile_id}")
+                self._collected.problem(first_line(failure), where=f"compile {compile_id}")
         function = str(metrics.get("co_name"))
         if restarts := metrics.get("restart_reasons"):
             place = Source(file=metrics.get("co_filename"), line=metrics.get("co_firstlineno"), function=function)

@@ -271,7 +271,7 @@ def block(
     lines = grid.folded(f"{theme.VERDICTS[decision.verdict]} {title}: {verdict(decision)}", width, "", "  ", most)
     if not most and decision.raw_reason and decision.reason_code not in ("torch_says", "graph_break"):
         lines += fold(f"Inductor: {first_line(decision.raw_reason)!r}", width)
-    for text in (cost(decision, recording, every), decision.hint and f"Try: {decision.hint.removeprefix('try ')}"):
+    for text in (cost(decision, recording, every), decision.hint and f"Try: {decision.hint}"):
         lines += fold(text, width, most and 2) if text else []
     return lines if most else lines + places(recording, decision, width, asked)
 

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import itertools
 import re
 from pathlib import Path
 from string import Formatter
@@ -93,9 +94,10 @@ def test_a_rules_groups_are_what_its_words_name():
 
 
 # Fields and functions of `english` that hold words, and what takes a text apart.
-SENTENCES = {"reason", "hint", "basis", "estimated_basis", "message", "detail"}
+SENTENCES = {"reason", "hint", "basis", "estimated_basis", "message", "remedy", "detail"}
 SENTENCES |= {name for name in vars(english) if name.endswith("_text")}
-PARTS = set("startswith endswith find index count partition rpartition split removeprefix replace".split())
+PARTS = set("startswith endswith find index count partition rpartition split splitlines replace".split())
+PARTS |= {"removeprefix", "removesuffix"}
 SEARCHES = {"search", "match", "fullmatch", "findall", "finditer", "sub", "split"}  # of `re` and of its patterns
 
 
@@ -106,14 +108,26 @@ def read_by(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         owner = [node.func.value] if node.func.attr in PARTS else []
         return [*owner, *(node.args if node.func.attr in SEARCHES else [])]
-    return []
+    found = node.subject if isinstance(node, ast.Match) else node.slice if isinstance(node, ast.Subscript) else None
+    return [found] if found is not None else []
 
 
-def sentences_read(tree: ast.AST) -> list[str]:
-    found = [item for node in ast.walk(tree) for item in read_by(node)]
-    names = [(item, item.func if isinstance(item, ast.Call) else item) for item in found]
-    words = [item for item, name in names if getattr(name, "attr", getattr(name, "id", "")) in SENTENCES]
-    return [ast.unparse(item) for item in words if isinstance(item, ast.Attribute | ast.Call) and not is_torchs(item)]
+def sentences_read(tree: ast.AST) -> set[str]:
+    """The sentences in what code tests, also under a name that the same function gives them."""
+    found = set[str]()
+    for scope in [item for item in ast.walk(tree) if isinstance(item, ast.FunctionDef)] or [tree]:
+        given: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(scope):
+            for name in getattr(node, "targets", [getattr(node, "target", None)]):
+                given.setdefault(getattr(name, "id", ""), []).append(getattr(node, "value", None) or ast.Constant(0))
+        read = [item for node in ast.walk(scope) for item in read_by(node)]
+        read += [value for item in read if isinstance(item, ast.Name) for value in given.get(item.id, [])]
+        whole = [item for item in read if not any(isinstance(part, ast.SetComp) for part in ast.walk(item))]
+        for part in itertools.chain.from_iterable(map(ast.walk, whole)):
+            name = part.func if isinstance(part, ast.Call) else part if isinstance(part, ast.Attribute) else None
+            if getattr(name, "attr", getattr(name, "id", "")) in SENTENCES and not is_torchs(name):
+                found.add(ast.unparse(name))
+    return found
 
 
 def test_no_logic_reads_a_rendered_sentence():
@@ -133,6 +147,11 @@ def test_no_logic_reads_a_rendered_sentence():
         ("PATTERN.match(problem.message)", 1),
         ("english.hint_text(code, {}).startswith('set ')", 1),
         ("problem.message.partition(':')[0]", 1),
+        ("(row.hint or '').rstrip('.').removeprefix('try ')", 1),
+        ("def f(item):\n    words = item.reason.lower()\n    return 'x' in words", 1),
+        ("def f(item):\n    if (words := item.remedy if item else None) and P.search(words): pass", 1),
+        ("match item.reason:\n    case 'x': pass", 1),
+        ("TABLE[reason_text(code, {})]", 1),
         ("item.hint is None or item.reason_code == 'x' or name.startswith('x')", 0),
         ("print(item.reason, len(item.hint))", 0),
     ],
