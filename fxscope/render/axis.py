@@ -164,7 +164,7 @@ class Strip:
             waiting: list[tuple[str, Key]] = []
             for name, target, nature in rows_of(graph.nodes, "name", "target", "nature"):
                 key = (graph.id, name)
-                if nature == "view":
+                if nature == "view" and op_name(target) != "getitem":  # which is no op of the program
                     waiting.append((op_name(target), key))
                 if key in self.by_node and waiting:
                     found.setdefault(self.by_node[key], []).extend(waiting)

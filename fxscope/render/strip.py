@@ -21,6 +21,7 @@ from fxscope.index import Key
 from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
+from fxscope.render.legible import legible
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
 
 # Colours are variables there, which a page sets.
@@ -94,7 +95,7 @@ def png(recording: Recording, **options: Any) -> bytes:
     Raises:
         RenderError: resvg is not installed, or there is nothing to draw.
     """
-    return rasterised(render(recording, is_light=True, **options))
+    return rasterised(legible(render(recording, is_light=True, **options)))
 
 
 def rasterised(svg: str, width: int = 1600) -> bytes:

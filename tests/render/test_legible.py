@@ -58,6 +58,7 @@ def test_files_of_text_hold_none_either(hostile: Path) -> None:
     for text in (*made, terminal.render(recording, everything=True), markdown.render(recording)):
         assert isinstance(text, str) and not OBEYED.search(text)
     ElementTree.fromstring(render(recording, "svg"))
+    assert render(recording, "png").startswith(b"\x89PNG")
     assert msgspec.json.decode(made[3], type=type(recording)) == recording
 
 

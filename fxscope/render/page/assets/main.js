@@ -60,6 +60,8 @@ function openRecording(position) {
     time: String(r.launches.n + r.ops.n > 0),
     graph: String(r.graphs.length > 0),
   });
+  parts.tabs.timeline.hidden = r.launches.n + r.ops.n === 0; // a plan, a log
+  if (parts.tabs[PAGE.view]?.hidden) show('overview', { keepHash: true });
   parts.overview.openRecording();
   parts.panel.show();
   if (parts.pick) parts.pick.value = String(position);
