@@ -32,9 +32,11 @@ from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
 from fxscope._torch.steps import StepWatch, busy_with, mark, summary
+from fxscope.columns import distinct
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
 from fxscope.index import index_of
 from fxscope.model import Memory, Problem, Recording, StepTimes, Unobserved, replace
+from fxscope.op_names import REGION_ID
 from fxscope.passes import bound
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
@@ -153,17 +155,12 @@ class _Job(NamedTuple):
                 message = f"{many} compiled after the first call: the program recompiles with the same inputs"
                 capture.hooks.problem("torch.compile", message, "see the recompile reasons of each compile")
         facts = capture.facts()
-        recording = _with_facts(recording, facts)
+        recording = _with_facts(recording, facts, capture)
         if compiles and not facts.graphs:
             why = f"torch.compile captured no graph: {capture.why_no_graph}"
             raise NothingCapturedError(f"{why}. TORCH_LOGS=dynamo says what Dynamo met.")
         if not facts.graphs and not recording.ops and not recording.problems:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
-        if not facts.graphs and running.is_compiled(self.model):
-            message = "the model was compiled before the recording began, so its graphs are not in it"
-            remedy = "pass the module itself with compile=True, or record its first call"
-            problem = Problem(where="torch.compile", message=message, remedy=remedy)
-            recording = replace(recording, problems=(*recording.problems, problem))
         return recording if capture.numerics is None else self.with_numerics(recording, capture)
 
     def with_numerics(self, recording: Recording, capture: InductorCapture) -> Recording:
@@ -295,7 +292,6 @@ class Recorder:
         capture = self._capture = InductorCapture()
         self._last.callback(capture.__exit__)
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
-        self._names = ModuleNames()
         self._eager: _Observation | None = None  # of what ran before the program compiled
         self._eager_memory: Memory | None = None
         capture.__enter__()
@@ -314,9 +310,8 @@ class Recorder:
         watch = self._now.watch = StepWatch(
             capture, self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds
         )
-        watch.on_capture, watch.on_model = self._observe_compiled, self._names.note_called
-        session.on_call = watch.called
-        hooks.guard("names of modules", self._names.start, hooks)
+        watch.on_capture, session.on_call = self._observe_compiled, watch.called
+        hooks.guard("names of modules", capture.names.start, hooks)
         session.start()
         hooks.guard("optimizer steps", watch.start, hooks, is_compiled=is_compiled)
 
@@ -399,7 +394,7 @@ class Recorder:
             if traced is not self._now.session.theirs:  # whose steps are those that it says
                 plan = {"mark": self._now.watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
                 plan |= {"skip_start": self._skip_start, "is_cut": self._now.watch.ended_at is not None}
-            recording, num_calls = _of_trace(*traced, self._names, **plan)
+            recording, num_calls = _of_trace(*traced, self._capture.names, **plan)
         times, others = self._now.watch.later(num_calls)
         unobserved = self._unobserved(times, others)
         on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)
@@ -419,7 +414,7 @@ class Recorder:
             unobserved=(*recording.unobserved, *unobserved),
             problems=(*recording.problems, *problems),
         )
-        recording = _with_facts(recording, facts)
+        recording = _with_facts(recording, facts, self._capture)
         if not recording.graphs and not recording.launches:
             raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {self._why_nothing()}")
         return _finish(recording)
@@ -439,8 +434,8 @@ class Recorder:
 
     def _unobserved(self, steps: StepTimes | None, others: StepTimes | None) -> list[Unobserved]:
         watch, eager, found = self._now.watch, self._eager, list[Unobserved]()
-        is_same = eager is not None and eager.watch.models.keys() & self._capture.module_numbers  # else another model
-        if eager is not None and is_same and (times := eager.watch.later(0)[0]) is not None:
+        is_same_model = eager is not None and eager.watch.models.keys() & self._capture.compiled_modules
+        if eager is not None and is_same_model and (times := eager.watch.later(0)[0]) is not None:
             count = counted(times.count, "timed eager step")
             detail = f"{count} before the first compile, median {microseconds(times.median_us)}"
             found.append(Unobserved(what="eager", count=times.count, duration_us=times.median_us, detail=detail))
@@ -471,6 +466,7 @@ def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> t
     from fxscope.readers import trace
 
     plan["is_cut"] = plan.get("is_cut", False) or tree.times.cut is not None
+    tree.times.calls = names.of_calls(tree.roots)
     observed = OwnTrace(path, tree.times, **plan)
     facts = facts_of(tree, observed.concrete, names)
     try:
@@ -509,9 +505,15 @@ def left_out_of(observed: OwnTrace, cut: SessionCut | None) -> Generator[Unobser
         yield Unobserved(what="ops", count=observed.num_cut, detail=detail)
 
 
-def _with_facts(recording: Recording, facts: Recording) -> Recording:
+def _with_facts(recording: Recording, facts: Recording, capture: InductorCapture) -> Recording:
     added = {name: getattr(facts, name) for name in facts.__struct_fields__}
     both = {name: (*getattr(recording, name), *items) for name, items in added.items() if isinstance(items, tuple)}
+    regions = map(REGION_ID.match, distinct(recording.ops, "name"))
+    if before := {region["id"] for region in regions if region} - {item.compile_id for item in facts.compiles}:
+        functions = capture.functions()
+        names = listed(sorted(functions.get(item, item) for item in before), 3)
+        message = f"compiled before the recording began, so without graphs in it: {names}"
+        both["problems"] += (Problem(where="torch.compile", message=message, remedy="record their first calls"),)
     return replace(recording, **both)
 
 

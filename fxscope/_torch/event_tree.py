@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch._C._profiler import RecordScope
 from torch._C._profiler import _EventType as EventType
+from torch.utils._pytree import tree_leaves
 
 from fxscope._torch import nodes as live
 from fxscope._torch.module_names import ModuleCall, ModuleNames
@@ -42,19 +43,38 @@ class _Around(NamedTuple):
     place: Source | None = None  # the user's line that called
     frame: Any = None  # the Python call, if it is the user's own code and nothing else was called since
     module: ModuleCall | None = None  # the innermost one
-    root: list[int] | None = None  # [number of the outermost module], emptied by its first op
+    root: list[ModuleCall] | None = None  # [call of the outermost module], emptied by its first op
     op: "_Raw | None" = None
     sequence: int | None = None  # of the autograd function that runs
     outer: int | None = None  # start of the outermost op
     steps: bool = False  # in a library's `step`, as of an optimizer, and in nothing of the user's that it calls
 
 
+class _Input(NamedTuple):
+    """A tensor that an op reads, without the profiler's own object, which refers to it weakly: torch swaps none such."""
+
+    impl_ptr: int
+    allocation_id: int | None
+    meta: TensorMeta  # without strides where it is not strided
+
+
+def _input(item: Any) -> Any:
+    if isinstance(item, list):
+        return [_input(part) for part in item]
+    if not hasattr(item, "impl_ptr"):
+        return None
+    stride = tuple(item.strides) if item.layout == torch.strided else None
+    dtype = str(item.dtype).removeprefix("torch.")
+    meta = TensorMeta(shape=tuple(item.sizes), dtype=dtype, stride=stride, device=str(item.device))
+    return _Input(item.impl_ptr, item.allocation_id, meta)
+
+
 class _Raw:
     def __init__(self, event: Any, around: _Around) -> None:
         self.id, self.start, self.name = event.correlation_id, event.start_time_ns, event.name
         self.overload = event.overload_name or "default"
-        self.inputs, self.sequence = event.extra_fields.inputs, event.extra_fields.sequence_number
-        self.around = around
+        self.inputs, self.sequence = _input(event.extra_fields.inputs), event.extra_fields.sequence_number
+        self.around = around._replace(frame=None)
         self.allocated: dict[int, None] = {}  # allocations that outlive the op, in order
         self.hands_on = False  # it calls itself or another product: for a batch, a tangent, a mode, a wrapped tensor
 
@@ -80,8 +100,8 @@ class EventTree:
         # address of a module → the first call, and name → TensorImpl
         self.parameters: dict[int, tuple[ModuleCall, dict[str, int]]] = {}
         self.has_allocations = False
-        self.roots: dict[int, int] = {}  # address of a module that no other module called → its number
-        self.results = results
+        self.roots: list[tuple[int, ModuleCall]] = []  # start of the first op in a module that no other module called
+        self.results: Any = None  # of a session of the program's, which may be written later
         self._memories: dict[int, list[int]] = {}  # start of an outermost op → its id, and what its tensors have
         self._num_ops = self._num_launches = self._last_launch = 0
         self._down(results.experimental_event_tree())
@@ -164,8 +184,7 @@ class EventTree:
         call = ModuleCall(here, fields.module.cls_name, root, event.start_time_ns)
         if here not in self.parameters:
             self.parameters[here] = call, {name: tensor.impl_ptr for name, tensor, _ in fields.module.parameters}
-        first = [self.roots.setdefault(here, len(self.roots))] if around.module is None else around.root
-        return around._replace(module=call, root=first)
+        return around._replace(module=call, root=[call] if around.module is None else around.root)
 
     def _op(self, event: Any, around: _Around) -> _Around:
         name = event.name
@@ -184,7 +203,7 @@ class EventTree:
                 self.times.functions.append((begin, name))
             return around
         if around.root:
-            self.times.calls.append((begin, around.root.pop()))
+            self.roots.append((begin, around.root.pop()))
         outer = around.op
         if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True
@@ -326,13 +345,10 @@ class _Identity:
     def _read(self, tensor: Any) -> SeenTensor:
         impl = tensor.impl_ptr
         storage = tensor.allocation_id if self._has_allocations and tensor.allocation_id is not None else -impl
-        stride = tuple(tensor.strides) if tensor.layout == torch.strided else None
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        meta = TensorMeta(shape=tuple(tensor.sizes), dtype=dtype, stride=stride, device=str(tensor.device))
         if impl not in self._bound:
-            self._bound[impl] = self._maker(storage, meta)
+            self._bound[impl] = self._maker(storage, tensor.meta)
         name = self._names.tensors.get(impl)
-        return SeenTensor(meta=meta, storage=storage, producer=self._bound[impl], name=name)
+        return SeenTensor(meta=tensor.meta, storage=storage, producer=self._bound[impl], name=name)
 
     def _maker(self, storage: int, meta: TensorMeta) -> int | None:
         """The op whose output a tensor is that no op has read before; of several that fit, who wrote the memory."""
@@ -400,12 +416,7 @@ def _is_idle(raw: _Raw, replayed: Sequence[tuple[TensorMeta, int | None]] | None
 
 def _frozen(item: Any) -> Any:
     """An argument as something that can be compared: what matters of a tensor for the shape of a result."""
-    if isinstance(item, list):
-        return tuple(_frozen(part) for part in item)
-    if not hasattr(item, "impl_ptr"):
-        return None
-    known = item.layout == torch.strided
-    return ("tensor", tuple(item.sizes), tuple(item.strides), item.dtype, str(item.device)) if known else "opaque"
+    return tuple(map(_frozen, item)) if isinstance(item, list) else item and item.meta
 
 
 def _storage_of(tensor: torch.Tensor) -> int | None:
@@ -427,18 +438,18 @@ def _replay(
     target = live.overload(name, overload)
     if target is None or name.partition("::")[0] not in _REPLAYED:
         return None
-    given: list[torch.Tensor] = []
-    devices: list[str] = []
+    metas = [item for item in tree_leaves(inputs) if isinstance(item, TensorMeta)]
     try:
-        args, kwargs = _arguments_on_meta(target._schema, inputs, values, given, devices)
+        given = [torch.empty_strided(x.shape, x.stride, dtype=getattr(torch, x.dtype), device="meta") for x in metas]
+        args, kwargs = _arguments_on_meta(target._schema, inputs, values, iter(given))
         result = target(*args, **kwargs)
     except NotImplementedError:
         return None
     except Exception:  # any meta kernel may refuse: then the profiler's own facts are all there is
-        return None if "opaque" in inputs else ()
+        return None if any(item.stride is None for item in metas) else ()
     names = [argument.name for argument in target._schema.arguments]
     asked = dict(zip(names, values, strict=False)).get("device")
-    device = asked or next((d for d in devices if d != "cpu"), "cpu")
+    device = asked or next((item.device for item in metas if item.device != "cpu"), "cpu")
     storages = {_storage_of(tensor): index for index, tensor in reversed(list(enumerate(given)))}
     storages.pop(None, None)
     found: list[tuple[TensorMeta, int | None]] = []
@@ -450,14 +461,8 @@ def _replay(
 
 
 def _arguments_on_meta(
-    schema: Any, inputs: tuple[Any, ...], values: Sequence[str], given: list[torch.Tensor], devices: list[str]
+    schema: Any, inputs: tuple[Any, ...], values: Sequence[str], tensors: Iterator[torch.Tensor]
 ) -> tuple[list[Any], dict[str, Any]]:
-    def tensor(item: Any) -> torch.Tensor:
-        _, sizes, strides, dtype, device = item
-        given.append(torch.empty_strided(sizes, strides, dtype=dtype, device="meta"))
-        devices.append(device)
-        return given[-1]
-
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     is_positional = True
@@ -465,10 +470,10 @@ def _arguments_on_meta(
         value: Any
         if argument.name == "device":
             value = "meta"
-        elif isinstance(item, tuple) and item and item[0] == "tensor":
-            value = tensor(item)
+        elif isinstance(item, TensorMeta):
+            value = next(tensors)
         elif isinstance(item, tuple) and item:
-            value = [tensor(part) if part else None for part in item]
+            value = [next(tensors) if part else None for part in item]
         elif text:
             value = ast.literal_eval(text)
         elif argument.has_default_value():

@@ -33,12 +33,8 @@ def here() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
     return make(batch=4, sequence=64, dim=256, hidden=1024, dtype=torch.float32)
 
 
-def small() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    return make(batch=2, sequence=4, dim=16, hidden=32, dtype=torch.float32)
-
-
 def make(
-    *, batch: int, sequence: int, dim: int, hidden: int, dtype: torch.dtype
+    *, batch: int = 2, sequence: int = 4, dim: int = 16, hidden: int = 32, dtype: torch.dtype = torch.float32
 ) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = GeGLUMLP(dim, hidden).to(device=device, dtype=dtype).eval().requires_grad_(False)

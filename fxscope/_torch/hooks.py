@@ -240,7 +240,6 @@ class Hooks:
     def put(self, owner: Any, name: str, value: Any, path: str, on_restore: Callable[[], object] | None = None) -> None:
         own = vars(owner).get(name, _MISSING)  # an inherited attribute is restored by deleting ours
         setattr(owner, name, value)
-        _active.append(path)
 
         def undo() -> None:
             if on_restore is not None:
@@ -252,12 +251,12 @@ class Hooks:
                 else:
                     setattr(owner, name, own)
 
-        self._undo.append((path, undo))
+        self.at_end(path, undo)
 
     def at_end(self, label: str, undo: Callable[[], object]) -> None:
         """Have something undone when the hooks come off."""
         _active.append(label)
-        self._undo.append((label, lambda: (undo(), None)[1]))
+        self._undo.append((label, undo))
 
     def close(self) -> None:
         """Take everything off again, in reverse order; one that fails, or ctrl-C, does not keep the others on."""

@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import CodeType, FrameType
@@ -21,8 +21,8 @@ from fxscope._torch import nodes as live
 from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
+from fxscope._torch.module_names import ModuleNames, ObjectKey
 from fxscope._torch.scheduler_facts import Lines
-from fxscope._torch.steps import number_of
 from fxscope.data import read_table
 from fxscope.english import explained, failure_text, torchs_break_text
 from fxscope.errors import one_line
@@ -82,9 +82,10 @@ class InductorCapture:
         self._near_misses: dict[tuple[str, str], NearMiss] = {}
         self._fx_graphs: dict[int, tuple[str, Any]] = {}  # id(fx.Graph) → (our id, the graph kept alive)
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
-        # code of `forward` → module that it was compiled for → ids of these compiles
-        self._modules: dict[Any, weakref.WeakKeyDictionary[torch.nn.Module, set[str]]] = {}
-        self.module_numbers: set[int] = set()  # of those that were compiled; a program may drop them before it ends
+        self.names = ModuleNames()
+        # code of `forward`, and module that it was compiled for → ids of these compiles
+        self._modules: defaultdict[tuple[CodeType, ObjectKey], set[str]] = defaultdict(set)
+        self.compiled_modules = set[ObjectKey]()
         self._metrics_before: set[int] = set()
         self._lock = threading.RLock()
         self._depth = threading.local()
@@ -262,9 +263,8 @@ class InductorCapture:
         guard_manager = manager.guard_manager
         parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
         if (module := _module_of(getattr(output_graph, "local_scope", {}))) is not None:
-            ids = self._modules.setdefault(code, weakref.WeakKeyDictionary()).setdefault(module, set())
-            ids.add(self._compile_id())
-            self.module_numbers.add(number_of(module))
+            self.compiled_modules.add(key := self.names.noted(module))
+            self._modules[code, key].add(self._compile_id())
         guards = tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS])
         self._compile(self._compile_id(), guards=guards, source=_place(code))
 
@@ -276,7 +276,7 @@ class InductorCapture:
         lines = [str(reason).strip() for reason in reasons]
         module = None if live.is_user_file(frame.f_code.co_filename) else _module_of(frame.f_locals)
         if module is not None:
-            same = self._modules.get(frame.f_code, {}).get(module, ())
+            same = self._modules.get((frame.f_code, self.names.noted(module)), ())
             lines = [line for line in lines if line.partition(": ")[0] in same]
         lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
         self._compile(self._compile_id(), recompile_reason="\n".join(lines), source=_place(frame.f_code))
@@ -566,6 +566,11 @@ class InductorCapture:
     def _metrics(self) -> list[Any]:
         found = self.hooks.value(METRICS, "compile times") if self.no_dynamo is None else None
         return list(found()) if found else []
+
+    def functions(self) -> dict[str, str]:
+        """Return compile id → the user's function, of the last compiles of this process, also before the recording."""
+        every = [item for item in self._metrics() if item.co_filename and live.is_user_file(item.co_filename)]
+        return {it.compile_id: f"{it.co_name} ({PurePath(it.co_filename).name}:{it.co_firstlineno})" for it in every}
 
     def _read_metrics(self) -> None:
         """Add what only Dynamo's own record of a compile says: how long it took, and why it failed."""

@@ -328,6 +328,7 @@ class Session:
         self._as_ours(functools.partial(profile.export_chrome_trace, str(path)))
         check_written(path)
         self.own = Traced(path, EventTree(profile.profiler.kineto_results))  # now: freed code has no names
+        profile.profiler.kineto_results = None  # the profile is a part of cycles
 
     # ------------------------------------------------------------------ the user's session
 
@@ -361,6 +362,7 @@ class Session:
             tree = EventTree(profile.kineto_results)
             if not tree.times.outer:  # it saw no op
                 return
+            tree.results = profile.kineto_results
             self._their_tree, self._their_profile = tree, weakref.ref(profile)
         self._num_theirs += 1
 

@@ -153,10 +153,6 @@ def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Mo
     return names
 
 
-def is_compiled(model: Any) -> bool:
-    return hasattr(model, "_orig_mod") or hasattr(model, "_torchdynamo_orig_callable")
-
-
 def peak_memory_of(run: Callable[[], Any]) -> Memory | None:
     """Run once and return the peak of CUDA memory; None without a CUDA device. Resets torch's own peak."""
     if not torch.cuda.is_available():

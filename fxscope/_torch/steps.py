@@ -12,7 +12,6 @@ import array
 import collections
 import ctypes
 import functools
-import itertools
 import math
 import os
 import sys
@@ -26,7 +25,6 @@ from types import FrameType, MethodType
 from typing import Any
 
 import torch
-from torch.utils.weak import WeakIdKeyDictionary
 
 from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
@@ -56,7 +54,6 @@ _LOOKS_SHARE = 10  # the heap is looked at for a tenth of the time at most
 _PREPARES: list[list[str]] = read_table("preparing.json")
 _MORE = 24, 3  # times the bound of seconds: for the first step of an optimizer (autotuning), for those wanted after it
 _call_impl = torch.nn.Module._call_impl
-_numbers, _number = WeakIdKeyDictionary(), itertools.count()
 _num_nodes: Callable[[], int] = getattr(torch._C._autograd, "_get_sequence_nr", int)
 
 
@@ -64,11 +61,6 @@ def mark(name: str) -> None:
     """Leave an event in the trace, without going through the dispatcher."""
     with torch._C._profiler._RecordFunctionFast(name):
         pass
-
-
-def number_of(owner: Any) -> int:
-    """Return a number of an object that no other one has, also not at the same address later."""
-    return _numbers.setdefault(owner, next(_number))
 
 
 Ran = tuple[Hashable, Hashable]  # ops, and the shapes of what they were given
@@ -192,7 +184,7 @@ class StepWatch:
     """Counts the steps of a program by its optimizer.
 
     Args:
-        compiler: what counts compiles, of this process.
+        compiler: what counts compiles of this process, and has the names of modules.
         enough: called once, in the thread that began, when a bound is reached, with its name: "" for that of steps.
         steps: to observe.
         calls: of one compiled graph to observe, where no step ends.
@@ -203,8 +195,7 @@ class StepWatch:
         self._compiler, self._enough, self._most = compiler, enough, (steps, calls, seconds)
         self.on_capture: Callable[[], None] = lambda: None  # of a CUDA graph, after the observation
         self._graphs: dict[Any, Repeated] = collections.defaultdict(Repeated)  # compiled ones, and CUDA graphs
-        self.on_model: Callable[[Any], None] = lambda _: None  # a module that no other one calls
-        self.models: dict[int, Repeated] = collections.defaultdict(Repeated)  # by number: those that no other calls
+        self.models: dict[Any, Repeated] = collections.defaultdict(Repeated)  # those that no other calls
         self._kinds: weakref.WeakSet[Any] = weakref.WeakSet()  # their classes
         self._timed: dict[Any, Repeated] = {}  # after the observation, without an optimizer
         self._is_looking = False
@@ -263,6 +254,12 @@ class StepWatch:
         else:
             self.on_capture()
 
+    @hook_before("torch._C:_swap_tensor_impl", "programs that swap tensors")
+    def _swaps(self, *_: Any, **__: Any) -> None:
+        """End the observation: `torch.utils.swap_tensors` refuses tensors with weak references, as a session has them."""
+        if self.ended_at is None:
+            self._enough("the first swap of tensors")
+
     def _has_steps(self) -> bool:
         return self._num_steps > self._num_preparing
 
@@ -281,7 +278,7 @@ class StepWatch:
         if threading.get_ident() != self.thread:
             return
         self.not_known = ""
-        key = getattr(graph, "_fx_graph_cache_key", None) or number_of(graph)
+        key = getattr(graph, "_fx_graph_cache_key", None) or self._compiler.names.key_of(graph)
         sizes = tuple(item for item in inputs if type(item) is int)  # dynamic ones
         self._called(self._graphs, key, (key, sizes), lambda: not self._has_steps())
 
@@ -293,15 +290,15 @@ class StepWatch:
         is_call = frame.f_code is torch.nn.Module._wrapped_call_impl.__code__
         if not is_call or caller is not None:
             return
-        kind, given = type(module), frame.f_locals
+        kind, given, names = type(module), frame.f_locals, self._compiler.names
         with torch._C.DisableTorchFunction():  # else a function mode of the program's would see it
             shapes = _shapes((given["args"], given["kwargs"]))
         what = (kind.__qualname__, module.training, torch.is_grad_enabled()), shapes
         if self.ended_at is None:
-            self.on_model(module)
+            names.noted(module)
             self._kinds.add(kind)
             self.not_known = "" if "torch.Size" in str(what) else self.not_known
-        self._called(self.models, number_of(module), what, lambda: not self._made)
+        self._called(self.models, names.key_at(id(module), time.time_ns()), what, lambda: not self._made)
 
     def _graph_called(self, graph: Any, frame: FrameType) -> None:
         given = frame.f_locals.get("args", ())  # the list of inputs, or a tuple that holds it

@@ -111,7 +111,7 @@ def recorded(*, compile: bool) -> list[Check]:
     name, purpose = (COMPILER, "compiled programs") if compile else ("recording", "everything else")
     remedy, lost = install("g++ python3-dev") if compile else None, list[str]()
     try:
-        model, inputs = geglu.small()
+        model, inputs = geglu.make()
         recording = record(model, *inputs, steps=1, warmup=0, compile=compile)
         lost = [f"{problem.where}: {problem.message}" for problem in recording.problems]
         failed = "" if recording.calls or (recording.ops and not compile) else "; ".join(lost) or "nothing was recorded"

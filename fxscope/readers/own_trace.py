@@ -42,7 +42,7 @@ class Timeline:
     """When what of a session's program began, in ns."""
 
     outer: list[tuple[int, str]] = field(default_factory=list)  # ops that no op called
-    calls: list[tuple[int, int]] = field(default_factory=list)  # of modules that no other called, by number
+    calls: list[tuple[int, str]] = field(default_factory=list)  # of modules that no other called
     functions: list[tuple[int, str]] = field(default_factory=list)  # compiled, in no module, by their regions
     marks: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # ends of steps
     compiles: list[int] = field(default_factory=list)  # and other phases of the compiler
@@ -162,7 +162,7 @@ class OwnTrace:
     def _plan(self, step_ends: list[int], **options: Any) -> None:
         times = self._times
         regions = [item for item in times.outer if item[1].startswith(COMPILED_REGIONS)]
-        calls = [*((start, f"{number}") for start, number in times.calls), *times.functions] or regions
+        calls = [*times.calls, *times.functions] or regions
         ops = self._timed(times.outer)
         self.steps = plan(
             ops,

@@ -166,8 +166,11 @@ def test_the_users_own_compiled_function_is_still_compiled_for_the_user() -> Non
     function = torch.compile(lambda x: x.sin() + 1)
     x = torch.ones(3)
     expected = function(x)
-    recording = fxscope.record(function, x, steps=1)
-    assert any("compiled before the recording began" in problem.message for problem in recording.problems)
+    with fxscope.record() as recorder:
+        torch.compile(torch.cos)(function(x))
+    for recording in (fxscope.record(function, x, steps=1), recorder.recording):
+        messages = [item.message for item in recording.problems if "compiled before the recording" in item.message]
+        assert len(messages) == 1 and ": <lambda> (test_record.py:" in messages[0]
     assert torch.equal(function(x), expected)
 
 

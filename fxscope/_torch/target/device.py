@@ -26,13 +26,6 @@ class NeedsDeviceError(RuntimeError):
     """Something tried to launch or to measure."""
 
 
-class _Nothing(contextlib.nullcontext[None]):
-    """`torch.cuda.device(…)`: there is only one device to be on."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        super().__init__()
-
-
 class _CudaGenerator(torch.Generator):
     """The device's generator, which a checkpointed draw is given in both passes."""
 
@@ -57,8 +50,7 @@ def device(plan: Plan) -> Generator[None]:
                 stack.enter_context(mock.patch.object(torch.cuda, name, value))
         # Fake CUDA tensors must not touch the device when they are made, although `is_available` now says yes.
         stack.enter_context(mock.patch.object(FakeTensorMode, "avoid_device_init", property(lambda _: True)))
-        if hasattr(fake_tensor, "init_gpu_context"):
-            stack.enter_context(mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None))
+        stack.enter_context(mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None, create=True))
         allocator = (torch._C, "_cuda_cudaCachingAllocator_is_enabled", lambda: True)  # captures need it
         stack.enter_context(mock.patch.object(*allocator, create=True))
         device_interface.get_interface_for_device("cpu")  # fills the table that is patched next
@@ -119,7 +111,7 @@ def _answers(gpu: Gpu, properties: types.SimpleNamespace) -> dict[str, Any]:
         "get_device_properties": lambda device=None: properties,
         "is_bf16_supported": lambda including_emulation=True: gpu.capability[0] >= 8,
         "synchronize": lambda device=None: None,
-        "device": _Nothing,
+        "device": contextlib.nullcontext,  # there is only one to be on
     }
 
 
@@ -155,7 +147,7 @@ def _interface(gpu: Gpu, properties: types.SimpleNamespace) -> Any:
         "raise_if_triton_unavailable": lambda device=None: None,
     }
     members: dict[str, Any] = {name: staticmethod(answer) for name, answer in (answers | own).items()}
-    members |= {"device": _Nothing, "Worker": type("Worker", (), asked)}
+    members |= {"device": contextlib.nullcontext, "Worker": type("Worker", (), asked)}
     return type("PretendedCuda", (CudaInterface,), members)
 
 
@@ -166,9 +158,7 @@ def _triton_driver(gpu: Gpu) -> Generator[None]:
     import triton
     from triton.backends.compiler import GPUTarget
 
-    capability = gpu.capability
     values = device_properties(gpu)
-
     limits = {
         "max_shared_mem": values.shared_memory_per_block_optin,
         "max_num_regs": values.regs_per_multiprocessor,
@@ -181,7 +171,7 @@ def _triton_driver(gpu: Gpu) -> Generator[None]:
 
     class Driver:
         utils = types.SimpleNamespace(get_device_properties=lambda device: limits)
-        get_current_target = staticmethod(lambda: GPUTarget("cuda", capability[0] * 10 + capability[1], 32))
+        get_current_target = staticmethod(lambda: GPUTarget("cuda", gpu.capability[0] * 10 + gpu.capability[1], 32))
         get_current_device = staticmethod(lambda: 0)
         get_current_stream = staticmethod(lambda device=0: 0)
         get_active_torch_device = staticmethod(lambda: torch.device("cuda", 0))

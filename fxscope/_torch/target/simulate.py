@@ -245,11 +245,7 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     if mode not in (None, "default"):
         from torch._inductor import list_mode_options
 
-        try:
-            switches = {**list_mode_options(mode, arguments.get("dynamic")), **switches}
-        except (KeyError, RuntimeError) as error:
-            raise PlanError(f"torch.compile has no mode {mode!r}.") from error
-    switches = {name.replace("-", "_"): value for name, value in switches.items()}
+        switches = {**list_mode_options(mode, arguments.get("dynamic")), **switches}
     given = {**inductor_config.get_config_copy(), **switches}
     for name in BENCHMARKED:
         if given.get(name):
