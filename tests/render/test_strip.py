@@ -207,7 +207,7 @@ def test_nested_brackets_leave_room_for_their_list_the_most_expensive_first() ->
 def test_views_are_dots_above_the_ops_and_only_equal_modules_are_counted() -> None:
     replay, capture = (str(H200.parent / "vendors" / f"vllm_{name}.json.gz") for name in ("replay", "capture"))
     narrow = common.read(replay, Namespace(capture=capture))  # its views are between kernels narrower than a dot
-    for read in (common.read(str(H200 / "mlp_compiled")), common.read(str(H200 / "mlp_train_compiled")), narrow):
+    for read in (common.read(str(H200 / "block.fxscope")), common.read(str(H200 / "mlp_train_compiled")), narrow):
         drawn, views = strip.render(read), axis.Strip(read).views.values()
         tips = re.findall("<title>views, 0 µs: (.*?)</title>", drawn)
         counts = [int(count or 1) for tip in tips for count in re.findall(r"[^,×]+?(?: ×(\d+))?(?:, |$)", tip)]
