@@ -385,6 +385,8 @@ EARLIER = [build.event("user_annotation", "ProfilerStep#0", 100, 1000), *kernel(
         (ops("aten::mm", *["_compile.compile_inner (dynamo_timed)>x (dynamo_timed)"] * 3), "300.0 µs of it compiling"),
         (step_of(6, 500, 500)[:1], "Record again: no kernel was observed; where a schedule"),
         (ops(*REGIONS), "t · CPU · 1 compiled region, 1 more without Inductor"),
+        (ops("CompiledFunction>aten::mm"), "t · CPU · torch.compile without Inductor"),
+        ([*EARLIER, build.event("kernel", "triton__0d1d2d", 900, 9)], "compiled, its graphs not recorded"),
         ([*ops("aten::mm"), build.event("user_annotation", "a|b", 0, 1)], "t · CPU · eager"),
         (EARLIER, "busy 600.0 µs (60 %), idle 400.0 µs ≥ 500.0 µs of it launched outside the step"),
         (

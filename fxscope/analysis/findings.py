@@ -98,6 +98,7 @@ class Comparison(Item, frozen=True, kw_only=True):
     kernels: tuple[KernelMatch, ...] = ()
     totals: tuple[Change, ...] = ()
     step_time: TimeComparison | None = None  # device time of a step
+    each: str = " per step"  # what the figures are of; "" where no side has steps: of whole runs
     without_collectives: bool = False  # `step_time` leaves them out: their kernels run while they wait for other ranks
     wall_time: TimeComparison | None = None  # wall time of a step, as the profiler saw it
     ops: tuple[Change, ...] = ()  # CPU ops that a step runs more or less often

@@ -5,10 +5,10 @@ import re
 from fxscope.columns import distinct
 from fxscope.index import index_of, kept
 from fxscope.model import Recording
-from fxscope.op_names import INDUCTOR_RUNS, REGION_ID
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, REGION_ID
 from fxscope.passes import regions
 
-_GENERATED = re.compile(rf"triton_(poi|red|per|tem|for|split_scan)_|cpp_fused_|{INDUCTOR_RUNS}")
+_GENERATED = re.compile(rf"triton_(poi|red|per|tem|for|split_scan)_|triton_(fused_\w+)?_0d1|cpp_fused_|{INDUCTOR_RUNS}")
 MORE = (
     "Which nodes ran in which kernel, and why two kernels were not fused, is in the compile's files: run once more with "
     "TORCH_TRACE=FOLDER, then fxscope view TRACE --compile-log FOLDER; or record the run: fxscope run SCRIPT."
@@ -34,18 +34,18 @@ def _regions(recording: Recording) -> frozenset[str]:
 
 def is_compiled(recording: Recording) -> bool:
     """Return whether a recorded or planned step runs compiled code."""
-    compiled = index_of(recording).compiled
     runs = {item.compile_id: item.runs for item in recording.compiles}
-    return any(runs.get(item) != 0 for item in compiled) or runs_generated(recording)
+    return any(runs.get(item) != 0 for item in index_of(recording).compiled) or runs_generated(recording)
 
 
 def runs_other_backend(recording: Recording) -> bool:
-    """Return whether regions of torch.compile ran, and no code of Inductor's in any of them."""
-    return bool(every_region(recording)) and not is_compiled(recording)
+    """Return whether regions of torch.compile, or functions of its AOTAutograd, ran without code of Inductor's."""
+    ops = distinct(recording.ops, "name")
+    return any(name.startswith(COMPILED_REGIONS) for name in ops) and not is_compiled(recording)
 
 
 def runs_generated(recording: Recording) -> bool:
-    """Return whether a kernel or an op has a name that Inductor gives: compiled code ran, although no compile was recorded."""
+    """Return whether a kernel or an op has a name of Inductor's ("triton__0d1d2d" in torch 2.0): compiled code ran."""
     return any(map(_GENERATED.match, distinct(recording.launches, "name") | distinct(recording.ops, "name")))
 
 

@@ -16,7 +16,7 @@ from fxscope.text import aligned, counted, kernel_name, listed, microseconds, sh
 SAME = "No difference beyond noise."
 SCREEN = 40
 LIMITS = {"rows": 14, "decisions": 3, "ops": 4, "notes": 3}  # of the default answer, which fits a screen
-HEADINGS = ("change, per step", "where", "kernels", "A", "B", "difference")
+HEADINGS = ("where", "kernels", "A", "B", "difference")
 
 
 def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
@@ -126,7 +126,7 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
     lines += ["", *_folded([SAME] if is_same(comparison) else headline(comparison), width, every)]
     rows = change_rows(comparison)
     if rows:
-        lines += ["", *table(rows[: limits["rows"]], width), *rest(rows[limits["rows"] :])]
+        lines += ["", *table(rows[: limits["rows"]], width, comparison.each), *rest(rows[limits["rows"] :])]
     differing = {id(match) for match in changed(comparison)}
     same = [match for match in comparison.kernels if id(match) not in differing]
     if rows and (kernels := sum(not use.category.startswith("gpu_mem") for match in same for use in match.b)):
@@ -163,8 +163,9 @@ def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
     return [line for item in items for line in grid.folded(item, width, rest="  ", most=None if every else 2)]
 
 
-def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
-    return grid.table([HEADINGS, *map(_cells, rows)], width, left={0, 1}, cut=(0, 0, 0, 1, 1), modules={1})
+def table(rows: Sequence[ChangeRow], width: int, each: str = "") -> list[str]:
+    heading = "change" + (each and f",{each}")
+    return grid.table([(heading, *HEADINGS), *map(_cells, rows)], width, left={0, 1}, cut=(0, 0, 0, 1, 1), modules={1})
 
 
 def _cells(row: ChangeRow) -> list[str]:
@@ -212,7 +213,8 @@ def op_lines(comparison: Comparison, most: int) -> list[str]:
         for item in changes
     ]
     shown = aligned(rows[:most])
-    return ["", "CPU ops per step", *shown, *([f"  … {len(rows) - most} more (--all)"] if len(rows) > most else [])]
+    left = [f"  … {len(rows) - most} more (--all)"] if len(rows) > most else []
+    return ["", f"CPU ops{comparison.each}", *shown, *left]
 
 
 def kernel_lines(rows: Sequence[ChangeRow], width: int) -> list[str]:

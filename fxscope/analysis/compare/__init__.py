@@ -11,7 +11,7 @@ from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_
 from fxscope.analysis.compare.uses import sum_bytes, use, without_memsets
 from fxscope.analysis.findings import AlignedBy, Comparison, KernelMatch, KernelUse, MatchKind, TimeComparison
 from fxscope.analysis.select import Unit
-from fxscope.analysis.stats import compare_recorded, compare_wall
+from fxscope.analysis.stats import compare_recorded, compare_wall, is_whole_run
 from fxscope.columns import uncollected
 from fxscope.index import index_of
 from fxscope.model import Recording, replace
@@ -28,13 +28,15 @@ def compare(a: Recording, b: Recording) -> Comparison:
     apart = collective_us(a) is not None or collective_us(b) is not None
     steps = [own_step_us(item) if apart else index_of(item).step_us for item in (a, b)]
     on_cpu = index_of(a).is_on_cpu or index_of(b).is_on_cpu
+    each = "" if is_whole_run(a) and is_whole_run(b) else " per step"
     return Comparison(
         a_title=a.title or "A",
         b_title=b.title or "B",
         settings=settings(a, b),
         kernels=tuple(matches),
-        totals=totals(a, b),
+        totals=totals(a, b, each),
         step_time=compare_recorded(*steps, on_cpu=on_cpu) if a.launches and b.launches else None,
+        each=each,
         without_collectives=apart,
         wall_time=compare_wall(a, b),
         ops=op_changes(a, b),

@@ -17,31 +17,26 @@ from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
 
 
-def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
-    """The numbers of both sides, per step; those that neither has are left out."""
+def totals(a: Recording, b: Recording, each: str = " per step") -> tuple[Change, ...]:
+    """The numbers of both sides; those that neither has are left out. `each`: see `Comparison`."""
     both = a, b
     planned = all(item.environment.target is not None and not item.launches for item in both)
     one_ran = len({bool(item.launches) for item in both}) > 1  # no calls of the one beside kernels of the other
     rows: list[tuple[str, str, Callable[[Recording], float | None], Literal["count", "us", "bytes"]]] = [
-        ("events", "device events per step", lambda r: per_step(r), "count"),
-        (
-            "kernels",
-            "kernels per step",
-            lambda r: per_step(r, *KERNELS) if r.launches or not one_ran else None,
-            "count",
-        ),
-        ("memsets", "memsets per step", lambda r: per_step(r, "gpu_memset"), "count"),
-        ("copies", "copies per step", lambda r: per_step(r, "gpu_memcpy"), "count"),
+        ("events", f"device events{each}", per_step, "count"),
+        ("kernels", f"kernels{each}", lambda r: None if one_ran and not r.launches else per_step(r, *KERNELS), "count"),
+        ("memsets", f"memsets{each}", lambda r: per_step(r, "gpu_memset"), "count"),
+        ("copies", f"copies{each}", lambda r: per_step(r, "gpu_memcpy"), "count"),
         ("calls", "kernel calls in compiled code", lambda r: len(r.calls) or None, "count"),
-        ("device_us", "device time per step", lambda r: index_of(r).device_us, "us"),
-        ("collectives_us", "collectives per step, with waiting", collective_us, "us"),
+        ("device_us", f"device time{each}", lambda r: index_of(r).device_us, "us"),
+        ("collectives_us", f"collectives{each}, with waiting", collective_us, "us"),
         (
             "predicted_us",
-            "predicted device time per step",
+            f"predicted device time{each}",
             lambda r: r.predicted.device_us if planned and r.predicted else None,
             "us",
         ),
-        ("wall_us", "wall time per step (profiled)", lambda r: median(index_of(r).wall_us or [0.0]) or None, "us"),
+        ("wall_us", f"wall time{each} (profiled)", lambda r: median(index_of(r).wall_us or [0.0]) or None, "us"),
         ("bytes", "bytes read and written by kernel calls", traffic, "bytes"),
         ("peak_memory", "peak memory", lambda r: r.memory.peak_bytes if r.memory else None, "bytes"),
         ("graphs", "compiled graphs", lambda r: len(index_of(r).compiled) or None, "count"),

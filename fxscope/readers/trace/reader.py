@@ -234,7 +234,7 @@ class Reader:
             head, self._at = self._data[: found.end()], found.end()
             foot = self._events(table)
         if foot is None:
-            self._damage("the file is cut off: its list of events has no end")
+            self._damage("the file is cut off, or damaged at the end of its list of events")
             foot = b"]}" if head.lstrip().startswith(b"{") else b"]"
         elif _LIST.search(foot):
             self._damage("the file holds several traces, one after the other: the first was read")
