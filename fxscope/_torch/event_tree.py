@@ -48,6 +48,7 @@ class _Around(NamedTuple):
     sequence: int | None = None  # of the autograd function that runs
     outer: int | None = None  # start of the outermost op
     steps: bool = False  # in a library's `step`, as of an optimizer, and in nothing of the user's that it calls
+    python: bool | None = None  # in Python that the op calls, as a hook of autograd: no part of it; None: in a mode
 
 
 class _Input(NamedTuple):
@@ -173,6 +174,10 @@ class EventTree:
     def _python(self, event: Any, around: _Around) -> _Around:
         fields = event.extra_fields
         is_users = _is_users(whole_path(fields.callsite.file_name))
+        if around.op is not None and around.python is False:
+            if expected_nature(around.op.name) == "kernel":
+                self.times.python[around.op.id] += event.start_time_ns, event.end_time_ns
+            around = around._replace(python=True)
         around = around._replace(place=_caller(event, around), frame=event if is_users else None)
         if is_users and around.steps:
             self.times.closures.append((event.start_time_ns, event.end_time_ns))
@@ -201,20 +206,21 @@ class EventTree:
         if "::" not in name or " " in name:  # an annotation
             if name.startswith(COMPILED_REGION) and around.module is None and around.op is None:
                 self.times.functions.append((begin, name))
-            return around
+            return around._replace(python=None)
         if around.root:
             self.roots.append((begin, around.root.pop()))
         outer = around.op
         if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True
         device = next(iter(devices), "CPU")
-        if (outer is not None and not outer.hands_on) or not _has_own_kernel(name, event.overload_name, device):
+        is_part = outer is not None and not outer.hands_on and not around.python
+        if is_part or not _has_own_kernel(name, event.overload_name, device):
             return around._replace(frame=None)
         raw = _Raw(event, around)
-        if outer is not None:
+        if outer is not None and not around.python:
             raw.sequence = outer.sequence if raw.sequence < 0 else raw.sequence
         self.raws.append(raw)
-        return around._replace(op=raw, frame=None)
+        return around._replace(op=raw, frame=None, python=False)
 
     def _note_memory(self, outer: int, tensor: Any) -> str:
         """Return the device of a tensor; note of the outermost op whether it has memory: a fake one is on "meta" within."""

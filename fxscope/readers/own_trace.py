@@ -47,6 +47,7 @@ class Timeline:
     marks: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # ends of steps
     compiles: list[int] = field(default_factory=list)  # and other phases of the compiler
     closures: list[tuple[int, int]] = field(default_factory=list)  # begin and end of those that an optimizer calls
+    python: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))  # in an op: begins and ends
     fake: set[int] = field(default_factory=set)  # external ids of outermost ops on tensors without memory
     begins: float = math.inf  # of the first op or annotation
     ends: float = 0.0
@@ -128,14 +129,22 @@ class OwnTrace:
                     self._ops.add(*place, event["ts"] + event["dur"])
         theirs = [event for event in _of(events, _LAUNCHERS) if phases.hold(event["tid"], event["ts"])]
         calls = {event["args"].get("correlation") for event in theirs}  # mostly of benchmarks of candidates
-        self.tuned = [event for event in _of(events, _ON_DEVICE) if event["args"].get("correlation") in calls]
+        device_events = _of(events, _ON_DEVICE)
+        self.tuned = [event for event in device_events if event["args"].get("correlation") in calls]
         flows = (event for event in _of(events, ("ac2g",)) if event.get("id") in calls)
         drop.update(map(id, (*theirs, *self.tuned, *flows)))
         kept = (event for event in events if id(event) not in drop)
-        self.events = [part for event in kept for part in self._without_closures(event)]
+        self.events = [part for event in kept for part in self._parts(event, on_cpu=not device_events)]
 
-    def _without_closures(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield an event; of an optimizer's annotation the parts between closures: what those run is the model's."""
+    def _parts(self, event: dict[str, Any], *, on_cpu: bool) -> Iterator[dict[str, Any]]:
+        """Yield an event; of an optimizer's annotation the parts between closures: what those run is the model's.
+
+        Hooks of autograd run in an op: what a CPU works for it is the longest part between them.
+        """
+        if on_cpu and (calls := self._times.python.get(event.get("args", {}).get("External id", -1))):
+            ends = [event["ts"], *map(self._us, calls), event["ts"] + event["dur"]]
+            length, begins = max((end - begin, begin) for begin, end in zip(ends[::2], ends[1::2], strict=True))
+            event = {**event, "ts": begins, "dur": length}
         if event.get("cat") == "user_annotation" and OPTIMIZER_STEP.match(event["name"]):
             end = event["ts"] + event["dur"]
             for closure in sorted(self._times.closures):
