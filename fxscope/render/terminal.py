@@ -54,7 +54,8 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
     out: list[str] = []
     graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
     for graph in graphs:
-        if graph.stage == "eager":
+        ran = (node.kind == "kernel" or is_dispatched(str(node.target)) for node in graph.nodes)  # not a region's mark
+        if graph.stage == "eager" and (stage or any(ran)):
             out.append(grid.heading("eager dispatch chain", width))
             out += [f" {line}" for line in dispatch_tree(recording, graph, width=width - 1)]
     if recording.calls and (not stage or any(graph.stage == "post_grad" for graph in graphs)):
@@ -62,12 +63,11 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
         out += tables.text(tables.calls(recording), width, only=CALLS, most=MAX_CALLS)
     out += section("compiled code", traced_regions.more(recording), width)
     out += section("coverage", [labels.coverage_line(recording)], width)
-    by_reason = grouped(recording.assumptions, lambda item: item.because).items()
     assumed = [
         f"• {'; '.join(f'{item.subject}: {item.assumed}' for item in same[:MAX_ASSUMED])}"
         + (f" and {len(same) - MAX_ASSUMED} more" if len(same) > MAX_ASSUMED else "")
         + f" ({because})"
-        for because, same in by_reason
+        for because, same in grouped(recording.assumptions, lambda item: item.because).items()
     ]
     out += section("assumed, not observed", assumed, width)
     problems = [f"! {labels.problem_line(problem)}" for problem in recording.problems[:MAX_PROBLEMS]]
