@@ -17,3 +17,10 @@ def run_program(
 
 def run_python(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     return run_program(sys.executable, *words, **options)
+
+
+def printed(*words: object, **options: Any) -> str:
+    """Return what this Python prints where it ends well."""
+    done = run_python(*words, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

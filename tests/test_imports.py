@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fxscope.cli import VERBS
+from tests.processes import printed
 
 PACKAGE = Path(__file__).parent.parent / "fxscope"
 
@@ -168,13 +168,12 @@ def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
         "heavy = {'torch', 'triton', 'numpy', 'networkx', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    printed("-c", code)
 
 
 def test_importing_the_package_is_free() -> None:
     code = "import sys, fxscope; assert not {'torch', 'msgspec', 'numpy', 'rich'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    printed("-c", code)
 
 
 def test_every_public_name_resolves_lazily() -> None:
@@ -187,8 +186,7 @@ def test_every_public_name_resolves_lazily() -> None:
         "except AttributeError: pass\n"
         "else: raise SystemExit('no AttributeError')"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    printed("-c", code)
 
 
 def test_one_class_name_has_one_meaning() -> None:

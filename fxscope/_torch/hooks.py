@@ -166,29 +166,20 @@ class Hooks:
         _hide_modules()
         lost: set[str] = set()
         for name, item in hooks_of(type(owner)):
-            if item.path.startswith(within) and not (item.optional and not exists(item.path)):
-                method: dict[str, Any] = {item.when: getattr(owner, name)}
-                if not self.wrap(item.path, **method, purpose=item.purpose):
-                    lost.add(item.purpose)
+            is_meant = item.path.startswith(within) and (exists(item.path) or not item.optional)
+            if is_meant and not self.wrap(item.path, item.when, getattr(owner, name), item.purpose):
+                lost.add(item.purpose)
         return lost
 
-    def wrap(
-        self,
-        path: str,
-        *,
-        before: Callable[..., Any] | None = None,
-        after: Callable[..., Any] | None = None,
-        around: Callable[..., Any] | None = None,
-        purpose: str = "",
-    ) -> bool:
+    def wrap(self, path: str, when: str, method: Callable[..., Any], purpose: str = "") -> bool:
         """Wrap a function of torch.
 
         Args:
             path: `"module:Class.method"`.
-            before: called with the arguments.
-            after: called with the result, then the arguments.
-            around: called with the original, then the arguments; its result is the result. It must call the original
+            when: "before": `method` is called with the arguments. "after": with the result, then the arguments.
+                "around": with the original, then the arguments; its result is the result. It must call the original
                 at most once and guard its own work.
+            method: one of fxscope's.
             purpose: what is not recorded without it.
 
         Returns:
@@ -207,11 +198,13 @@ class Hooks:
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if not state["on"]:
                 return original(*args, **kwargs)
-            if before is not None:
-                self.guard(f"hook {path}", before, *args, **kwargs)
-            result = around(original, *args, **kwargs) if around is not None else original(*args, **kwargs)
-            if after is not None:
-                self.guard(f"hook {path}", after, result, *args, **kwargs)
+            if when == "around":
+                return method(original, *args, **kwargs)
+            if when == "before":
+                self.guard(f"hook {path}", method, *args, **kwargs)
+            result = original(*args, **kwargs)
+            if when == "after":
+                self.guard(f"hook {path}", method, result, *args, **kwargs)
             return result
 
         value = wrapper if kind is None else kind(wrapper)

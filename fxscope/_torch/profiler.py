@@ -234,9 +234,9 @@ class Session:
         self.thread = threading.get_ident()
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
-            self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
+            self._observing.wrap(COMPILED_CALL, "around", self._calls_compiled)
         if hasattr(sys, "monitoring"):
-            self._observing.wrap("sys:monitoring.use_tool_id", around=self._begins_tool)
+            self._observing.wrap("sys:monitoring.use_tool_id", "around", self._begins_tool)
         self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
         self._as_ours(functools.partial(start, profile))

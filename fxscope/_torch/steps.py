@@ -384,7 +384,7 @@ class StepWatch:
             if kind._call_impl is _call_impl:
                 self.timing.put(kind, "_call_impl", _Calls(self, self._module_called, _call_impl), "calls of modules")
         if kinds and "torch._dynamo.convert_frame" in sys.modules:
-            self.timing.wrap(COMPILE_FRAME, before=self._compiles)
+            self.timing.wrap(COMPILE_FRAME, "before", self._compiles)
         if self._graphs and self.ended_at is not None:
             self.timing.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
 

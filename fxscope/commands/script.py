@@ -96,7 +96,7 @@ class _Run:
         with contextlib.ExitStack() as around:
             around.enter_context(stdout_for_the_result(self.arguments))
             exits = around.enter_context(Hooks())
-            exits.wrap("os:_exit", before=lambda *_: self._leave_at_once())  # nothing else would be run then
+            exits.wrap("os:_exit", "before", lambda *_: self._leave_at_once())  # nothing else would be run then
             exits.replace(f"{os._exit.__module__}:_exit", os._exit)  # by which it is pickled
             with tidy_on_termination():
                 self.recorder.__enter__()

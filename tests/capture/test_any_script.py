@@ -42,6 +42,21 @@ def started(folder: Path, words: list[str]) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def begun(folder: Path, text: str) -> subprocess.Popen[str]:
+    """Start a script under `fxscope run`."""
+    (folder / "script.py").write_text(text)
+    return subprocess.Popen(
+        [sys.executable, "-m", "fxscope", "run", "-o", "out.fxscope", "script.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell starts in the background ignores ctrl-C, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
 def alike(text: str) -> str:
     """Leave out addresses, and what torch says of processes by number."""
     return re.sub(r"0x[0-9a-f]+|\[rank\d\].*|process \d+", "…", text)
@@ -109,20 +124,7 @@ def test_a_folder_that_python_cannot_run_fails_as_in_python(tmp_path) -> None:
 
 
 def test_ctrl_c_in_the_middle_keeps_what_was_seen(tmp_path) -> None:
-    (tmp_path / "script.py").write_text(
-        HEAD + "torch.ones(3).sin()\nprint('ready', flush=True)\nwhile True:\n    pass\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fxscope", "run", "-o", "out.fxscope", "script.py"],
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # What a shell starts in the background ignores ctrl-C, and so would what it starts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    process = begun(tmp_path, HEAD + "torch.ones(3).sin()\nprint('ready', flush=True)\nwhile True:\n    pass\n")
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     try:
@@ -150,21 +152,14 @@ LONG_C_CALL = "x = 10 ** 200_000_000"
     [(signal.SIGTERM, LONG_C_CALL), (signal.SIGHUP, LONG_C_CALL), (signal.SIGTERM, "time.sleep(60)")],
 )
 def test_signals_end_a_script_as_without_fxscope(number, where, tmp_path) -> None:
-    (tmp_path / "script.py").write_text(SIGNALLED.replace("HERE", where))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fxscope", "run", "-o", "out.fxscope", "script.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with process.stdout as out:
-        before, ready = out.readline(), out.readline()
+    process = begun(tmp_path, SIGNALLED.replace("HERE", where))
+    before, ready = process.stdout.readline(), process.stdout.readline()
     assert ready == "ready\n"
     time.sleep(0.1)
     process.send_signal(number)
     began = time.monotonic()
-    assert process.wait(60) == -number
+    process.communicate(timeout=60)
+    assert process.returncode == -number
     assert not (tmp_path / "out.fxscope").exists()
     assert before == f"{int(signal.SIG_DFL)} " * 2 + f"{int(signal.SIG_DFL)}\n" and time.monotonic() - began < 5
 

@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import itertools
-import subprocess
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from fxscope.analysis.report import report
 from fxscope.capture import MOST_CALLS, Recorder
 from fxscope.model import Memory
 from fxscope.render.report import lines
+from tests.processes import printed, run_python
 
 
 def trains(recorder: Recorder) -> None:
@@ -255,7 +255,7 @@ def test_an_import_says_the_same_while_it_is_observed(tmp_path) -> None:
     for text in (observed, "exec(compile(open('script.py').read(), 'script.py', 'exec'))\n"):
         script.write_text(IMPORTS)
         (tmp_path / "main.py").write_text(text + "import torch\ntorch.ones(2)\n")
-        done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = run_python("main.py", cwd=tmp_path)
         said.append([line for line in done.stderr.splitlines() if "main.py" not in line and "fxscope" not in line])
     assert said[0] == said[1]
     assert "importlib" not in "".join(said[0]) and "script.py:4: DeprecationWarning: old" in "".join(said[0])
@@ -270,8 +270,7 @@ def test_neither_imports_of_libraries_nor_the_compiler_are_in_the_observation(tm
     program += "    torch.compile(m)(torch.ones(2, 3)).sum().backward()\n"
     program += "print(len([1 for e in seen[0].events() if e.is_python_function()]), len(seen[1].raws))"
     (tmp_path / "main.py").write_text(program)
-    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    calls, ops = map(int, done.stdout.split())
+    calls, ops = map(int, printed("main.py", cwd=tmp_path).split())
     assert calls < 100_000 and ops > 5
 
 
@@ -320,7 +319,7 @@ with Recorder(max_seconds=600) as recorder:
 (after,) = (item for item in recorder.recording.unobserved if item.what == "after")
 print(after.detail, any(op.name == "aten::cos" for op in recorder.recording.ops))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_python("-c", code)
     assert "bound of 32 MB of memory for events" in done.stdout and done.stdout.endswith("False\n"), done.stderr
 
 

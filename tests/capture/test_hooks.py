@@ -35,13 +35,10 @@ def owner(monkeypatch):
 def test_before_and_after_see_the_call_and_the_result_is_the_same(owner) -> None:
     seen = []
     with Hooks() as installed:
-        installed.wrap(
-            "fxscope_test_owner:Thing.method",
-            before=lambda self, x: seen.append(("before", x)),
-            after=lambda result, self, x: seen.append(("after", result)),
-        )
+        installed.wrap("fxscope_test_owner:Thing.method", "before", lambda self, x: seen.append(("before", x)))
+        installed.wrap("fxscope_test_owner:Thing.method", "after", lambda result, *_: seen.append(("after", result)))
         assert owner.Thing().method(1) == 2
-        assert hooks.active() == ("fxscope_test_owner:Thing.method",)
+        assert hooks.active() == ("fxscope_test_owner:Thing.method",) * 2
     assert seen == [("before", 1), ("after", 2)]
     assert owner.Thing().method(1) == 2 and len(seen) == 2
     assert hooks.active() == ()
@@ -49,7 +46,7 @@ def test_before_and_after_see_the_call_and_the_result_is_the_same(owner) -> None
 
 def test_an_inherited_method_is_restored_by_inheriting_it_again(owner) -> None:
     with Hooks() as installed:
-        installed.wrap("fxscope_test_owner:Child.method", before=lambda *_: None)
+        installed.wrap("fxscope_test_owner:Child.method", "before", lambda *_: None)
         assert "method" in vars(owner.Child)
     assert "method" not in vars(owner.Child)
 
@@ -68,7 +65,7 @@ def test_a_class_or_static_method_keeps_its_kind(owner) -> None:
     before, seen = dict(vars(Kinds)), []
     with Hooks() as installed:
         for name in ("name", "twice"):
-            assert installed.wrap(f"fxscope_test_owner:Kinds.{name}", after=lambda result, *_: seen.append(result))
+            assert installed.wrap(f"fxscope_test_owner:Kinds.{name}", "after", lambda result, *_: seen.append(result))
         assert (owner.Child.name(), Kinds().twice(3)) == ("Child", 6)
     assert seen == ["Child", 6] and dict(vars(Kinds)) == before
 
@@ -78,7 +75,7 @@ def test_a_mistake_in_a_hook_is_one_problem(owner) -> None:
         raise ValueError("ours\nmore")
 
     with Hooks() as installed:
-        installed.wrap("fxscope_test_owner:Thing.method", before=broken)
+        installed.wrap("fxscope_test_owner:Thing.method", "before", broken)
         assert [owner.Thing().method(x) for x in (1, 2)] == [2, 3]
     assert [(problem.where, problem.message) for problem in installed.problems] == [
         ("hook fxscope_test_owner:Thing.method", "ValueError: ours")
@@ -91,15 +88,15 @@ def test_the_programs_own_error_passes_through(owner) -> None:
 
     owner.Thing.method = fails
     with pytest.raises(KeyError, match="theirs"), Hooks() as installed:
-        installed.wrap("fxscope_test_owner:Thing.method", before=lambda *_: None)
+        installed.wrap("fxscope_test_owner:Thing.method", "before", lambda *_: None)
         owner.Thing().method(1)
     assert owner.Thing.method is fails
 
 
 def test_a_name_that_is_not_there_is_a_problem(owner) -> None:
     with Hooks() as installed:
-        assert not installed.wrap("fxscope_test_owner:Thing.nothing", before=lambda *_: None)
-        assert not installed.wrap("no_such_module_at_all:x", before=lambda *_: None)
+        assert not installed.wrap("fxscope_test_owner:Thing.nothing", "before", lambda *_: None)
+        assert not installed.wrap("no_such_module_at_all:x", "before", lambda *_: None)
     assert len(installed.problems) == 2
 
 
@@ -108,7 +105,7 @@ def test_one_that_fails_to_come_off_does_not_keep_the_others(owner) -> None:
         raise RuntimeError("stuck")
 
     installed = Hooks()
-    installed.wrap("fxscope_test_owner:Thing.method", before=lambda *_: None)
+    installed.wrap("fxscope_test_owner:Thing.method", "before", lambda *_: None)
     installed.at_end("bad", fails)
     installed.close()
     assert hooks.active() == ()

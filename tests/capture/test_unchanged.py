@@ -3,8 +3,6 @@
 # ruff: noqa: E501
 import copy
 import gc
-import subprocess
-import sys
 import weakref
 from collections import OrderedDict
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 import torch
 
 import fxscope
+from tests.processes import run_python
 
 pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +31,7 @@ def test_kernels_on_a_gpu_are_the_same(number: int) -> None:
 
 
 def compare_op_db(number: int, device: str) -> None:
-    command = [sys.executable, "-m", "tests.capture.op_db", f"{number}", device]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_python("-m", "tests.capture.op_db", number, device, cwd=ROOT, timeout_s=3600)
     assert done.returncode == 0 and done.stdout.startswith("the same"), done.stderr[-3000:]
 
 
@@ -91,7 +89,7 @@ print(names(results), out.detach().flatten().tolist(), state, sep="\\n")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_scripts_run_the_same_operators_and_give_the_same_bits(name: str, tmp_path: Path) -> None:
+def test_scripts_run_the_same_operators_and_give_the_same_bits(name: str) -> None:
     code = "\n".join(f"    {line}" for line in SCRIPTS[name].splitlines())
     bare = "torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])"
     programs = (
@@ -104,14 +102,9 @@ def test_scripts_run_the_same_operators_and_give_the_same_bits(name: str, tmp_pa
             results="seen[0]",
         ),
     )
-    plain, ours = (run(text, tmp_path / f"{index}.py") for index, text in enumerate(programs))
+    plain, ours = (run_python("-c", text) for text in programs)
     assert plain.returncode == 0, plain.stderr
     assert ours.stdout == plain.stdout, ours.stderr
-
-
-def run(text: str, path: Path) -> subprocess.CompletedProcess[str]:
-    path.write_text(text)
-    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
 
 
 def test_modules_at_the_address_of_earlier_ones_have_their_own_names_and_classes() -> None:

@@ -2,8 +2,6 @@
 
 import ast
 import runpy
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -11,6 +9,7 @@ import torch
 import fxscope
 from fxscope.cli import main
 from tests.compiler import functions
+from tests.processes import printed
 
 pytestmark = pytest.mark.slow
 
@@ -49,9 +48,7 @@ def alone(tmp_path_factory):
         path = str(made.save(folder / f"{name}.fxscope"))
         assert main(["reproduce", path, f"call:0/0:inference:{number}", "-o", str(folder / f"{name}.py")]) == 0
     paths = [str(folder / f"{name}.py") for name in CASES]
-    done = subprocess.run([sys.executable, "-c", ALONE, *paths], capture_output=True, text=True, timeout=500)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count(" µs") == len(CASES)
+    assert printed("-c", ALONE, *paths, timeout_s=500).count(" µs") == len(CASES)
     return folder
 
 
@@ -66,9 +63,9 @@ def test_a_kernel_runs_alone_and_computes_the_same_as_eager(name: str, alone) ->
 def test_a_pair_that_was_not_fused_runs_as_two_kernels_and_in_one_graph(path: str, tmp_path, command) -> None:
     file = tmp_path / "pair.py"
     command("reproduce", path, "relu", "mm", "-o", file)
-    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=400, check=True)
-    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["apart", "together"]
-    assert "1 generated kernels" in done.stdout and "Not fused: " in file.read_text()
+    said = printed(file, timeout_s=400)
+    assert [line.partition(":")[0] for line in said.splitlines()] == ["apart", "together"]
+    assert "1 generated kernels" in said and "Not fused: " in file.read_text()
     names = runpy.run_path(str(file))
     for made in (names["apart"](), names["together"]()):
         torch.testing.assert_close(made[-1], torch.relu(names["arg0_1"].t() + 1) @ names["arg1_1"])

@@ -1,7 +1,5 @@
 """A trace of a compiled program, without the compile's files: what it shows is said, what it cannot show is not made up."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,14 +7,14 @@ import pytest
 from fxscope import read_trace
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import report
+from tests.processes import printed
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 COMPILED = sorted(path for path in H200.rglob("trace.json.gz") if (path.parent / "inductor").exists())
 
 
 def spoken(verb: str, name: str, *options: str) -> str:
-    command = [sys.executable, "-m", "fxscope", verb, str(H200 / name / "trace.json.gz"), *options]
-    return " ".join(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    return " ".join(printed("-m", "fxscope", verb, H200 / name / "trace.json.gz", *options).split())
 
 
 @pytest.mark.parametrize("verb", ["why", "view"])

@@ -1,9 +1,6 @@
 """One program, three sources (recorded live, a debug folder, a compile log): the same question has the same answer."""
 
 import importlib.util
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +12,7 @@ from fxscope.analysis.why import why
 from fxscope.errors import FxscopeError
 from fxscope.model import Recording
 from fxscope.op_names import expected_nature
+from tests.processes import printed
 
 HOME = Path(__file__).parent.parent / "data" / "h200"
 BOTH = {
@@ -129,14 +127,15 @@ QUESTIONS = (
 def test_live_and_from_files(tmp_path: Path) -> None:
     program = tmp_path / "asked_program.py"
     program.write_text(PROGRAM)
-    environment = os.environ | {
-        "TORCH_TRACE": str(tmp_path / "log"),
-        "TORCH_COMPILE_DEBUG": "1",
-        "TORCH_COMPILE_DEBUG_DIR": str(tmp_path / "debug"),
-        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
-    }
     trace = tmp_path / "trace.json"
-    subprocess.run([sys.executable, str(program), str(trace)], env=environment, check=True, capture_output=True)
+    printed(
+        program,
+        trace,
+        TORCH_TRACE=str(tmp_path / "log"),
+        TORCH_COMPILE_DEBUG="1",
+        TORCH_COMPILE_DEBUG_DIR=str(tmp_path / "debug"),
+        TORCHINDUCTOR_FORCE_DISABLE_CACHES="1",
+    )
     spec = importlib.util.spec_from_file_location("asked_program", program)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

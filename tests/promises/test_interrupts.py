@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import pytest
 
 from fxscope.readers import trace
 from fxscope.readers.trace import reader
+from tests.processes import printed
 from tools import fuzz, interrupt
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ sys.meta_path.insert(0, Finder())
 import fxscope.cli
 print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "False"]
+    assert printed("-c", code).split() == ["True", "False"]
 
 
 def test_a_long_scan_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
 """What a recording gives away, and what is left of it after `fxscope redact`."""
 
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from fxscope.analysis.redact import public, redact
 from fxscope.commands import common
 from fxscope.model import Compile, Graph, Launch, NearMiss, Node, Op, Recording, Source
 from fxscope.passes import verify
+from tests.processes import run_python
 from tools import fuzz
 
 SECRETS = "zzkeyzz qqmodelqq wwweightww vvvarvv ffunctionff aannotationaa ttitlett xxexceptionxx ggraphgg".split()
@@ -40,8 +39,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a recording of a program with secrets in its text, its names and its exception."""
     folder = tmp_path_factory.mktemp("zzkeyzz")
     (folder / "zzkeyzz.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "fxscope", "run", "--title", "ttitlett", "-o", "out.fxscope", "zzkeyzz.py"]
-    subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    run_python("-m", "fxscope", "run", "--title", "ttitlett", "-o", "out.fxscope", "zzkeyzz.py", cwd=folder)
     return folder / "out.fxscope"
 
 

@@ -524,7 +524,7 @@ def test_an_interrupt_as_hooks_come_off_keeps_none_on() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), hooks.Hooks() as patches:
-        patches.wrap("json:dumps", before=print)
+        patches.wrap("json:dumps", "before", print)
         patches.at_end("a label", interrupted)
     assert not hooks.active() and not hasattr(json.dumps, "__wrapped__") and not patches.problems
 

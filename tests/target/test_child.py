@@ -14,7 +14,7 @@ from fxscope._torch.target import child, simulate
 from fxscope.errors import CaptureError, FxscopeError
 from fxscope.passes import verify
 from fxscope.readers import output_code
-from tests.processes import run_python
+from tests.processes import printed, run_python
 from tests.target import factories
 
 FACTORIES = Path(__file__).with_name("factories.py")
@@ -347,9 +347,7 @@ def test_backward_has_both_directions() -> None:
 @pytest.mark.slow
 def test_command_line(tmp_path: Path) -> None:
     words = ["-m", "fxscope", "run", f"{FACTORIES}:small", "--target", "h200"]
-    done = run_python(*words, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["environment"]["target"] == "h200"
+    assert json.loads(printed(*words, "--format", "json"))["environment"]["target"] == "h200"
     done = run_python(*words, "--set", "triton.multi_kernel=1")
     assert done.returncode == 2
     assert done.stderr.startswith("fxscope run: triton.multi_kernel is decided by benchmarks")
