@@ -138,7 +138,12 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[An
 
 @pytest.fixture(autouse=True)
 def nothing_stays_behind():
-    """Hold every test to leave torch as it found it: no hook, no patched function, no switch, no mode, no session."""
+    """Hold every test to leave torch as it found it: no hook, no patched function, no switch, no mode, no session.
+
+    What earlier tests compiled is none of its business.
+    """
+    if "torch._dynamo" in sys.modules:
+        sys.modules["torch._dynamo"].reset()
     torch_before, before = torch_state(), process_state()
     yield
     after = torch_state()

@@ -77,7 +77,6 @@ def is_called_eagerly(recorder: Recorder) -> None:
     ],
 )
 def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> None:
-    torch._dynamo.reset()
     with Recorder(max_seconds=0.3 if program is loops else 60) as recorder:
         program(recorder)
         assert recorder._now.watch._is_over.is_set()  # else a thread would look at the program twenty times a second
@@ -93,7 +92,6 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
 
 @pytest.mark.cpp
 def test_a_model_that_is_compiled_while_its_calls_are_timed_is_compiled_as_it_is() -> None:
-    torch._dynamo.reset()
     model, x = Model(4, 4), torch.ones(2, 4)
     with Recorder(max_seconds=0.3) as recorder, torch.no_grad():
         while recorder._now.session.is_on():
@@ -174,7 +172,6 @@ def fails_to_compile(model: nn.Module, x: torch.Tensor) -> None:
     ],
 )
 def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_compiled: bool, monkeypatch) -> None:
-    torch._dynamo.reset()
     peaks = itertools.count(100, 20 if program is compares else 0)
     monkeypatch.setattr(running, "peak_memory", lambda: Memory(peak_bytes=next(peaks)))
     with Recorder(max_seconds=60) as recorder:
@@ -213,7 +210,6 @@ def test_compiling_is_no_time_of_the_observation() -> None:
         time.sleep(0.6)
         return module.forward
 
-    torch._dynamo.reset()
     with Recorder(max_seconds=0.4) as recorder:
         torch.compile(torch.sin, backend=backend)(torch.ones(2))
         assert recorder._now.session.is_on()
@@ -288,7 +284,6 @@ def test_a_module_without_a_spec_is_imported_as_without_fxscope(tmp_path) -> Non
 def test_ops_of_the_compiler_do_not_count(monkeypatch) -> None:
     monkeypatch.setattr(event_tree, "MOST_OPS", 100)
     monkeypatch.setattr(profiler.Session, "cleanup", lambda _: None)
-    torch._dynamo.reset()
     compiled = torch.compile(nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8)))
     with Recorder(max_seconds=60) as recorder, torch.no_grad():
         for _ in range(5):
@@ -340,7 +335,6 @@ def test_steps_within_a_session_of_the_programs_are_not_timed() -> None:
 
 @pytest.mark.cpp
 def test_what_is_compiled_after_a_reset_of_dynamo_has_ids_of_its_own() -> None:
-    torch._dynamo.reset()
     x = torch.ones(4, 4)
     with Recorder() as recorder, torch.no_grad():
         for function, reset in ((torch.relu, torch._dynamo.reset), (torch.sigmoid, torch.compiler.reset)):

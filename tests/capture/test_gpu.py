@@ -96,7 +96,6 @@ def test_a_program_with_its_own_session_on_the_device(tmp_path) -> None:
 
 
 def test_what_the_compiler_tries_is_not_part_of_the_program() -> None:
-    torch._dynamo.reset()
     model, x = geglu()
     compiled = torch.compile(model, mode="max-autotune-no-cudagraphs")
     with fxscope.record() as recorder, torch.no_grad():
@@ -183,7 +182,6 @@ def test_launches_beyond_a_number_are_left_out(monkeypatch) -> None:
 
 def test_the_state_of_a_generator_is_no_buffer() -> None:
     """The recomputed dropout of a compiled checkpoint takes the generator's state as an input of its graph."""
-    torch._dynamo.reset()
     layer = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Dropout(0.1)).cuda()
     compiled = torch.compile(lambda x: checkpoint(layer, x, use_reentrant=False))
     x = torch.randn(8, 64, device="cuda", requires_grad=True)

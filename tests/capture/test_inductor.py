@@ -143,7 +143,6 @@ def test_a_node_names_the_pass_that_put_it_in_anothers_place() -> None:
 
 
 def test_a_view_that_the_wrapper_calls_is_no_kernel_and_moves_nothing() -> None:
-    torch._dynamo.reset()
     x = torch.arange(24).reshape(4, 6)
     recording = fxscope.record(lambda x: (x.sin().view(torch.int32) * 2).view(torch.int64) - 1, x.float(), compile=True)
     assert [call.type for call in recording.calls] == ["cpp", "cpp"]
@@ -157,7 +156,6 @@ def test_a_view_that_the_wrapper_calls_is_no_kernel_and_moves_nothing() -> None:
 
 def test_what_a_pass_takes_away_is_not_what_stays() -> None:
     """torch 2.13 gives the node in whose place an `alias` was used the ancestry of the alias."""
-    torch._dynamo.reset()
     x = torch.ones(4, 8, requires_grad=True)
     recording = fxscope.record(lambda x: torch.cumprod(x, 1).tanh().sum(), x, compile=True, backward=True)
     joint = recording.graph("0/0:joint")
@@ -247,7 +245,6 @@ def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> No
         raise RuntimeError("the hook's own mistake")
 
     monkeypatch.setattr(nodes, "fx_node", broken)
-    torch._dynamo.reset()
     model, x = GeGLU(), torch.randn(4, 8)
     with InductorCapture() as capture, torch.no_grad():
         result = torch.compile(model)(x)
@@ -264,7 +261,6 @@ def test_what_a_program_saves_of_a_compile_can_be_loaded_and_its_graphs_are_know
     """As without fxscope; a problem says what a part of the caches holds, whose folders stay as they are."""
     x, place, folder = torch.ones(8, 4), str(tmp_path / "saved"), Path(FxGraphCache._get_tmp_dir())
     before, compiled = {*folder.glob("*/*")}, torch.compile(torch.sinh, fullgraph=True)
-    torch._dynamo.reset()
 
     def standalone(graph, inputs):
         torch._inductor.standalone_compile(graph, inputs).save(path=place, format="unpacked")
@@ -369,7 +365,6 @@ def test_a_wrapper_in_cpp_is_a_problem_that_says_so(monkeypatch) -> None:
     monkeypatch.setattr(codecache.CppWrapperCodeCache, "load_pybinding", lambda *_, **__: 1 / 0)
     with torch._dynamo.config.patch(suppress_errors=True), torch._inductor.config.patch(cpp_wrapper=True):
         facts = compile_once(GeGLU(), (torch.randn(4, 8),))
-    torch._dynamo.reset()  # it skips what it could not compile
     assert facts.calls == () and [graph.stage for graph in facts.graphs][-1] == "post_grad"
     said = [problem for problem in facts.problems if "wrapper in C++" in problem.message]
     assert [problem.where for problem in said] == ["0/0:inference:post_grad"] and "TORCHINDUCTOR_CPP_WRAPPER=0" in said[

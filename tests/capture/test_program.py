@@ -19,7 +19,6 @@ from tests.capture.programs import GeGLU
 
 
 def test_a_program_that_compiles_part_of_itself() -> None:
-    torch._dynamo.reset()
     model = torch.compile(GeGLU())
     with torch.no_grad(), fxscope.record() as recorder:
         x = torch.randn(4, 8)
@@ -41,7 +40,6 @@ def test_a_program_that_compiles_part_of_itself() -> None:
 @pytest.mark.parametrize("is_live", [True, False])
 def test_ops_around_compiled_graphs_are_eager(is_live: bool, tmp_path: Path) -> None:
     """Those between graph breaks, and those of a hook that packs what a graph saves."""
-    torch._dynamo.reset()
     between = torch.compiler.disable(lambda x: x.cumsum(1))
     compiled, x = torch.compile(lambda x: between(x.sin()).cos()), torch.ones(4, 8, requires_grad=True)
     profile = torch.profiler.profile(record_shapes=True)
@@ -61,7 +59,6 @@ def test_ops_around_compiled_graphs_are_eager(is_live: bool, tmp_path: Path) -> 
 
 
 def test_recompiles_are_told_apart() -> None:
-    torch._dynamo.reset()
     model = torch.compile(torch.nn.Linear(8, 4))
     with torch.no_grad(), fxscope.record() as recorder:
         for batch in (2, 3, 4):
@@ -74,7 +71,6 @@ def test_recompiles_are_told_apart() -> None:
 
 def test_the_first_compile_of_another_module_is_no_recompile() -> None:
     """Dynamo runs modules of torch's own that are compiled themselves by one wrapper, whose guards fail for the second."""
-    torch._dynamo.reset()
     models = [torch.compile(torch.nn.Sequential(torch.nn.Linear(size, 4))) for size in (3, 5)]
     with torch.no_grad(), fxscope.record() as recorder:
         for batch in (2, 2, 3):
@@ -133,7 +129,6 @@ def test_dynamo_does_not_trace_hooks_of_modules() -> None:
 
 def test_dynamo_is_not_asked_for_frames_of_fxscope(monkeypatch) -> None:
     """A backward that is compiled within a compiled step runs hooks where Dynamo compiles what is called."""
-    torch._dynamo.reset()
     convert, files = torch._dynamo.convert_frame.ConvertFrameAssert, set()
     original = convert.__call__
 

@@ -206,7 +206,6 @@ def test_arguments_that_make_no_sense(arguments, options, message) -> None:
     ],
 )
 def test_nothing_captured_is_an_error_of_its_own(program, inputs, compile, words) -> None:
-    torch._dynamo.reset()
     with pytest.raises(NothingCapturedError, match=words) as caught:
         fxscope.record(program, *inputs, compile=compile)
     assert caught.value.exit_code == 3

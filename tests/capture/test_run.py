@@ -65,7 +65,6 @@ def run(*words: str) -> int:
 
 
 def test_a_script_runs_unchanged_with_its_own_arguments(folder, capfd) -> None:
-    torch._dynamo.reset()  # nn.Linear was compiled by other tests
     assert run("-o", "out.fxscope", "script.py", "--batch", "3", "--compile") == 0
     captured = capfd.readouterr()
     assert "argv ['--batch', '3', '--compile'] __main__" in captured.out
@@ -136,7 +135,6 @@ for number in range(20):
     ],
 )
 def test_a_compile_without_a_graph_says_why(folder, model: str, contents: str, advice: str, why: str) -> None:
-    torch._dynamo.reset()
     (folder / "script.py").write_text(NOT_COMPILED.replace("{model}", model))
     with torch._dynamo.config.patch(recompile_limit=2, suppress_errors=True):
         assert run("-o", "out.fxscope", "script.py") == 0

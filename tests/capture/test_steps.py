@@ -273,7 +273,6 @@ def test_a_graph_that_no_recorded_step_runs_misses_no_fusion_there(tmp_path) -> 
 
 @pytest.mark.parametrize("is_called", [False, True])  # by a function of the program's, which is what is compiled
 def test_a_compiled_optimizer_is_traced_as_without_fxscope(is_called: bool, recwarn) -> None:
-    torch._dynamo.reset()
     parameter = torch.nn.Parameter(torch.ones(4))
     parameter.grad = torch.ones(4)
     optimizer = torch.optim.SGD([parameter])
@@ -311,7 +310,6 @@ EAGER: dict[str, Any] = {"eager": {}, "calls": {"calls": 2}, "Adam": {"kind": to
     ],
 )
 def test_later_steps_that_run_something_else_are_timed_apart(programs, count, later, idle) -> None:
-    torch._dynamo.reset()
     model, larger = torch.nn.Linear(4, 4), torch.nn.Linear(8, 8)
     with Recorder() as recorder:
         for program in programs.split(", "):

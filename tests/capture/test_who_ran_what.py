@@ -44,7 +44,6 @@ def test_a_custom_op_in_compiled_code_has_its_time() -> None:
 def test_a_cpu_template_has_its_time_and_the_compilers_own_work_is_none_of_the_programs() -> None:
     from torch.nn.attention.flex_attention import flex_attention
 
-    torch._dynamo.reset()
     compiled = torch.compile(flex_attention)
     q, k, v = (torch.randn(1, 2, 32, 16) for _ in range(3))
     with torch.no_grad(), fxscope.record() as recorder:
@@ -170,7 +169,6 @@ def test_an_op_under_a_transform_has_the_shapes_of_what_ran() -> None:
 
 
 def test_calls_of_a_region_compiled_once_are_pairs_in_one_run_only() -> None:
-    torch._dynamo.reset()
 
     @torch.compiler.nested_compile_region
     def block(x, w):

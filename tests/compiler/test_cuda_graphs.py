@@ -34,7 +34,6 @@ def test_a_plan_predicts_a_replay_unless_torchs_own_checks_forbid_it(name: str) 
     options = {"triton.cudagraphs": True, **getattr(program, "options", {})}
     arguments = {**getattr(program, "arguments", {}), "options": options}
     x, backward = INPUTS.get(name, torch.ones(4, 8)), "training" in name
-    torch._dynamo.reset()
     recording = fxscope.record(program, x, compile=arguments, target="h200", backward=backward)
     graphs = report(recording).cuda_graphs
     assert (graphs.state, words in graphs.reason) == (state, True), graphs.reason
@@ -44,7 +43,6 @@ def test_a_plan_predicts_a_replay_unless_torchs_own_checks_forbid_it(name: str) 
 
 @pytest.mark.parametrize(("mode", "state"), [("reduce-overhead", "skipped"), ("default", "off")])
 def test_a_program_on_a_cpu_is_not_replayed_and_says_so(mode: str, state: str) -> None:
-    torch._dynamo.reset()
     recording = fxscope.record(lambda x: x.sin() + 1, torch.ones(8), compile=mode, steps=1)
     graphs = report(recording).cuda_graphs
     assert graphs.state == state

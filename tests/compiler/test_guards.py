@@ -62,7 +62,6 @@ def test_a_recompile_names_every_guard_that_failed_its_values_and_what_to_change
     *program, guards, change = RECOMPILES[name]
     function, calls, options = (eval(text, globals()) for text in program)
     calls, guards = list(calls), guards.split(" & ") if guards != "-" else []
-    torch._dynamo.reset()
     with fxscope.record() as recorder:
         compiled = torch.compile(function, **EAGER, **options)
         for arguments in calls:
@@ -78,7 +77,6 @@ def test_a_recompile_names_every_guard_that_failed_its_values_and_what_to_change
 @pytest.mark.slow
 def test_a_recompile_is_compared_with_versions_for_the_same_module() -> None:
     """Two models of one class share the code of its `forward`, and its compiled versions."""
-    torch._dynamo.reset()
     generator, critic = (nn.Sequential(nn.Linear(size, 4), nn.ReLU()) for size in (3, 4))
     one, other = (torch.compile(model, **EAGER) for model in (generator, critic))
     with fxscope.record() as recorder:
@@ -102,7 +100,6 @@ def test_a_recompile_is_compared_with_versions_for_the_same_module() -> None:
 
 
 def test_the_time_of_a_compile_is_that_of_its_phases_and_has_the_backward() -> None:
-    torch._dynamo.reset()
     recording = fxscope.record(nn.Linear(4, 4), torch.ones(2, 4), compile=True, backward=True, steps=1, warmup=0)
     from torch._dynamo.utils import get_compilation_metrics
 
@@ -118,7 +115,6 @@ BREAKS = functions("breaks.txt")
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_has_torchs_explanation_at_the_users_line(name: str) -> None:
     function, (_, words, *code) = BREAKS[name]
-    torch._dynamo.reset()
     with fxscope.record() as recorder:
         list(torch.compile(function, **EAGER)(torch.ones(4)))
     made = recorder.recording
@@ -149,7 +145,6 @@ class Passing(TorchDispatchMode):
     ],
 )
 def test_a_frame_that_dynamo_skips_says_why(state, words: str) -> None:
-    torch._dynamo.reset()
     with fxscope.record() as recorder, state():
         torch.compile(calls_scaled, **EAGER)(torch.ones(4))
     made = report(recorder.recording)
@@ -160,7 +155,6 @@ def test_a_frame_that_dynamo_skips_says_why(state, words: str) -> None:
 def test_a_frame_of_a_library_has_its_own_name() -> None:
     import traceback
 
-    torch._dynamo.reset()
     with fxscope.record() as recorder:
         torch.compile(lambda x: (traceback.extract_stack(), x.sin()), **EAGER)(torch.ones(4))
     names = {row.reason.partition(": ")[0] for row in report(recorder.recording).breaks if "Generators" in row.reason}
@@ -170,7 +164,6 @@ def test_a_frame_of_a_library_has_its_own_name() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernels"), [("printed", 0), ("disabled", 1)])
 def test_what_a_break_costs_is_what_is_between_its_parts(name: str, kernels: int) -> None:
-    torch._dynamo.reset()
     recording = fxscope.record(BREAKS[name][0], torch.ones(64, 64), compile=True, steps=3)
     (row,) = report(recording).breaks
     assert row.kernels == kernels
@@ -205,7 +198,6 @@ def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first, secon
 
     monkeypatch.setattr("torch._inductor.codecache.torch_key", bytes)  # the hash of an installation takes seconds
     names = {"run": run, "again": again, "x": torch.ones(8, 4), "ones": torch.ones, "other": torch.compile(torch.cos)}
-    torch._dynamo.reset()
     try:
         with fxscope.record() as recorder:
             eval(first, names)

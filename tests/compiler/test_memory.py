@@ -51,7 +51,6 @@ def concatenated(x, w):
 )
 def test_the_peak_is_the_sum_of_what_is_alive(program, sizes: list[int]) -> None:
     peak = sum(sizes) * MIB
-    torch._dynamo.reset()
     x = torch.ones(512, 512)  # 1 MiB
     recording = fxscope.record(program, x, torch.ones(512, 512), compile=True, target="h200")
     (row,) = report(recording).graph_memory
@@ -64,7 +63,6 @@ def test_the_peak_is_the_sum_of_what_is_alive(program, sizes: list[int]) -> None
 
 def test_what_the_backward_needs_is_alive_at_the_forwards_peak() -> None:
     """An H200 allocated 18,874,368 bytes in this forward (`torch.cuda.max_memory_allocated`, torch 2.11)."""
-    torch._dynamo.reset()
     model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024))
     recording = fxscope.record(model, torch.ones(512, 1024), compile=True, backward=True, target="h200")
     peaks = {item.graph: item.peak_memory for item in recording.schedules}
@@ -101,7 +99,6 @@ def views(x):
     ],
 )
 def test_results_of_a_library_are_made_at_once_and_a_view_is_no_memory(program, inputs, graph, least) -> None:
-    torch._dynamo.reset()
     inputs = [item.detach().clone().requires_grad_(item.requires_grad) for item in inputs]
     recording = fxscope.record(program, *inputs, compile=True, backward=bool(graph), target="h200")
     peak = next(item.peak_memory for item in recording.schedules if graph in item.graph)
@@ -111,7 +108,6 @@ def test_results_of_a_library_are_made_at_once_and_a_view_is_no_memory(program, 
 
 def test_a_cpp_function_of_several_loops_needs_the_memory_of_all() -> None:
     """The wrapper allocates two rows of sums and their sine before one C++ function, and frees none in it."""
-    torch._dynamo.reset()
     recording = fxscope.record(lambda x: x.sum(1).sin().sum() + x.sum(0).sin(), torch.ones(512, 512), compile=True)
     (schedule,) = recording.schedules
     source = next(item.text for item in recording.sources if item.kind == "output_code")
@@ -125,7 +121,6 @@ TRAINED = functions("memory.txt")
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_peak_of_a_graph_is_that_of_the_allocators_events(name: str, tmp_path) -> None:
     """Recomputed from a profile of a later step: what its wrapper allocates, and frees of what it was given."""
-    torch._dynamo.reset()
     model, x = TRAINED[name][0]()
     with fxscope.record() as recorder:
         compiled = torch.compile(model)

@@ -207,7 +207,6 @@ def test_the_page_shows_what_the_command_prints(tmp_path: Path, command, monkeyp
     (typed,) = re.findall(r"\$ fxscope (run .*)", section)
     monkeypatch.chdir(tmp_path)
     Path("model.py").write_text(program)
-    torch._dynamo.reset()
     command(*typed.split(), "-o", "x.fxscope")
     text = " ".join(command("view", "x.fxscope", "--all").out.split())
     assert "Numerics: 1 of 1 kernel compared outside the tolerance" in text and "(model.py:6)" in text

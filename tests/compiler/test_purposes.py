@@ -158,7 +158,6 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_kernel_says_why_it_exists(name: str) -> None:
     program, inputs, target, backward, expected = PROGRAMS[name]
-    torch._dynamo.reset()
     recording = fxscope.record(program, *inputs, compile=True, target=target, backward=backward, steps=1)
     assert Counter(call.purpose for call in recording.calls) == expected
     for call in recording.calls:
@@ -168,7 +167,6 @@ def test_each_kernel_says_why_it_exists(name: str) -> None:
 @pytest.mark.parametrize("freezing", [True, False])
 def test_a_layout_copy_that_freezing_adds_is_not_the_programs(freezing: bool) -> None:
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()).eval()
-    torch._dynamo.reset()
     with torch.no_grad():
         recording = fxscope.record(model, *tensors(2, 3, 16, 16), compile={"options": {"freezing": freezing}}, steps=1)
     assert any(node.original_aten is None for node in recording.graphs[-1].nodes if "clone" in node.name) is freezing
@@ -184,7 +182,6 @@ def self_copied(x, out):
 
 @pytest.mark.parametrize("program", [branch, regions, self_copied])
 def test_no_node_that_ran_nowhere_is_unknown_and_a_branch_is_no_view(program) -> None:
-    torch._dynamo.reset()
     backward = program is not self_copied
     inputs = TRAINED if backward else tensors(8, 8, count=2)
     recording = fxscope.record(program, *inputs, compile=True, target="h200", backward=backward)
@@ -222,7 +219,6 @@ def test_the_purposes_sum_to_the_device_time_and_copies_name_their_layout() -> N
     ],
 )
 def test_a_kernel_without_ops_names_the_op_that_it_is_for(program, inputs, words: str) -> None:
-    torch._dynamo.reset()
     recording = fxscope.record(program, *inputs, compile=True, target="h200")
     texts = [purpose_text(call.purpose, call.purpose_arguments) for call in recording.calls if not call.nodes]
     assert texts[-1] == words and "computes " not in texts and "purpose unknown" not in texts
@@ -233,7 +229,6 @@ def test_a_kernel_without_ops_names_the_op_that_it_is_for(program, inputs, words
 
 def test_a_copy_into_a_compiled_graph_is_no_unknown_op() -> None:
     """The gradient of `sum` has strides of 0; AOTAutograd's wrapper makes it contiguous for the compiled backward."""
-    torch._dynamo.reset()
     recording = fxscope.record(nn.Linear(8, 8), torch.randn(4, 8), compile=True, backward=True)
     rows = {row.purpose: row.kernels for row in report(recording).purposes}
     assert rows["wrapper_copy"] == 1 and "unknown" not in rows and recording.problems == ()

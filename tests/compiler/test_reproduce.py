@@ -75,7 +75,6 @@ def test_a_pair_that_was_not_fused_runs_as_two_kernels_and_in_one_graph(path: st
 
 
 def test_a_triton_kernel_of_a_plan_brings_its_code_and_the_inputs_of_the_wrapper(tmp_path, command) -> None:
-    torch._dynamo.reset()
     recording = fxscope.record(torch.sum, torch.ones(4096, 4096), compile=True, target="h200")
     saved = str(recording.save(tmp_path / "sum.fxscope"))
     text = command("reproduce", saved, "call:0/0:inference:2").out

@@ -240,7 +240,6 @@ def test_what_the_partitioner_computes_once_is_the_node_that_stays() -> None:
     ],
 )
 def test_no_node_of_a_joint_graph_is_unknown(program, inputs) -> None:
-    torch._dynamo.reset()
     backward = any(item.requires_grad for item in inputs) or isinstance(program, torch.nn.Module)
     recording = fxscope.record(program, *inputs, compile=True, target="h200", backward=backward)
     nodes = {(graph.stage, node.name): node for graph in recording.graphs for node in graph.nodes}

@@ -142,7 +142,6 @@ def test_live_and_from_files(tmp_path: Path) -> None:
     spec.loader.exec_module(module)
     import torch
 
-    torch._dynamo.reset()
     model, inputs = module.build()
     with torch.no_grad():
         live = fxscope.record(model, *inputs, compile=True, steps=1, warmup=1)
