@@ -131,6 +131,7 @@ def test_live_and_from_files(tmp_path: Path) -> None:
     printed(
         program,
         trace,
+        timeout_s=600,
         TORCH_TRACE=str(tmp_path / "log"),
         TORCH_COMPILE_DEBUG="1",
         TORCH_COMPILE_DEBUG_DIR=str(tmp_path / "debug"),

@@ -178,9 +178,8 @@ def test_gaps_and_busy_time_add_up() -> None:
         assert step.device_busy_us + step.device_idle_us == pytest.approx(step.wall_us)
         inside = sum(gap.duration_ns for gap in summary.gaps if gap.step == step.step) / 1e3
         assert 0 < inside <= step.device_idle_us + 1e-6
-    busy = sum(s.device_busy_us for s in summary.steps[1:]) / sum(
-        s.wall_us for s in summary.steps[1:]
-    )  # the first warms up
+    later = summary.steps[1:]  # the first warms up
+    busy = sum(step.device_busy_us for step in later) / sum(step.wall_us for step in later)
     assert 0.4 < busy < 0.8 and summary.bound == "neither"
     assert (summary.verdict or "").startswith(f"neither CPU- nor GPU-bound (device busy {busy:.0%}".replace("%", " %"))
 
@@ -249,10 +248,8 @@ def test_a_range_is_around_what_it_encloses_in_time_and_nothing_after_it(tmp_pat
     optimizer = ("fit", "Optimizer.step#Adam.step")
     assert chains == {"aten::add_": optimizer, "aten::lerp_": optimizer, "aten::mm": (), "aten::relu": ()}
     assert [launch.step for launch in recording.launches] == [0, 1, 1, 1]
-    names = {op.id: op.name for op in recording.ops}
-    assert {op.name: op.parent is not None and names[op.parent] for op in recording.ops}[
-        "aten::relu"
-    ] == "ProfilerStep#1"
+    ops = {op.name: op for op in recording.ops}
+    assert ops["aten::relu"].parent == ops["ProfilerStep#1"].id
     # Times that were cut to whole µs prove nothing: the child ends late, and so may what is in it.
     late = [("cpu_op", "outer", 0, 100), ("user_annotation", "range", 50, 51), ("cpu_op", "aten::mm", 100, 1)]
     build.write_trace(path, [build.event(*item) for item in late], schemaVersion=1)
@@ -296,12 +293,7 @@ def test_steps_that_no_profiler_marked_are_those_of_the_optimizer(tmp_path: Path
     for name, begin, ops in calls:
         ranges.append(("user_annotation", f"Optimizer.step#{name}.step", begin, 10))
         ranges += [("cpu_op", "aten::add_", begin + number, 1) for number in range(ops)]
-    events = [
-        {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": {}}
-        for cat, name, start, duration in ranges
-    ]
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    path = build.write_trace(tmp_path / "trace.json", [build.event(*item) for item in ranges], schemaVersion=1)
     steps = trace.recording(path).steps
     assert [(step.start_ns / 1e3, (step.start_ns + step.duration_ns) / 1e3) for step in steps] == expected
 
