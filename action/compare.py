@@ -74,7 +74,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> int:
     if arguments.gate == "decisions" and not failed:
         worse = worse_than_base(json.loads((folder / "diff.json").read_text(encoding="utf-8")))
         kept = "No more kernels, graphs or graph breaks; no fused pair is no longer fused."
-        tables.append(("Decisions of the base branch", "\n".join(f"- {line}" for line in worse) or kept, not worse))
+        tables.append(("Comparison with the base branch", "\n".join(f"- {line}" for line in worse) or kept, not worse))
     broken = [title for title, _, passed in tables if not passed]
     changes = "" if failed else (folder / "diff.md").read_text(encoding="utf-8").strip()
     drawn = strip(recordings, folder)
@@ -130,7 +130,7 @@ def worse_than_base(diff: dict[str, Any]) -> list[str]:
     counts = [(subject, *totals.get(subject, (None, None))) for subject in WORSE]
     found = [f"{subject}: {a:g} → {b:g}" for subject, a, b in counts if a is not None and b is not None and b > a]
     return found + [
-        f"{' + '.join(f'`{op}`' for op in item['pair'])}: fused → {item['b_verdict']} (`{item['b_reason']}`)"
+        f"{' + '.join(f'`{op}`' for op in item['pair'])}: fused → not fused (`{item['b_reason']}`)"
         for item in diff["decisions"]
         if item["a_verdict"] == "fused" and item["b_verdict"] != "fused"
     ]
@@ -145,7 +145,7 @@ def check(head: Path, expectations: Path, folder: Path) -> tuple[str, bool]:
 
 def comment(parts: list[str], tables: list[tuple[str, str]], broken: list[str], name: str, link: str) -> str:
     """One comment: the verdict, what changed, the strip, the checks, the page."""
-    verdict = f"❌ {' and '.join(broken)} broken" if broken else "✅ No expectation is broken"
+    verdict = f"❌ failed: {', '.join(broken)}" if broken else "✅ passed"
     page = f"[The page with both recordings]({link})" if link else ""
     parts = [f"<!-- {name} -->", f"## {name}: {verdict}", *filter(None, [page, *parts])]
     for title, table in tables:
@@ -153,7 +153,7 @@ def comment(parts: list[str], tables: list[tuple[str, str]], broken: list[str], 
         parts.append(f"<details{state}><summary>{title}</summary>\n\n{table.strip()}\n\n</details>")
     text = "\n\n".join(parts)
     if len(text) > LONGEST:
-        text = text[:LONGEST]
+        text = text[:LONGEST].rstrip()
         ends = (
             "\n```" if text.count("```") % 2 else "",
             "\n\n</details>" * (text.count("<details") - text.count("</details>")),

@@ -8,6 +8,7 @@ import msgspec
 from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed
 from fxscope.analysis.findings import Change, Comparison, DecisionChange, KernelMatch, TimeComparison
 from fxscope.analysis.stats import RUN_TO_RUN
+from fxscope.english import VERDICTS
 from fxscope.model import encoded
 from fxscope.render import grid, tables
 from fxscope.render.markdown import block
@@ -138,7 +139,8 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
         lines += ["", "Kernels, ops and fusions: no difference."]
     if comparison.decisions:
         decisions = [
-            f"{decision_title(item)}: {item.a_verdict} ({item.a_reason}) → {item.b_verdict} ({item.b_reason})"
+            f"{decision_title(item)}: {VERDICTS[item.a_verdict]} ({item.a_reason}) → "
+            f"{VERDICTS[item.b_verdict]} ({item.b_reason})"
             for item in comparison.decisions
         ]
         lines += ["", *_folded(_cut(["Decisions", *decisions], limits["decisions"] + 1), width, every)]

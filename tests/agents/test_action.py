@@ -50,7 +50,7 @@ def test_a_graph_break_fails_the_pull_request_and_its_removal_does_not(tmp_path:
 
     worse = compare(tmp_path, "--base", commits[1], "--expect", "perf.toml", "--link", "https://example.com/page")
     assert worse.returncode == 1, worse.stderr
-    headline = "<!-- fxscope -->\n\n## fxscope: ❌ Expectations and Decisions of the base branch broken"
+    headline = "<!-- fxscope -->\n\n## fxscope: ❌ failed: Expectations, Comparison with the base branch"
     assert worse.stdout.startswith(headline) and "](https://example.com/page)" in worse.stdout
     assert "graph breaks" in worse.stdout.replace("\\_", " ")
     assert re.search(r"\nbase \|-*gelu.*\| [\d.,]+ µs\nhead \|.*\| [\d.,]+ µs\n", worse.stdout), worse.stdout
@@ -76,7 +76,7 @@ def test_a_program_that_ends_with_an_error_fails_the_pull_request_if_its_base_do
         git(tmp_path, "commit", "--quiet", "-m", "a change")
     record = ("--record", "fxscope run -o {output} train.py")
     worse = compare(tmp_path, *record, "--base", "HEAD~1")
-    assert worse.returncode == 1 and "❌ The program broken" in worse.stdout and "a fault" in worse.stdout, worse
+    assert worse.returncode == 1 and "❌ failed: The program" in worse.stdout and "a fault" in worse.stdout, worse
     same = compare(tmp_path, *record, "--base", "HEAD")
     assert same.returncode == 0 and "✅" in same.stdout and "a fault" in same.stdout, same
 
@@ -114,7 +114,7 @@ def test_the_steps_run_as_on_github(tmp_path: Path) -> None:
     for record in ("fxscope 'run", "", "no-such-program"):
         assert "cannot be run" in run_step(1, here, BASE="HEAD", RECORD=record, GATE="none").stderr
     said = (here / "fxscope-report/comment.md").read_text()  # it replaces that of an earlier run
-    assert said.startswith("<!-- fxscope -->\n\n## fxscope: ❌ The comparison broken") and "cannot be run" in said
+    assert said.startswith("<!-- fxscope -->\n\n## fxscope: ❌ failed: The comparison") and "cannot be run" in said
     for name, login, ids, called in (
         ("fxscope", "github-actions[bot]", "", "repos/a/b/issues/7/comments -F"),
         ("other", "an-app[bot]", "31\n32\n", "-X PATCH repos/a/b/issues/comments/32 -F"),

@@ -103,15 +103,18 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
 
 
 @pytest.mark.slow
-def test_a_program_is_recorded_and_fails_with_its_own_message(folder: Path) -> None:
+def test_a_program_is_recorded_or_planned_and_fails_with_its_own_message(folder: Path) -> None:
     leaves = "open('pid', 'w').write(str(subprocess.Popen(['sleep', '60']).pid))"  # a process that holds its stdout
     (folder / "good.py").write_text(f"import subprocess, sys, torch\ntorch.ones(int(sys.argv[1])).sin()\n{leaves}")
     (folder / "bad.py").write_text("raise SystemExit('no data')")
+    (folder / "model.py").write_text("import torch\ndef factory(): return torch.nn.Linear(4, 4), (torch.ones(2, 4),)")
     programs = {"program": "good.py", "arguments": ["3"]}, {"program": "bad.py", "output": "bad.fxscope"}
-    (good, text), (bad, said) = ask(folder, *(("record", program) for program in programs))
+    calls = [*(("record", program) for program in programs), ("plan", {"factory": "model.py:factory"})]
+    (good, text), (bad, said), (failed, planned) = ask(folder, *calls)
     os.kill(int((folder / "pid").read_text()), signal.SIGKILL)  # the answers did not wait for it
     assert not good and "sin" in text and (folder / "recording.fxscope").exists()
     assert bad and "no data" in said, said
+    assert not failed and "plan for h200" in planned and "addmm" in planned and len(planned.encode()) <= 4096, planned
 
 
 @pytest.mark.slow

@@ -342,7 +342,7 @@ def test_one_of_several_like_decisions_is_named_by_its_node() -> None:
     assert compare(a, moved).decisions == ()
     text = diff_text(compare(norms("n1", "n2", verdict="rejected"), norms("n1", "n2", verdict="fused")))
     why = "one indexes a buffer indirectly"
-    assert f"pow + mean in n1 and n2: rejected ({why}) → fused ({why})" in " ".join(text.split())
+    assert f"pow + mean in n1 and n2: not fused: rejected ({why}) → fused ({why})" in " ".join(text.split())
 
 
 def test_a_kernel_that_shows_no_ops_is_aligned_by_its_place() -> None:
