@@ -282,17 +282,6 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     return found
 
 
-def connected(items: Iterable[K], ties: Iterable[tuple[K, K]]) -> list[list[K]]:
-    """Groups of items: two that are tied, directly or through others, are in one. The groups are in order of their first."""
-    home = {item: [item] for item in items}
-    for pair in ties:
-        less, more = sorted((home[item] for item in pair), key=len)
-        if less is not more:
-            more += less
-            home |= dict.fromkeys(less, more)
-    return list({id(group): group for group in home.values()}.values())
-
-
 def by_each(items: Iterable[T], keys: Callable[[T], Iterable[K]]) -> dict[K, list[T]]:
     """Key → the items that have it, where one has several or none."""
     found: dict[K, list[T]] = defaultdict(list)

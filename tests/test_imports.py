@@ -54,7 +54,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     ),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
-    "fxscope.analysis": ({"msgspec", "numpy", "tomli"}, ANALYSIS),
+    "fxscope.analysis": ({"msgspec", "numpy", "networkx", "tomli"}, ANALYSIS),
     "fxscope.fleet": ({"numpy", "msgspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
@@ -64,7 +64,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.notebook": (set(), ALL),
     "fxscope.factories": (set(), ("fxscope.errors", "fxscope.store")),
     "fxscope.cli": (set(), ALL),
-    "fxscope.commands": ({"msgspec", "numpy", "mcp"}, ALL),
+    "fxscope.commands": ({"msgspec", "networkx", "numpy", "mcp"}, ALL),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import fxscope
 from fxscope.analysis.report import report
-from fxscope.index import by_each, connected, grouped, index_of, whole_steps
+from fxscope.index import by_each, grouped, index_of, whole_steps
 from fxscope.model import Decision, Graph, LaunchEvidence, Link, Recording, replace
 from fxscope.render import terminal
 from tests.build import call, launch, node, op, placeholder, steps
@@ -109,7 +109,6 @@ def test_groups_keep_the_order_in_which_keys_and_items_come() -> None:
     assert list(grouped(["b1", "a1", "b2"], lambda word: word[0]).items()) == [("b", ["b1", "b2"]), ("a", ["a1"])]
     assert by_each([(2, 1), (), (1,)], lambda keys: keys) == {2: [(2, 1)], 1: [(2, 1), (1,)]}
     assert 3 not in grouped([1], abs) and by_each([()], lambda keys: keys) == {}
-    assert connected(range(6), [(4, 1), (5, 0), (1, 5)]) == [[0, 5, 1, 4], [2], [3]]
 
 
 def test_the_second_side_of_a_decision_lies_in_another_graph_where_it_names_one() -> None:

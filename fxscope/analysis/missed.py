@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from fxscope.analysis.groups import Phase, ends_of, groups, pattern, time_of
 from fxscope.english import reason_text
-from fxscope.index import connected, grouped
+from fxscope.index import grouped
 from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import TEMPLATES, stood_in_for
@@ -132,13 +132,18 @@ def _bracketed(
     recording: Recording, rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]]
 ) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
     """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
+    if not rows:
+        return (), ()
+    from networkx import Graph, connected_components
+
     home: dict[object, int] = {}
-    sharing: list[tuple[int, int]] = []
+    sharing: Graph[int] = Graph()
+    sharing.add_nodes_from(range(len(rows)))
     for place, (_, pairs) in enumerate(rows):
         for _, decision, _ in pairs:
             sides = _sides(decision) if joins_library(recording, decision) else ()
-            sharing.extend((place, home.setdefault(side, place)) for side in sides)
-    members = list(map(sorted, connected(range(len(rows)), sharing)))
+            sharing.add_edges_from((place, home.setdefault(side, place)) for side in sides)
+    members = list(map(sorted, connected_components(sharing)))
     together: list[float | None] = []
     for same in members:
         pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]

@@ -9,13 +9,13 @@ import re
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.analysis.findings import AlignedBy, KernelUse
 from fxscope.analysis.select import Unit
-from fxscope.index import by_each, connected, grouped, index_of
+from fxscope.index import grouped, index_of
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Node, Recording
 from fxscope.passes.alignment import common, equally_often
@@ -253,18 +253,21 @@ class _Links:
 
     def groups(self) -> list[Aligned]:
         """Kernels with the one with which each shares most items; with all of them where the graph's nodes say so."""
-        ties = {pair for pair, how in self.how.items() if how == "nodes"}
+        from networkx import Graph, connected_components
+
+        ties: Graph[Any] = Graph()
+        ties.add_edges_from(((0, x), (1, y)) for (x, y), how in self.how.items() if how == "nodes")
         for side in (0, 1):
+            ties.add_nodes_from((side, place) for place in range(len(self.sides[side])))
             for place, votes in self.votes[side].items():
                 best = max(votes, key=lambda other: (votes[other], -abs(other - place)))
-                ties.add((best, place) if side else (place, best))
-        ties_of = by_each(ties, lambda pair: [pair[0]])
-        places = [(side, place) for side in (0, 1) for place in range(len(self.sides[side]))]
+                ties.add_edge((side, place), (1 - side, best))
         found: list[Aligned] = []
-        for members in connected(places, (((0, x), (1, y)) for x, y in ties)):
+        for members in connected_components(ties):
             xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
-            tied = [self.how[pair] for side, place in members if side == 0 for pair in ties_of.get(place, ())]
-            how = max(tied, key=TRUST.index, default=None)
+            tied = (sorted(tie) for tie in ties.edges(members))
+            hows: list[AlignedBy] = [self.how[x, y] for (_, x), (_, y) in tied]
+            how = max(hows, key=TRUST.index, default=None)
             are_named_alike = list(map(name_of, xs)) == list(map(name_of, ys))
             found.append(Aligned(xs, ys, "name" if how != "shapes" and are_named_alike else how))
         return found
