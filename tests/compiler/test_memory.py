@@ -1,12 +1,14 @@
 """The memory peak of a compiled graph: how much, at which kernel, whose; worked out by hand from the sizes."""
 
 import json
+import math
 import re
 from itertools import accumulate
 
 import pytest
 import torch
 from torch.nn import functional
+from torch.nn.attention.flex_attention import flex_attention
 
 import fxscope
 from fxscope.analysis.report import report
@@ -106,13 +108,21 @@ def test_results_of_a_library_are_made_at_once_and_a_view_is_no_memory(program, 
     assert sum(item.bytes > large / 2 for item in peak.alive) == least, peak
 
 
-def test_a_cpp_function_of_several_loops_needs_the_memory_of_all() -> None:
-    """The wrapper allocates two rows of sums and their sine before one C++ function, and frees none in it."""
-    recording = fxscope.record(lambda x: x.sum(1).sin().sum() + x.sum(0).sin(), torch.ones(512, 512), compile=True)
-    (schedule,) = recording.schedules
+@pytest.mark.parametrize(
+    ("program", "inputs", "calls"),
+    [
+        (lambda x: x.sum(1).sin().sum() + x.sum(0).sin(), (torch.ones(512, 512),), 1),
+        (flex_attention, (torch.ones(1, 2, 128, 32),) * 3, 2),  # its block on a CPU has a buffer without a name
+    ],
+)
+def test_a_cpp_function_needs_all_that_the_wrapper_allocates_before_it_is_done(program, inputs, calls: int) -> None:
+    """Of several loops: two rows of sums and their sine. The wrapper frees none of it before the last call."""
+    recording = fxscope.record(program, *inputs, compile=True)
     source = next(item.text for item in recording.sources if item.kind == "output_code")
-    sizes = [int(size or 1) * 4 for size in re.findall(r"empty_strided_cpu\(\((?:(\d+), )?\)", source)]
-    assert schedule.peak_memory.bytes == sum(sizes) and len(recording.calls) == 1
+    shapes = re.findall(r"empty_strided_cpu\(\(([\d, ]*)\)", source)
+    sizes = [4 * math.prod(map(int, re.findall(r"\d+", shape))) for shape in shapes]
+    assert recording.schedules[0].peak_memory.bytes == sum(sizes) and not recording.problems
+    assert len(recording.calls) == calls
 
 
 TRAINED = functions("memory.txt")
