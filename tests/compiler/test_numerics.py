@@ -170,11 +170,8 @@ def test_a_wrong_lowering_is_found_at_its_kernel(name: str, monkeypatch: pytest.
     ((node, cause),) = outside(made)  # errors are not carried on into the next kernel
     (row,) = (row for row in made.numerics.rows if row.state == "outside")
     call = next(call for call in made.calls if call.id == row.call)
-    assert (
-        cause is None
-        and f":{direction}:" in call.id
-        and any(name[:3] in ("sin", "cos", "bit", "mea") for name in call.nodes)
-    )
+    assert cause is None and f":{direction}:" in call.id
+    assert any(name[:3] in ("sin", "cos", "bit", "mea") for name in call.nodes)
     text = "\n".join(lines(report(made)))
     assert f"first outside: {node} in" in " ".join(text.split()) and "cause not known" in " ".join(text.split())
     assert "test_numerics.py:" in text
