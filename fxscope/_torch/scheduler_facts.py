@@ -407,8 +407,7 @@ def _sharing(graph: Any) -> dict[str, str]:
     """Buffer → the one whose memory it has: it is a view of it, or that is kept for it, or it is written over it."""
     lines = (line for wrapper in _wrappers(graph) for line in getattr(wrapper, "lines", ()))
     kept = {item.reused_as.get_name(): item.node.get_name() for item in lines if type(item).__name__ == "ReuseLine"}
-    named = graph.name_to_buffer.items()  # a block of flex attention has no name of its own
-    aliased = ((name, list(buffer.get_inputs_that_alias_output())) for name, buffer in named)
+    aliased = ((name, list(buffer.get_inputs_that_alias_output())) for name, buffer in graph.name_to_buffer.items())
     return {**kept, **{name: bases[0] for name, bases in aliased if bases}, **_written_over(graph)}
 
 

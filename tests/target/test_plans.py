@@ -29,7 +29,6 @@ CAST = "torch 2.13 casts an index to int32 before it compares it"
 WRAP = "torch 2.13 knows that an index is not negative and does not wrap it"
 STABLE = "torch 2.13 multiplies inside softmax only where the factor keeps infinities apart (`abs`, `ne`, `all`)"
 RANDOM = "torch 2.13 draws four random numbers at a time (`rand4x`)"
-EARLY = "a CPU build of torch decomposes rms_norm before Inductor sees it, so the kernel is not called after it"
 
 ACCEPTED: dict[str, dict[str, str]] = {
     "attention": {"sources": EVICT, "names": ONLINE},
@@ -44,7 +43,6 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "layer_norm": {"sources": EVICT},
     "mixture_of_experts": {"sources": f"{ROWS}; {WRAP}", "names": ONLINE},
     "odd_matmul": {"sources": CAST},
-    "rms_norm": {"names": EARLY},
     "softmax": {"sources": STABLE, "names": STABLE},
     "sort_scan_cat": {"sources": f"{EVICT}; {WRAP}"},
     "transpose_reduce": {"sources": ROWS},
@@ -69,10 +67,7 @@ def test_plan_is_the_real_one(name: str, planned: dict) -> None:
         assert all(equal.values()), equal
     elif planned["torch"].startswith("2.13.0"):
         differing = {what for what in ("sources", "names") if not equal[what]}
-        accepted = dict(ACCEPTED.get(name, {}))
-        if not planned["torch"].endswith("+cpu") and accepted.get("names") == EARLY:
-            del accepted["names"]
-        assert differing == set(accepted), "list the difference with its cause, or take it off the list"
+        assert differing == set(ACCEPTED.get(name, {})), "list the difference with its cause, or take it off the list"
 
 
 def test_most_programs_are_equal_to_the_letter(planned: dict) -> None:
@@ -99,8 +94,6 @@ def test_same_torch_same_plan() -> None:
     assert result["torch"].startswith("2.11.0")
     for name in PROGRAMS:
         equal = compare(name, result["plans"][name], plans.real(name))
-        if result["torch"].endswith("+cpu") and name == "rms_norm":
-            equal.pop("names")
         assert all(equal.values()), (name, equal)
 
 

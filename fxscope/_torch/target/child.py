@@ -228,8 +228,6 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
             )
         recording = recording_of(facts, here, made)
     say("done")
-    if torch.version.cuda is None:
-        recording = replace(recording, assumptions=(*recording.assumptions, *early_decompositions(recording)))
     return recording
 
 
@@ -252,18 +250,6 @@ def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
             for subject, assumed, because in plan.assumptions
         ),
     )
-
-
-def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:
-    """An assumption where a CUDA build would hand a function to Inductor whole: it has a kernel of its own there."""
-    targets = [node.target for graph in recording.graphs if graph.stage == "pre_grad" for node in graph.nodes]
-    assumed = Assumption(
-        subject="early decomposition",
-        assumed="rms_norm is decomposed before Inductor sees it",
-        because="this is a CPU build of torch, without CUDA's _fused_rms_norm; a CUDA build names the kernel after that op, "
-        "and may order its arithmetic differently",
-    )
-    return (assumed,) if any("rms_norm" in target for target in targets) else ()
 
 
 def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:

@@ -224,6 +224,25 @@ def _cudnn_format(input: Any, weight: Any) -> Any:
     return torch.contiguous_format
 
 
+@contextlib.contextmanager
+def kernels_of_cuda() -> Generator[None]:
+    """Register what torch asks of ops of the device alone: that they have a kernel, or the shape of their result.
+
+    Without a kernel of it, RMS norm is decomposed before a graph is traced. Fake tensors never run these.
+    """
+    norm, sampler = torch.ops.aten._fused_rms_norm.default, torch.ops.aten.cudnn_grid_sampler.default
+    kernels: list[tuple[Any, str, Any]] = [
+        (norm, "CPU", norm.decompose),
+        (norm, "CUDA", norm.decompose),
+        (sampler, "Meta", lambda input, grid: input.new_empty(*input.shape[:2], *grid.shape[1:3])),
+    ]
+    with torch.library._scoped_library("aten", "IMPL") as library:
+        for op, key, kernel in kernels:
+            if not torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key):
+                library.impl(op, kernel, key)
+        yield
+
+
 def branches(mode: Any, plan: Plan) -> AbstractContextManager[Any]:
     """Take a branch that only data could decide, and say so.
 

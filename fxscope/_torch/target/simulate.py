@@ -228,6 +228,7 @@ def compile_for_target(
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(mode)
+        stack.enter_context(decisions.kernels_of_cuda())
         stack.enter_context(decisions.branches(mode, plan))
         stack.enter_context(values.followed(mode, plan, decisions.asked_at))
         compiled(*call_inputs, **call_kwargs)

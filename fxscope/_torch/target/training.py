@@ -219,8 +219,7 @@ def like_cuda() -> Generator[None]:
     rule_of = {name: kind for kind, names in lists().items() for name in names}
     rule_of |= {"norm.Scalar": "norm", "norm.ScalarOpt_dim": "norm"}
     names = {name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
-    library = torch.library.Library("aten", "IMPL")
-    with warnings.catch_warnings():
+    with torch.library._scoped_library("aten", "IMPL") as library, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each of these takes the place of the CPU's own kernel
         for name in sorted(names):
             rule = rule_of.get(name)
@@ -229,10 +228,7 @@ def like_cuda() -> Generator[None]:
             packet, _, overload = name.partition(".")
             op = getattr(getattr(torch.ops.aten, packet), overload or "default")
             library.impl(op, _kernel(op, rule), "AutocastCPU")
-    try:
         yield
-    finally:
-        library._destroy()
 
 
 def _kernel(op: Any, rule: str | None) -> Callable[..., Any]:
