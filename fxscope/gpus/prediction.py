@@ -83,7 +83,8 @@ def reduction(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     moved, computed, extra = generated(p, work)
     blocks = np.maximum(1.0, work.outer / np.where(work.strided, 32, 1))
     one_block = work.num_bytes / np.minimum(blocks, multiprocessors * 8) / (p["block"] * 1e3)
-    return extra + p["reduced"] * work.reduced + slower_of(moved, computed, one_block)
+    rows = work.outer * ~(work.strided > 0) * p["row_ps"] * 1e-6
+    return extra + p["reduced"] * work.reduced + slower_of(moved, computed, one_block, rows)
 
 
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 96), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
@@ -141,7 +142,7 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     # With channels first torch's own kernels run, an element a thread.
     computed = work.elements * (work.taps * p["tap_ps"] + first * p["element_ps"]) * 1e-6
     by_channel = slower_of(traffic(p, work), computed, sharpness=2)
-    each = (work.variant == "each channel") & (work.dtype != "float32")
+    each = np.isin(work.variant, ("each channel", "multiplied")) & (work.dtype != "float32")
     depthwise = np.isin(work.variant, ("depthwise", "each channel"))
     again = 1 + p.get("second", 0) * (work.passes - 1)
     time = again * (p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra)) + busy * ~depthwise
@@ -175,12 +176,12 @@ def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
 
 
 def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
-    """Time of a library's function of which only traffic and FLOPs are known; each function has parameters of its own."""
-    return p["floor"] + slower_of(traffic(p, work) * p["passes"], work.flops / (p["sm"] * multiprocessors * 1e6))
+    """Time of a library's function of which only traffic, rows and FLOPs are known; each function has parameters of its own."""
+    rows = work.outer * p["row_ps"] * 1e-6
+    return p["floor"] + rows + slower_of(traffic(p, work) * p["passes"], work.flops / (p["sm"] * multiprocessors * 1e6))
 
 
-_KNOWN: tuple[Formula, ...] = (pointwise, reduction, gemm, convolution, groups, attention, function)
-_BY_NAME = {formula.__name__: formula for formula in _KNOWN}
+_BY_NAME = {each.__name__: each for each in (pointwise, reduction, gemm, convolution, groups, attention, function)}
 _MODELS: dict[str, dict[str, Any]] = read_table("time_model.json")
 # Family → its formula, and where a fit starts from and stays, as far as nothing measured says otherwise. Rates in TB/s and,
 # for one multiprocessor, TFLOP/s; capacity in MB; other times in µs, `*_ps` in picoseconds.
@@ -195,7 +196,7 @@ def family_of(work: Workload) -> str:
         op = op_names.parse(work.variant)
         return f"function {op.name if op.namespace in (None, 'aten') else work.variant}"
     own = name if (name := f"{work.family}_{work.dtype}") in FORMULAS else work.family
-    if work.variant == "grouped" and work.family != "gemm":
+    if work.variant in ("grouped", "multiplied") and work.family != "gemm":
         # cuDNN has a kernel for all groups where they are narrow, or many, with few taps.
         is_wide = work.n > (32 if work.batch >= 8 else 16) or work.k > 2048
         return f"{work.family} in groups" if is_wide else f"{own} of narrow groups"

@@ -126,7 +126,7 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
         family="reduction" if reductions else "pointwise",
         num_bytes=sum((read or 0) + (written or 0) for read, written in traffic),
         elements=elements,
-        outer=elements,  # enough rows for all multiprocessors
+        outer=min(elements, 4096),  # enough rows for all multiprocessors
         statements=len(nodes),
         slow_ops=sum(op_names.evaluates(target, "transcendental") for target in targets),
         slowest_ops=sum(op_names.evaluates(target, "error_function") for target in targets),

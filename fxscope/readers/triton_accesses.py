@@ -57,6 +57,8 @@ class TritonAccess(NamedTuple):
     digits: dict[str, Digit]  # those of its variables that are known
     dep: MemoryDep | None  # `None` where its address is looked up
     certain: bool  # each place of `dep` is accessed
+    masked: bool  # by more than the end of an index
+    terms: tuple[tuple[str, str, str], ...]  # factor, variable, divisor
 
 
 class TritonBody:
@@ -96,7 +98,9 @@ def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:
         dep = None
         if "tmp" not in index and len(known) == len(names):
             dep = MemoryDep(index=index, ranges=tuple((name, digit.size) for name, digit in known.items()))
-        yield TritonAccess(pointer, what, index, known, dep, plain and whole and are_apart([*known.values()]))
+        certain = plain and whole and are_apart([*known.values()])
+        terms = tuple(_TERM.findall(_DIVIDED_SUM.sub("", index)))
+        yield TritonAccess(pointer, what, index, known, dep, certain, not whole, terms)
 
 
 def digits_of(body: str, sizes: Mapping[str, int]) -> dict[str, Digit]:
@@ -109,8 +113,7 @@ def digits_of(body: str, sizes: Mapping[str, int]) -> dict[str, Digit]:
         size = int(match[3] or whole // (divisor or 1)) if match else 0
         fits = bool(divisor * size and whole and whole % (divisor * size) == 0)
         found.setdefault(name, set()).add(Digit(match[1], divisor, size) if match and fits else None)
-    digits = {name: next(iter(every)) for name, every in found.items() if len(every) == 1}
-    return {name: digit for name, digit in digits.items() if digit is not None}
+    return {name: digit for name, each in found.items() if len(each) == 1 and (digit := next(iter(each))) is not None}
 
 
 def are_apart(digits: list[Digit]) -> bool:
@@ -123,7 +126,7 @@ def are_apart(digits: list[Digit]) -> bool:
 
 
 def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size: int) -> tuple[int, float, float]:
-    """Return the number of elements accessed, of loads or stores of up to 16 bytes, and of sectors that warps ask for.
+    """Return the number of elements, of loads or stores of up to 16 bytes, and of sectors that warps ask for.
 
     Args:
         spaces: index → size; item: bytes of an element; size: of the tensor in elements, 0 where it is not known.
@@ -132,8 +135,8 @@ def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size
     if access.dep is None:  # threads look their place up: those of a row once, where nothing names its elements
         is_of_rows = not any(name[0] == "r" for name in names) and "R0_BLOCK" not in access.index
         names |= {name for name in spaces if name[0] != "r" or not is_of_rows}
-    found = _TERM.findall(_DIVIDED_SUM.sub("", access.index))
-    terms = [(access.digits[name], int(by or 1), int(over or 1)) for by, name, over in found if name in access.digits]
+    known = access.digits
+    terms = [(known[name], int(by or 1), int(over or 1)) for by, name, over in access.terms if name in known]
     best = (1.0, 1.0)
     for name in names:  # along which a warp's threads may lie
         mine = sorted((digit.divisor, by / over, digit.size) for digit, by, over in terms if digit.of == name)
@@ -146,7 +149,9 @@ def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size
         width = gcd(16 // item or 1, *mine[0][2:], *(by for _, by, _ in terms if by > 1)) if step == 1 else 1
         best = min(best, (sectors / _WARP, 1 / width))
     count = prod(spaces.get(name, 1) for name in names)
-    return count, count * best[1], count * best[0]
+    # What a mask leaves of a piece of a concatenation, or of an image within its edge, is each place once.
+    made = min(count, size) if access.masked and access.dep is not None and size else count
+    return count, made * best[1], made * best[0]
 
 
 class Touched(NamedTuple):

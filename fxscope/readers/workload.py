@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Of Inductor's template of flex attention (2.11 to 2.15), each on a line of its own.
 _OF_FLEX = ("ZQ", "HQ", "Q_LEN", "KV_LEN", "QK_HEAD_DIM", "V_HEAD_DIM")
 _CONSTANT = re.compile(rf"^[ ]*({'|'.join(_OF_FLEX)})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE)
-# What is counted in a Triton kernel's code, by field of `Workload`; of a value for each row, only where it is `_SLOW`.
+# What is counted in a Triton kernel's code, by field of `Workload`.
 _STATEMENT = re.compile(r"^[ \t]+(tmp\d+(?:, tmp\d+)*),? = (.*)$", re.MULTILINE)
 _TEMPORARY = re.compile(r"\btmp\d+\b")
 _FREE = re.compile(
@@ -38,6 +38,7 @@ _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford
 _ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(_backward)?\b")
 # The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
 _MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
+_CHOICE, _OPERATOR = re.compile(r"[<>]|abs\("), re.compile(r"[-+*<>]")  # in an index
 _OF_AN_EXCHANGE = 15  # statements, as an H200 ran them
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
@@ -99,21 +100,27 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
     strided = "y" in spaces or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
     num_bytes = atomics = 0
     crowded = requests = sectors = 0.0
+    arithmetic = operations(body.text, inner)
     for (pointer, _), each in body.accesses.items():
         size, item = numel(body.tensors.get(pointer)), ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
         known = [access.dep for access in each if access.dep is not None]
         reach = outer * inner if len(known) < len(each) else footprint(known)
-        moved = item * (min(reach, size) if size else reach)
-        num_bytes += moved
+        num_bytes += item * (min(reach, size) if size else reach)
+        asked: dict[object, float] = {}  # loads that differ by a constant find most of their sectors in the L1 cache
         for access in each:
-            count, loads, asked = requests_of(access, spaces, item, size or 0)
-            requests, sectors = requests + loads, sectors + asked
+            count, loads, found = requests_of(access, spaces, item, size or 0)
+            requests += loads
+            if _CHOICE.search(access.index):  # an image's edge is repeated or mirrored
+                arithmetic["statements"] += len(_OPERATOR.findall(access.index))
+            place = access.index if access.dep is None else access.terms
+            asked[place] = max(asked.get(place, 0.0), found)
             if access.what.startswith("atomic"):
                 atomics += count
                 # Threads beside each other that add to places beside each other do so in one transaction.
                 beside = {name for name, digit in access.digits.items() if digit.divisor == 1}
                 if size and not beside & {*re.split(r"[ (+,)]+", access.index)}:
                     crowded += count / size * (_RETRIES if item == 2 else 1)
+        sectors += sum(asked.values())
     return Workload(
         family="reduction" if kernel.type != "triton_pointwise" else "pointwise",
         dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
@@ -128,25 +135,25 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         requests=round(requests),
         sectors=round(sectors),
         loops=len(re.findall(r"for r\d_offset in ", body.text)),
-        **operations(body.text, inner),
+        **arithmetic,
     )
 
 
 def operations(body: str, inner: int) -> dict[str, Any]:
-    """Count a kernel's arithmetic: of values for each element, and of slow ones for each row too."""
+    """Count a kernel's arithmetic for each element: not that of values of which a row has one."""
     found: dict[str, Any] = dict.fromkeys("statements slow_ops slowest_ops trig_ops reduced".split(), 0)
-    for_rows: set[str] = set()  # values of which each row has one
+    for_rows: set[str] = set()
     for names, expression in _STATEMENT.findall(body):
         used = set(_TEMPORARY.findall(expression))
         is_reduced = bool(_REDUCED.search(expression))
+        found["reduced"] += is_reduced
         if inner > 1 and (is_reduced or (used <= for_rows and not re.search(r"\br\d", expression))):
             for_rows.update(names.split(", "))
-        else:
-            found["statements"] += not _FREE.match(expression)
+            continue
+        found["statements"] += not _FREE.match(expression)
         found["slow_ops"] += len(_SLOW.findall(expression))
         found["slowest_ops"] += sum(_AS_MANY_ERFS.get(name, 1) for name in _SLOWEST.findall(expression))
         found["trig_ops"] += len(_TRIGONOMETRIC.findall(expression))
-        found["reduced"] += is_reduced
         if "sort_with_index(" in expression:  # which exchanges elements between threads as often as this
             steps = round(log2(max(2, inner)))
             found["statements"] += steps * (steps + 1) // 2 * _OF_AN_EXCHANGE
@@ -264,7 +271,8 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     kinds = {"transposed": transposed, "volume": len(weight) == 5, "flat": 1 in weight[2:] and prod(weight[2:]) > 1}
     variant = " ".join(name for name, holds in kinds.items() if holds)
     if count > 1:
-        variant = "depthwise" if weight[1] == 1 else "grouped"
+        # With several outputs for each channel, cuDNN's kernels for groups run; in two bytes one for each channel.
+        variant = "grouped" if weight[1] > 1 else "depthwise" if weight[0] == count else "multiplied"
     if variant == "depthwise" and layout == "last" and not backward:
         # cuDNN 9 has no kernel for all channels of these in two bytes, and launches one for each.
         is_tiny = prod(shape[2:]) > 1 and max(shape[2:]) <= 2 and (stride[0] != 1 or count % 16 > 0)
@@ -319,4 +327,5 @@ def _other(call: Call) -> Workload | None:
     if not sizes:
         return None
     variant = "foreach" if call.type == "triton_foreach" else call.kernel
-    return Workload(family="other", variant=variant, num_bytes=sum(sizes), elements=max(sizes) // 4)
+    rows = prod(max((shape for each in call.tensors if (shape := _dims(each))), key=prod, default=())[:-1])
+    return Workload(family="other", variant=variant, num_bytes=sum(sizes), elements=max(sizes) // 4, outer=rows)

@@ -273,9 +273,7 @@ def test_eager_ops_have_bytes_and_a_roof():
     node = recording.graphs[0].nodes[1]
     assert (node.bytes_read, node.bytes_written) == (MEGABYTES_50, MEGABYTES_50)
     assert node.roof.share == pytest.approx(node.roof.floor_us / 30)
-    assert node.roof.floor_us == pytest.approx(
-        2 * MEGABYTES_50 / 4.29e12 * 1e6, rel=0.15
-    )  # twice the cache: from memory
+    assert node.roof.floor_us == pytest.approx(2 * MEGABYTES_50 / 4.29e12 * 1e6, rel=0.2)  # twice the cache: memory's
 
 
 @pytest.mark.parametrize(

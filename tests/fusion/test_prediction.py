@@ -330,6 +330,7 @@ def test_a_product_states_how_its_rows_are_aligned(call: str, layout: str, famil
     ("channels", "size", "stride", "groups", "slow", "family"),
     [
         (64, 8, 1, 64, False, "convolution"),
+        (128, 8, 1, -64, True, "convolution of narrow groups"),  # two outputs for each of 64 channels
         (64, 2, 2, 64, True, "convolution"),  # an image smaller than the window
         (64, 2, 1, 64, False, "convolution"),
         (40, 2, 1, 40, True, "convolution"),
@@ -341,12 +342,13 @@ def test_a_product_states_how_its_rows_are_aligned(call: str, layout: str, famil
 def test_cudnn_launches_a_kernel_for_each_channel_or_group_where_it_has_none_for_all(
     channels: int, size: int, stride: int, groups: int, slow: bool, family: str
 ) -> None:
-    width = channels // groups
-    image = f"V((1, {channels}, {size}, {size}), ({channels * size**2}, 1, {channels * size}, {channels}), 0)"
+    inputs, groups = (channels if groups > 0 else -groups), abs(groups)
+    width = inputs // groups
+    image = f"V((1, {inputs}, {size}, {size}), ({inputs * size**2}, 1, {inputs * size}, {inputs}), 0)"
     taps = f"V(({channels}, {width}, 3, 3), ({width * 9}, 1, {width * 3}, {width}), 0)"
     window = f"stride=({stride}, {stride}), padding=(1, 1), dilation=(1, 1), transposed=False, output_padding=(0, 0)"
     work = of_library(f"extern_kernels.convolution({image}, {taps}, {window}, groups={groups}, bias=None)")
-    assert (work.variant == "each channel", family_of(work)) == (slow, family)
+    assert (work.variant in ("each channel", "multiplied"), family_of(work)) == (slow, family)
     each = predict(gpus.load("h200"), work).us / groups
     assert each > 1 if slow or family.endswith("in groups") else each < 2
 
@@ -417,11 +419,8 @@ def test_a_call_outside_what_was_measured_has_a_wider_interval_and_says_so() -> 
     gpu = gpus.load("h200")
     work = next(i.call.workload for i in measured_calls(zoo("gpt2")) if family_of(i.call.workload) == "gemm")
     found = [predict(gpu, replace(work, m=work.m * times)) for times in (1, 32, 2**20)]
-    assert [one.basis.rpartition(" calls")[2] for one in found] == [
-        "",
-        ", far from what was measured",
-        ", outside what was measured",
-    ]
+    said = [one.basis.rpartition(" calls")[2] for one in found]
+    assert said == ["", ", far from what was measured", ", outside what was measured"]
     widths = [one.high / one.low for one in found]
     assert widths[0] < widths[1] < widths[2], "the farther, the wider"
     rows = gpu.calibration.families["gemm"].corrections
@@ -453,6 +452,7 @@ def test_an_index_is_read_to_its_own_bracket() -> None:
         ("tl.broadcast_to(tmp1, [XBLOCK, R0_BLOCK])", 4, 4096, (131072, 131072, 131072)),  # … for each element of a row
         ("x0 + 64*tmp1", 4, 4096, (4096, 1024, 512)),  # … in rows
         ("x1 + 64*r0_2", 4, 2048, (131072, 131072, 4096)),  # along the index with the fewest
+        ("x0 + 64*x1), tmp2, (x0", 4, 1024, (4096, 256, 128)),  # a mask leaves each place of a piece once
     ],
 )
 def test_warps_ask_for_whole_sectors(index: str, item: int, size: int, found: tuple[int, ...]) -> None:
@@ -477,10 +477,10 @@ SORT = "    tmp1, tmp2, = triton_helpers.sort_with_index(tmp0, tmp9, None, 1, st
 @pytest.mark.parametrize(
     ("body", "inner", "counts"),
     [
-        (ROWS, 128, (2, 1, 1, 0, 1)),  # the product and erf; not what each row has one of
+        (ROWS, 128, (2, 0, 1, 0, 1)),  # the product and erf; not what each row has one of
         (ROWS, 1, (5, 1, 1, 0, 1)),  # without rows each value is for an element
-        (ROWS.replace("erf(", "sin("), 128, (2, 1, 0, 1, 1)),
-        (ROWS.replace("libdevice.erf(", "tl.randn(tmp5, "), 128, (2, 1, 5, 0, 1)),  # of five functions' instructions
+        (ROWS.replace("erf(", "sin("), 128, (2, 0, 0, 1, 1)),
+        (ROWS.replace("libdevice.erf(", "tl.randn(tmp5, "), 128, (2, 0, 5, 0, 1)),  # of five functions' instructions
         (SORT, 128, (421, 0, 0, 0, 0)),  # 28 exchanges between threads
         (SORT, 8, (91, 0, 0, 0, 0)),
     ],
@@ -527,6 +527,14 @@ def test_additions_wait_where_they_meet(name: str, dtype: str, index: str, crowd
     assert (work.atomics, work.crowded) == (4096, crowded)
     times = [predict(gpus.load("h200"), replace(work, crowded=value)).us for value in (0.0, 32.0)]
     assert times[1] > times[0] + 1
+
+
+def test_what_an_index_computes_is_counted_and_sectors_are_asked_for_once() -> None:
+    text, plain = KERNEL.replace("*TYPE", "*fp32").replace("DTYPE", "float32"), "in_ptr1 + (x2), None"
+    edge = "in_ptr1 + ((4095) * ((4095) <= (x2)) + (x2) * ((x2) < (4095))), None"
+    texts = [text.replace(plain, each) for each in (plain, edge, f"{plain})\n    tl.load(in_ptr1 + (4 + x2), None")]
+    one, repeated, shifted = (output_code.kernel_calls(output_code.parse(each), "g")[0].workload for each in texts)
+    assert repeated.statements == one.statements + 5 and shifted.sectors == one.sectors
 
 
 FLEX = """

@@ -29,7 +29,7 @@ def fused(point: dict) -> Workload:
         family="reduction" if point["reductions"] else "pointwise",
         num_bytes=int(point["fused_tensors"] * point["tensor_bytes"]),
         elements=elements,
-        outer=elements,
+        outer=min(elements, 4096),
         statements=2,
         slow_ops=point["transcendentals"],
         slowest_ops=point["erfs"],
