@@ -38,7 +38,6 @@ _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford
 _ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(_backward)?\b")
 # The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
 _MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
-_CHOICE, _OPERATOR = re.compile(r"[<>]|abs\("), re.compile(r"[-+*<>]")  # in an index
 _OF_AN_EXCHANGE = 15  # statements, as an H200 ran them
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
@@ -100,7 +99,6 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
     strided = "y" in spaces or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
     num_bytes = atomics = 0
     crowded = requests = sectors = 0.0
-    arithmetic = operations(body.text, inner)
     for (pointer, _), each in body.accesses.items():
         size, item = numel(body.tensors.get(pointer)), ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
         known = [access.dep for access in each if access.dep is not None]
@@ -110,8 +108,6 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         for access in each:
             count, loads, found = requests_of(access, spaces, item, size or 0)
             requests += loads
-            if _CHOICE.search(access.index):  # an image's edge is repeated or mirrored
-                arithmetic["statements"] += len(_OPERATOR.findall(access.index))
             place = access.index if access.dep is None else access.terms
             asked[place] = max(asked.get(place, 0.0), found)
             if access.what.startswith("atomic"):
@@ -135,7 +131,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         requests=round(requests),
         sectors=round(sectors),
         loops=len(re.findall(r"for r\d_offset in ", body.text)),
-        **arithmetic,
+        **operations(body.text, inner),
     )
 
 

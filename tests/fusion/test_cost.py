@@ -52,7 +52,7 @@ def test_gelu_mul_against_the_measured_bandwidth(mean_us, terabytes, share):
     roof = on_h200(pointwise(mean_us)).calls[0].roof
     assert roof.bytes_per_second == pytest.approx(terabytes * 1e12, rel=0.01)
     assert roof.share == pytest.approx(share, abs=0.01)
-    assert roof.floor_us == pytest.approx(33.2, abs=0.3)
+    assert roof.floor_us == pytest.approx(33.2, abs=0.5)
     assert roof.bound == "memory"
     assert "measured" in roof.basis
 
