@@ -243,12 +243,9 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     if shape is None or weight is None or not stride or not padding or not dilation:
         return None
     transposed = words.get("transposed") == "True"
-    last = x
-    if backward:
-        (last,) = _first(call, 0, 1)
-        space = (_dims(last) or ())[2:]
-    else:
-        space = pixels(shape, weight, stride, padding, dilation, transposed=transposed)
+    last = call.tensors[0] if backward else x
+    known = (_dims(last) or ())[2:]
+    space = known if backward else pixels(shape, weight, stride, padding, dilation, transposed=transposed)
     count = groups[0] if groups else 1
     if not space or not isinstance(count, int) or count < 1:
         return None
