@@ -293,7 +293,7 @@ class StepWatch:
         kind, given, names = type(module), frame.f_locals, self._compiler.names
         with torch._C.DisableTorchFunction():  # else a function mode of the program's would see it
             shapes = _shapes((given["args"], given["kwargs"]))
-        what = (kind.__qualname__, module.training, torch.is_grad_enabled()), shapes
+        what = (kind.__qualname__, getattr(module, "training", None), torch.is_grad_enabled()), shapes
         if self.ended_at is None:
             names.noted(module)
             self._kinds.add(kind)

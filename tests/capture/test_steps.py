@@ -235,6 +235,15 @@ def test_calls_of_a_compiled_function_are_steps(tmp_path) -> None:
     assert len(found.steps) == 3 and {launch.step for launch in found.launches} == {0, 1, 2}
 
 
+def test_calls_of_a_frozen_script_are_steps() -> None:
+    """It has no `training`."""
+    model = torch.jit.freeze(torch.jit.script(torch.nn.Linear(4, 4).eval()))
+    with Recorder() as recorder:
+        for _ in range(6):
+            model(torch.ones(2, 4))
+    assert recorder.recording.problems == () and len(recorder.recording.steps) == 5
+
+
 def test_preparing_a_program_is_no_part_of_the_bound() -> None:
     stop = threading.Event()
 
