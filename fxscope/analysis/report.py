@@ -84,7 +84,7 @@ class StepRow(Item, frozen=True, kw_only=True):
 
     @property
     def busy_notes(self) -> list[str]:
-        """What the busy time is, where it is not the union of this step's kernels on one GPU."""
+        """Notes on a busy time that is not the union of this step's kernels on one GPU."""
         outside_us = (self.busy_us or 0.0) * self.num_devices - (self.device_us or 0.0)
         mean = [f"mean of {self.num_devices} GPUs"] if self.num_devices > 1 else []
         is_long = outside_us > 0.02 * (self.device_us or 0.0)

@@ -230,16 +230,16 @@ def kernels_of_cuda() -> Generator[None]:
 
     Without a kernel of it, RMS norm is decomposed before a graph is traced. Fake tensors never run these.
     """
-    norm, sampler = torch.ops.aten._fused_rms_norm.default, torch.ops.aten.cudnn_grid_sampler.default
-    kernels: list[tuple[Any, str, Any]] = [
-        (norm, "CPU", norm.decompose),
-        (norm, "CUDA", norm.decompose),
-        (sampler, "Meta", lambda input, grid: input.new_empty(*input.shape[:2], *grid.shape[1:3])),
+    ops: Any = torch.ops.aten
+    kernels: list[tuple[str, str, Any]] = [
+        ("_fused_rms_norm", "CPU", lambda *args: ops._fused_rms_norm.default.decompose(*args)),
+        ("_fused_rms_norm", "CUDA", lambda *args: ops._fused_rms_norm.default.decompose(*args)),
+        ("cudnn_grid_sampler", "Meta", lambda input, grid: input.new_empty(*input.shape[:2], *grid.shape[1:3])),
     ]
     with torch.library._scoped_library("aten", "IMPL") as library:
-        for op, key, kernel in kernels:
-            if not torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key):
-                library.impl(op, kernel, key)
+        for name, key, kernel in kernels:
+            if hasattr(ops, name) and not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key):
+                library.impl(name, kernel, key)
         yield
 
 
