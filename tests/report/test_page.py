@@ -897,19 +897,25 @@ def test_two_recordings_stand_below_each_other_at_one_scale_and_a_range_sums_bot
     assert "1 launch of" in page.text(".sums") and page.page.locator(".sums p").count() == 1
 
 
-@pytest.mark.parametrize(("name", "least"), [("three", 5), ("planned", 4)])
-def test_printed_texts_keep_their_size_and_each_picture_is_on_one_page(open_page, name, least):
+@pytest.mark.parametrize(("name", "least"), [("three", 5), ("planned", 4), ("large", 3)])
+def test_printed_texts_keep_their_size_and_a_graph_has_as_many_sheets_as_it_needs(open_page, name, least):
     page = open_page(name, color_scheme="dark")
-    page.page.wait_for_timeout(500)
+    page.page.click("#tab-graph")
+    boxes = set(re.findall(r"<text[^>]*>([^<]*)<", page.saved_svg()))
+    if name == "large":  # 5,000 boxes: on paper folded again
+        page.page.get_by_role("button", name="Unfold everything").click()
     data = page.page.pdf(prefer_css_page_size=True, print_background=True)
     views = page.page.locator("[data-print=true]").count()
     assert views >= least and len(re.findall(rb"/Type\s*/Page\b", data)) >= views
     assert page.page.get_attribute("#app", "data-paper") is None
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.paper() == rgb(theme.PAPER) and page.page.evaluate(SMALL) == []
-    pictures = "[...document.querySelectorAll('[data-print=true]:not(:has(> .page)), [data-print=true] .strip-host')]"
-    sizes = page.page.evaluate(f"{pictures}.map((e) => [e.getBoundingClientRect().height, e.scrollWidth])")
+    one = "'[data-print=true]:not(:has(> .page, > .sheets)), [data-print=true] .strip-host, .sheets > svg'"
+    sizes = "map((e) => [e.getBoundingClientRect().height, e.getBoundingClientRect().width])"
+    sizes = page.page.evaluate(f"[...document.querySelectorAll({one})].{sizes}")
     assert len(sizes) >= views and all(height <= 712 and width <= 1040 for height, width in sizes)
+    assert boxes <= set(page.page.locator(".sheets text").all_text_contents()) and len(boxes) > 10
+    assert len(page.page.locator(".sheets svg").all()) <= 12
     page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.paper() != rgb(theme.PAPER)
     page.page.emulate_media(media="print")

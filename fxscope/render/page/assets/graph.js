@@ -3,6 +3,7 @@
 const MOVE_MS = 260;
 const LEGIBLE = 0.6; // scale below which a pair's kernels are folded to be read
 const PRICE = 290; // px: the widest price of a pair
+const SHEET = { w: 1040, h: 680, over: 60, most: 12 }; // px of paper, px on two sheets; sheets of a graph
 const stillQuery = window.matchMedia('(prefers-reduced-motion: reduce)');
 
 class GraphView {
@@ -1368,7 +1369,11 @@ class GraphView {
     const pad = 24,
       head = 96,
       e = this.recording.environment,
-      versions = [e.device, e.torch && `torch ${e.torch}`, e.triton && `triton ${e.triton}`].filter(Boolean),
+      versions = [
+        e.target ? `plan for ${e.target}` : e.device,
+        e.torch && `torch ${e.torch}`,
+        e.triton && `triton ${e.triton}`,
+      ].filter(Boolean),
       stage = [PAGE.stages[this.graph.stage], this.graph.direction, this.graph.compile].filter(Boolean).join(' · '),
       ends = this.extra.map(({ kernel }) => (kernel ? kernel.x + kernel.w - this.placed.w : 0)),
       marked = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)),
@@ -1378,11 +1383,17 @@ class GraphView {
       title_ = this.recording.title;
     const least = Math.max(title_.length * 11, versions.join(' · ').length * 7 + 200, (legend.length + 1) * 104);
     const width = Math.max(this.placed.w + red, least) + 2 * pad;
+    const left = pad + Math.max(0, (width - 2 * pad - red - this.placed.w) / 2);
     return {
       width,
       height: this.placed.h + head + 2 * pad,
       name: `${title_}-${this.graph.id}`,
-      draw: (context) => {
+      holds: (x0, y0, x1, y1) =>
+        [...this.items, ...this.extra.map(({ kernel }) => kernel)].some(
+          (box) =>
+            box && box.x + left < x1 && box.x + box.w + left > x0 && box.y + head < y1 && box.y + box.h + head > y0,
+        ),
+      draw: (context, part = { x0: -1e9, y0: -1e9, x1: 1e9, y1: 1e9 }) => {
         const c = colours();
         context.textAlign = 'left';
         context.textBaseline = 'alphabetic';
@@ -1411,11 +1422,47 @@ class GraphView {
           context.fillText('not fused', x + 22, pad + 61);
         }
         context.save();
-        context.translate(pad + Math.max(0, (width - 2 * pad - red - this.placed.w) / 2), head);
-        this.scene(context, { x0: -1e9, y0: -1e9, x1: 1e9, y1: 1e9, scale: 1, still: true });
+        context.translate(left, head);
+        const { x0, y0, x1, y1 } = part;
+        this.scene(context, { x0: x0 - left, y0: y0 - head, x1: x1 - left, y1: y1 - head, scale: 1, still: true });
         context.restore();
       },
     };
+  }
+  /** The picture cut into sheets of paper at full size, of too many as the graph opens; and how many there are. */
+  sheets() {
+    const found = this.drawnSheets();
+    if (found[0].length === found[1]) return found;
+    const { state } = this;
+    this.state = { ...state, ...openingState(this.graph) };
+    this.arrange();
+    const folded = this.drawnSheets();
+    this.state = state;
+    this.arrange();
+    this.move = null; // nothing moved
+    return folded;
+  }
+  /** The corners of the sheets, down and then across. */
+  sheetsOf({ width, height }) {
+    const along = (whole, step) => {
+      const number = Math.max(1, Math.ceil((whole - SHEET.over) / (step - SHEET.over)));
+      return [...Array(number).keys()].map((i) => i * (step - SHEET.over));
+    };
+    return along(width, SHEET.w).flatMap((x) => along(height, SHEET.h).map((y) => [x, y]));
+  }
+  drawnSheets() {
+    const picture = this.picture();
+    const places = this.sheetsOf(picture).filter(
+      ([x, y]) => !(x || y) || picture.holds(x, y, x + SHEET.w, y + SHEET.h),
+    );
+    const drawn = places.slice(0, SHEET.most).map(([x, y]) => {
+      const [w, h] = [Math.min(SHEET.w, picture.width - x), Math.min(SHEET.h, picture.height - y)];
+      const context = new SvgContext(w, h);
+      context.root.setAttribute('viewBox', `${x} ${y} ${w} ${h}`);
+      picture.draw(context, { x0: x, y0: y, x1: x + w, y1: y + h });
+      return context.root;
+    });
+    return [drawn, places.length];
   }
 }
 function boundsOf(points) {

@@ -559,7 +559,6 @@ function toPaper() {
   const app = $('app'),
     r = current(),
     { graph, timeline } = parts,
-    places = [graph, graph.pair].filter((view) => view?.state).map((view) => [view, { ...view.state }]),
     time = { from: timeline.from, perNs: timeline.perNs, scroll: timeline.scroll, fitted: timeline.fitted };
   const { dataset } = document.documentElement;
   const { theme } = dataset;
@@ -573,9 +572,16 @@ function toPaper() {
     section.dataset.title = `${label} · ${r.title}`;
     section.dataset.print = String(Boolean(name in has ? has[name] : !parts.tabs[name].hidden));
   }
-  for (const [view] of places) {
-    view.fitAll();
-    view.draw();
+  const paper = el('div', { class: 'sheets' });
+  if (graph.placed && !graph.listing) {
+    const views = [graph, graph.pair].filter((view) => view?.placed);
+    for (const view of graph.graph.direction === 'backward' ? views.reverse() : views) {
+      const [drawn, number] = view.sheets();
+      paper.append(...drawn);
+      if (drawn.length < number)
+        $('view-graph').dataset.title += ` · ${drawn.length} of ${number} sheets; Save SVG has all`;
+    }
+    graph.host.append(paper);
   }
   if (timeline.tracks.length) {
     timeline.fitAll();
@@ -588,7 +594,7 @@ function toPaper() {
     if (theme) dataset.theme = theme;
     else delete dataset.theme;
     delete app.dataset.paper;
-    for (const [view, state] of places) Object.assign(view.state, state);
+    paper.remove();
     Object.assign(timeline, time);
     for (const view of [graph, graph.pair, timeline]) view?.paint();
   };
