@@ -136,10 +136,7 @@ def explained(error: BaseException) -> str | None:
     modules = [getattr(error, "name", None) or "", *(str(frame.f_globals.get("__name__")) for frame in loading)]
     is_torchs = any(name.partition(".")[0] == "torch" for name in modules)
     if is_torchs and isinstance(error, (ImportError, ValueError)):  # it is not here, or cannot read a variable
-        return (
-            f"this needs torch, which cannot be imported here ({type(error).__name__}: {error})."
-            " `fxscope doctor` says how to install it; recordings can be read and shown without it."
-        )
+        return f"this needs torch, which cannot be imported ({type(error).__name__}: {error}). See `fxscope doctor`."
     if isinstance(error, OSError):  # a name that no file can have, a disk that is full or fails
         if isinstance(error, FileNotFoundError) and error.filename is None:  # of getcwd
             return "the current folder does not exist any more. Change to one that does."
@@ -153,7 +150,3 @@ OTHERS: dict[type[BaseException], str] = {
     RecursionError: "the input is nested too deeply to be read.",
     MemoryError: "the input needs more memory than there is.",
 }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,6 +10,7 @@ runs the lines before, records `model(x)`, or all of `model(x).sum()`, and shows
 import argparse
 import ast
 import shlex
+from keyword import iskeyword
 from typing import Any
 
 from fxscope.errors import CaptureError
@@ -43,6 +44,8 @@ def record_cell(line: str, cell: str, names: dict[str, Any], file: str = "<cell>
         options, tree = parser.parse_args(shlex.split(line)), ast.parse(cell)
     except (SyntaxError, ValueError) as error:  # ValueError: a quote of the options is not closed
         raise CaptureError(f"the cell cannot be read: {error}.") from None
+    if options.name is not None and (not options.name.isidentifier() or iskeyword(options.name)):
+        raise CaptureError(f"--name {options.name!r} is not the name of a variable.")
     last = tree.body[-1] if tree.body else None
     call = last.value if isinstance(last, (ast.Expr, ast.Assign)) else None
     if not isinstance(call, ast.Call):

@@ -77,6 +77,7 @@ RECORDING = f"{ROOT}/fxscope/data/h200/mlp_compiled.fxscope"
         (["run", "none.py:f"], 2, "cannot read none.py"),
         (["guess", "none.py:f"], 2, "cannot read none.py"),
         (["sweep", "none.py:f", "--vary", "a=1"], 2, "cannot read none.py"),
+        (["what-if", "none.py:f", "--set", "a=1"], 2, "cannot read none.py"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

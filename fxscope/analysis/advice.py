@@ -125,11 +125,12 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     if not made.step.on_cpu or len(steps) < 2 or made.step.wall_us is None:  # a first has start-up
         return
     step = steps[len(steps) // 2]
-    fields = "step", "start_ns", "duration_ns", "name", "graph", "nodes"
+    fields = "step", "start_ns", "duration_ns", "graph", "nodes"
     rows = sorted((row for row in rows_of(recording.launches, *fields) if row[0] == step.index), key=lambda row: row[1])
     nodes = [index.by_key.get((graph, next(iter(names), ""))) for *_, graph, names in rows]
-    places = [(node and place(node.source)) or row[3] for node, row in zip(nodes, rows, strict=True)]
-    where = [*(f"before {item}" for item in places), f"after {places[-1]}" if places else "in a step"]
+    places = [*((node and place(node.source)) or "" for node in nodes), ""]  # a backward op may have no line
+    latest = [*accumulate(places[:-1], lambda last, at: at or last, initial="a step begins")]
+    where = [f"before {at}" if at else f"after {last}" for at, last in zip(places, latest, strict=True)]
     ends = list(accumulate((start + took for _, start, took, *_ in rows), max, initial=step.start_ns))
     starts = (*(start for _, start, *_ in rows), step.start_ns + step.duration_ns)
     gaps = [start - end for start, end in zip(starts, ends, strict=True)]

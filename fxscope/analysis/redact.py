@@ -33,6 +33,7 @@ _DROPPED = frozenset(
     "code arguments text cache_key cache_differs guards recompile_reason break_reason concrete_inputs raw_reason platform"
     " device_properties remedy sources decoded".split()
 )
+_ANNOTATIONS = frozenset({"user_annotation", "python_function"})
 _SAY_NOTHING = frozenset({type(None), bool, int, float})
 _THEIRS = {"file": "file", "function": "function", "title": "title", "module": "module"}
 
@@ -40,8 +41,9 @@ _THEIRS = {"file": "file", "function": "function", "title": "title", "module": "
 def redact(recording: Recording) -> Recording:
     """A recording of the same form that says nothing of its program's text and names."""
     tree = msgspec.to_builtins(recording, enc_hook=plain, str_keys=True)
-    nodes = sum(len(graph.nodes) for graph in recording.graphs) + len(recording.calls)
-    return msgspec.convert(_Redactor(nodes + 100).item(tree), Recording)  # what was eliminated had numbers, too
+    counters = 100 + sum(len(graph.nodes) for graph in recording.graphs) + len(recording.calls)  # 100: eliminated nodes
+    redactor = _Redactor(counters, {op["name"] for op in tree["ops"] if op["category"] in _ANNOTATIONS})
+    return msgspec.convert(redactor.item(tree), Recording)
 
 
 # Annotations that torch makes itself: a step and a call of compiled code are found by them. (That
@@ -52,9 +54,9 @@ _TORCHS = ("ProfilerStep#", f"{op_names.INDUCTOR_RUNS} ")
 class _Redactor:
     """Gives each word that is not public a number. Counters are below `counters`."""
 
-    def __init__(self, counters: int) -> None:
+    def __init__(self, counters: int, annotations: set[str]) -> None:
         self._tokens: dict[tuple[str, str], str] = {}
-        self.counters = counters
+        self.counters, self.annotations = counters, annotations
         self.words = cache(self._words)  # a recording has few texts, each of them many times
 
     def item(self, value: Any, key: str = "") -> Any:
@@ -65,7 +67,7 @@ class _Redactor:
                 return {name: item for name, item in value.items() if isinstance(item, (bool, int, float))}
             if key == "environment":
                 return {name: item for name, item in value.items() if name not in _DROPPED}
-            theirs = value.get("category") in ("user_annotation", "python_function")
+            theirs = value.get("category") in _ANNOTATIONS
             return {
                 self.words(name) if key in ("renames", "kwargs") else name: item
                 if type(item) in _SAY_NOTHING
@@ -82,11 +84,10 @@ class _Redactor:
             return "removed"
         if name == "cudagraph_skip":  # behind torch's reason, the program's line
             value = value.partition("Found from")[0]
-        if name == "schema":
-            return value
-        if isinstance(value, str) and (
-            name in _THEIRS or (theirs and name == "name" and not value.startswith(_TORCHS))
-        ):
+        if name == "chain":  # names of annotations and ops
+            return [self.field("name", item, item in self.annotations) for item in value]
+        theirs = theirs and name == "name" and not value.startswith(_TORCHS)
+        if isinstance(value, str) and (theirs or name in _THEIRS):
             return self.theirs(_THEIRS.get(name, "annotation"), value)
         return self.item(value, name)
 

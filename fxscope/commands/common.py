@@ -118,7 +118,7 @@ def step_range(text: str) -> range:
     """Parse "2:5" as steps 2, 3 and 4, and "2" as step 2."""
     first, colon, last = text.partition(":")
     last = last if colon else first
-    if first.isdigit() and last.isdigit() and len(text) <= 40:
+    if first.isdecimal() and last.isdecimal() and len(text) <= 40:
         found = range(int(first), int(last) + (not colon))
         if found and found.stop <= sys.maxsize:
             return found

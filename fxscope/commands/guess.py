@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render.reports import check_text
 
     model, inputs, kwargs = load_factory(arguments.factory)
-    from fxscope.capture import record  # now: a missing file is said before torch is imported
+    from fxscope.capture import record  # now: a missing file is reported before torch is imported
 
     if not (guesses := ask(QUESTIONS)):
         raise FxscopeError("no guess was made. Answer at least one question; an empty line leaves one out.")

@@ -78,7 +78,7 @@ def fill(
 ) -> dict[str, Any]:
     """Measure one point; return the environment. Raises CaptureError."""
     model, inputs, kwargs = load_factory(program, **{name: value})
-    from fxscope._torch import running  # now: a missing file is said before torch is imported
+    from fxscope._torch import running  # now: a missing file is reported before torch is imported
     from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
 

@@ -22,19 +22,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope._torch.running import compile_options
     from fxscope.analysis.compare import compare
-    from fxscope.capture import record
     from fxscope.factories import explained_errors, load_factory, parse_setting
     from fxscope.render.diff import SAME, diff_json, diff_text, is_same
 
     changed = dict(parse_setting(text) for text in arguments.settings)
     if not changed and not arguments.mode:
         raise FxscopeError("say what to change: --set NAME=VALUE (such as --set max_autotune=true), or --mode MODE.")
+    model, inputs, kwargs = load_factory(arguments.program)
+    from fxscope._torch.running import compile_options  # now: a missing file is reported before torch is imported
+    from fxscope.capture import record
+
     title = ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
     asked = {name: value for name, value in (("options", changed), ("mode", arguments.mode)) if value}
-    compile_options(asked)  # it raises CaptureError for what torch has not, before a model is made and recorded
-    model, inputs, kwargs = load_factory(arguments.program)
+    compile_options(asked)  # it raises CaptureError for what torch has not, before anything is recorded
     observe = partial(record, model, *inputs, kwargs=kwargs, steps=10, warmup=10)
     made: list[Recording] = []
     for name, how in (("before", True), (title, asked)):

@@ -31,6 +31,8 @@ def test_the_last_call_of_a_cell_is_recorded() -> None:
         ("--fast", "f()", "unrecognized arguments: --fast. usage: %%fxscope"),
         ("--title 'a", "f()", "cannot be read: No closing quotation"),
         ("", "x = = 3", "cannot be read: invalid syntax"),
+        ("--name 'a b'", "f()", "'a b' is not the name of a variable"),
+        ("--name class", "f()", "'class' is not the name of a variable"),
     ],
 )
 def test_what_cannot_be_recorded_is_one_line(line: str, cell: str, said: str) -> None:
