@@ -454,8 +454,9 @@ class Recorder:
             if steps is not None and watch.not_known:
                 found.append(Unobserved(what="shapes", detail=watch.not_known))
             timed = [item for item in (steps, others) if item is not None]
-            rest = after - sum(item.total_us for item in timed)
-            if rest > max([LEAST_REST * after, *(LEAST_UNTIMED * item.median_us for item in timed)]):
+            until = after if watch.released_at is None else (watch.released_at - watch.ended_at) / 1e3
+            rest = until - sum(item.total_us for item in timed)
+            if rest > max([LEAST_REST * until, *(LEAST_UNTIMED * item.median_us for item in timed)]):
                 detail = f"what ran in {microseconds(rest)} after the profiled steps, outside of timed steps"
                 found.append(Unobserved(what="rest", duration_us=rest, detail=detail))
         return [*found, *self._now.unobserved()]

@@ -27,7 +27,6 @@ from fxscope.model import Problem
 _MISSING = object()
 _active: list[str] = []
 _MARK = "fxscope_hooks"
-_PROGRAMS = ("fxscope._torch.geglu", "fxscope._torch.battery")  # what is in them is recorded itself
 _hidden: set[CodeType] = set()  # from Dynamo
 _hidden_modules: set[str] = set()
 
@@ -40,10 +39,8 @@ def active() -> tuple[str, ...]:
 def resolve(path: str) -> tuple[Any, str, Any]:
     """(owner, attribute name, value) of `"package.module:Class.method"`. Raises ImportError or AttributeError."""
     module, _, names = path.partition(":")
-    owner: Any = importlib.import_module(module)
     *parents, name = names.split(".")
-    for parent in parents:
-        owner = getattr(owner, parent)
+    owner: Any = functools.reduce(getattr, parents, importlib.import_module(module))
     return owner, name, getattr(owner, name)
 
 
@@ -110,7 +107,8 @@ def hide_from_dynamo(code: CodeType, *, with_calls: bool = True) -> None:
 def _hide_modules() -> None:
     """Hide what hooks may run from Dynamo: the functions of each module of fxscope that is imported by now."""
     for name, module in [*sys.modules.items()]:
-        if name.startswith("fxscope.") and name not in _hidden_modules and name not in _PROGRAMS:
+        is_ours = name.startswith("fxscope.") and not name.startswith("fxscope.programs.")  # those are recorded
+        if is_ours and name not in _hidden_modules:
             _hidden_modules.add(name)
             kinds = [item for item in vars(module).values() if isinstance(item, type) and item.__module__ == name]
             for item in (*vars(module).values(), *(member for kind in kinds for member in vars(kind).values())):

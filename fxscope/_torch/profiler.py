@@ -35,11 +35,7 @@ def is_profiling() -> bool:
 
 
 def _observing() -> Any:
-    kinds = [torch.profiler.ProfilerActivity.CPU]
-    if torch.cuda.is_available():
-        kinds.append(torch.profiler.ProfilerActivity.CUDA)
     return torch.profiler.profile(
-        activities=kinds,
         record_shapes=True,
         profile_memory=True,
         # Else the program's own profile functions would be replaced.
@@ -235,8 +231,6 @@ class Session:
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
             self._observing.wrap(COMPILED_CALL, "around", self._calls_compiled)
-        if hasattr(sys, "monitoring"):
-            self._observing.wrap("sys:monitoring.use_tool_id", "around", self._begins_tool)
         self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
         self._as_ours(functools.partial(start, profile))
@@ -348,6 +342,7 @@ class Session:
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
 
+    @hook_around("sys:monitoring.use_tool_id", optional=True)  # from Python 3.12 on
     def _begins_tool(self, original: Callable[..., Any], number: int, name: str) -> Any:
         if self.is_on() and sys.monitoring.get_tool(number) == _TOOL:  # pyright: ignore
             self.aside = "began a profiler of Python's"

@@ -2,13 +2,12 @@
 
 A step ends where the first optimizer's `step` returns; a program without one has no steps that can be known while it
 runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. The observation ends
-after a number of steps, of calls of a compiled graph, or of seconds. From there on each step of an optimizer, or each of
-`MOST_TIMED` calls of the graph or of the one model, costs one time stamp. Steps are timed apart that call models or
+after a number of steps, of calls of a compiled graph, or of seconds. From there on `MOST_TIMED` steps of an optimizer, or
+calls of the graph or of the one model, are timed; then the program is released. Steps are timed apart that call models or
 compiled graphs with other shapes than observed ones, or that make another number of autograd's nodes.
 """
 
 import _thread
-import array
 import collections
 import ctypes
 import functools
@@ -38,14 +37,13 @@ from fxscope.readers.own_trace import STEP_ENDS
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
-REPLAY = "torch.cuda.graphs:CUDAGraph.replay"
+REPLAY, CAPTURE = "torch.cuda.graphs:CUDAGraph.replay", "torch.cuda.graphs:CUDAGraph.capture_begin"
 CAPTURING = "the capture of a CUDA graph"
-MOST_TIMED = 100  # calls of a compiled graph after the observation: the hook costs each of them 3 µs
+MOST_TIMED = 100  # steps or calls after the observation: a hook costs each call of a graph 3 µs, of a model 6 µs
 # Bytes of events, 300,000 ops, or this share of what is available if that is less: at a session's end its events need up
 # to 23 times as much, and half is for the program.
 MOST_HEAP, HEAP_SHARE = 256 << 20, 1 / 46
 MOST_EVENTS_PER_S = 150 << 20  # bytes; measured with the smallest ops: 100 MB a second on a CPU, 37 on an H200
-_MOST_KEPT = 1_000_000  # durations
 _MOST_COMPARED = 64  # calls of a step, and tensors of a call
 _SAMPLES = 64
 _LOOK_S = 0.05
@@ -69,15 +67,20 @@ Ran = tuple[Hashable, Hashable]  # ops, and the shapes of what they were given
 class Repeated:
     """Calls of a compiled graph, a CUDA graph or a model, or steps: how many were observed, and the times of later ones.
 
-    The times, in nanoseconds, are those between ticks: the first million that are like observed ones, and of others.
+    The times, in nanoseconds, are those between ticks, 0 where not known: of what is like observed ones, and of others.
     """
 
     def __init__(self) -> None:
         self.observed = 0
         self.seen: set[Ran | None] = set()  # what observed ones ran; None where that is not known
-        self.kept, self.others = array.array("q"), array.array("q")
-        self.num_others = self.last = 0
+        self.kept, self.others = list[int](), list[int]()
+        self.last = 0
         self.is_other = False  # what runs until the next tick
+
+    @property
+    def is_timed(self) -> bool:
+        """Return whether there were enough ticks after the observation."""
+        return len(self.kept) + len(self.others) > MOST_TIMED
 
     @property
     def varies(self) -> bool:
@@ -91,10 +94,7 @@ class Repeated:
         """Note a time in nanoseconds, on a clock that stands still in fxscope's own code."""
         # None begins, or ends, while a profiler session of the program's is on.
         now = 0 if torch._C._autograd._profiler_enabled() else now
-        times = self.others if self.is_other else self.kept
-        self.num_others += self.is_other
-        if now and self.last and len(times) < _MOST_KEPT:
-            times.append(now - self.last)
+        (self.others if self.is_other else self.kept).append(now - self.last if now and self.last else 0)
         self.last = now
 
 
@@ -164,7 +164,7 @@ class _Stepped(Repeated):
         self.calls: list[Ran] | None = None  # since the last step; `None` where not all of them are known
         self._num_nodes = 0  # of autograd, which this thread had made by then
 
-    def ends(self, at: int, *, is_observed: bool, is_timed: bool = False) -> None:
+    def ends(self, at: int, *, is_observed: bool, is_whole: bool = False) -> None:
         """Note what ran since the last step; after the observation time it, apart if it ran what no observed one did."""
         now, calls = _num_nodes(), self.calls
         ops, shapes = zip(((self.kind, now - self._num_nodes), None), *(calls or ()), strict=True)
@@ -174,7 +174,7 @@ class _Stepped(Repeated):
             self.observed += 1
             self.seen.add(ran)  # `None` of the first step, at least
             return
-        if ran is None or not is_timed:
+        if ran is None or not is_whole:
             self.last = 0
         self.is_other = not self.observed or (len(self.seen) > 1 and ran is not None and not self.has_seen(ran))
         self.tick(at)
@@ -198,7 +198,6 @@ class StepWatch:
         self.models: dict[Any, Repeated] = collections.defaultdict(Repeated)  # those that no other calls
         self._kinds: weakref.WeakSet[Any] = weakref.WeakSet()  # their classes
         self._timed: dict[Any, Repeated] = {}  # after the observation, without an optimizer
-        self._is_looking = False
         self.not_known = "whether later steps had the same shapes"
         self._is_over = threading.Event()
         self.thread = threading.get_ident()
@@ -208,9 +207,12 @@ class StepWatch:
         self._num_preparing = 0  # steps that compiled something, or that ran before a CUDA graph was captured
         self._num_compiled = 0  # of them, when the last step ended
         self.ended_at: int | None = None  # perf_counter_ns, when the observation did
+        self.released_at: int | None = None  # when timing ended, too
+        self._num_called = 0  # since the observation ended
         self.bound: str | None = None  # that ended it, or is about to
         self.was_eager = False  # it has seen no compiled graph and no CUDA graph
-        self.timing = Hooks()  # around calls
+        self.timing = Hooks()  # around calls of modules and compiled graphs
+        self._counting = Hooks()  # around all that makes steps
         self.began = self.own = 0  # nanoseconds: when the call began to be noted that is now, and what others took
 
     def start(self, hooks: Hooks, *, is_compiled: bool = False) -> None:
@@ -218,9 +220,11 @@ class StepWatch:
         _, _, register = resolve(OPTIMIZER_HOOK)
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._steps))
         hooks.at_end("optimizer steps", handle.remove)
-        hooks.install(self)
-        self.timing.problems = hooks.problems
-        hooks.at_end("calls", self.timing.close)
+        hooks.install(self, CAPTURE)
+        self.timing.problems = self._counting.problems = hooks.problems
+        self._counting.install(self, ("torch.optim.", "torch._C:", REPLAY))
+        self._counting.at_end("calls", self.timing.close)
+        hooks.at_end("steps", self._counting.close)
         if not is_compiled:
             self._look()
         if self.thread == threading.main_thread().ident:  # Python calls back only there
@@ -246,7 +250,7 @@ class StepWatch:
         waits = len(self._made) > len(self._stepped) and first < MOST_PREPARING  # for another optimizer's first
         return 0 if waits else self._rarest.observed
 
-    @hook_before("torch.cuda.graphs:CUDAGraph.capture_begin")
+    @hook_before(CAPTURE)
     def _captures(self, *_: Any, **__: Any) -> None:
         """Count anew: what the program repeats from now on are replays, and what ran before prepared them."""
         if self.ended_at is None:
@@ -314,11 +318,18 @@ class StepWatch:
             all_[key].seen.add(what)
             if all_[key].observed > self._most[1] and may_end() and not busy_with():
                 self._enough(f"{self._most[1]} calls")
-        elif (mine := self._timed.get(key)) is not None:
+            return
+        self._num_called += 1
+        if (mine := self._timed.get(key)) is not None:
             mine.tick(self.now())
             mine.is_other = not mine.has_seen(what)
-            if len(mine.kept) + len(mine.others) == MOST_TIMED:
-                self.timing.close()
+        if self._num_called > MOST_TIMED * _MOST_COMPARED or (mine is not None and mine.is_timed):
+            self._release()
+
+    def _release(self) -> None:
+        """Let the program run as without fxscope, but for a hook of optimizers that does nothing, and of compiles."""
+        self.released_at = time.perf_counter_ns()
+        self._counting.close()
 
     def now(self) -> int:
         """Return nanoseconds of the program's own time: without those in which calls are noted."""
@@ -327,7 +338,6 @@ class StepWatch:
     def _compiles(self, *_: Any, **__: Any) -> None:
         """Look at no call of a module while Dynamo looks at what one is."""
         self.timing.close()
-        self._is_looking = False
         for item in self._stepped:
             item.calls = None
 
@@ -378,7 +388,6 @@ class StepWatch:
     def _look(self) -> None:
         """Have calls noted that make steps, or that tell them apart: of all models, or of the observed and compiled ones."""
         self.timing.close()
-        self._is_looking = True
         kinds = [torch.nn.Module] if self.ended_at is None else [] if self._timed is self._graphs else list(self._kinds)
         for kind in kinds:
             if kind._call_impl is _call_impl:
@@ -389,7 +398,7 @@ class StepWatch:
             self.timing.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
-        if torch.compiler.is_compiling():  # first of all: Dynamo traces no further
+        if torch.compiler.is_compiling() or self.released_at is not None:  # first of all: Dynamo traces no further
             return
         # A hook of a backward pass is called in autograd's thread
         if threading.get_ident() != self.thread and torch._C._current_graph_task_id() < 0:
@@ -404,20 +413,21 @@ class StepWatch:
             with torch._C.DisableTorchFunction():  # else a function mode of the program's would see it
                 size = sum(item.numel() for group in optimizer.param_groups for item in group["params"])
             mine.kind = type(optimizer).__qualname__, size
-        if not self._is_looking:
+        if mine.calls is None:
             self._look()
+        has_compiled = self._num_compiled < self._compiler.num_compiles
+        self._num_compiled = self._compiler.num_compiles
         if self.ended_at is not None:
-            is_timed = not is_new and self._num_compiled == self._compiler.num_compiles
-            mine.ends(self.now(), is_observed=False, is_timed=is_timed)
-            self._num_compiled = self._compiler.num_compiles
+            mine.ends(self.now(), is_observed=False, is_whole=not (is_new or has_compiled))
+            if mine.is_timed:
+                self._release()
             return
         mine.ends(self.now(), is_observed=True)
         mark(mine.mark)
         if busy_with() == CAPTURING:
             self._captures()
-        elif self._num_compiled < self._compiler.num_compiles and sum(item.observed for item in self._stepped) > 1:
+        elif has_compiled and sum(item.observed for item in self._stepped) > 1:
             self._num_preparing += 1
-        self._num_compiled = self._compiler.num_compiles
         if self._num_wanted() <= 0:
             self._reached("")
 
@@ -433,9 +443,9 @@ class StepWatch:
         steps = max(once, key=lambda item: len(item.kept), default=self._rarest)
         if steps.varies:
             self.not_known = "step time by shape: no two observed steps had the same shapes"
-        other = max((steps, *self._stepped), key=lambda item: item.num_others)
-        times, others = (summary((time / 1e3 for time in kept), "after") for kept in (steps.kept, other.others))
-        return times, others and replace(others, count=other.num_others)
+        other = max((steps, *self._stepped), key=lambda item: len(item.others)).others
+        times, others = (summary((time / 1e3 for time in kept if time), "after") for kept in (steps.kept, other))
+        return times, others and replace(others, count=len(other))
 
 
 def _shapes(value: Any, levels: int = 4) -> Hashable:

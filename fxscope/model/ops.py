@@ -117,8 +117,8 @@ class Coverage(Item, frozen=True, kw_only=True):
 class StepTimes(Item, frozen=True, kw_only=True):
     """Wall time of a step as the program runs it: no profiler was on, unless `when` is "recording".
 
-    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles
-    are those of the first million. Where the CPU runs ahead of the device (`when` is "device"), a step takes as long as its
+    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. At most 100 are timed
+    after the recorded ones. Where the CPU runs ahead of the device (`when` is "device"), a step takes as long as its
     device work, and `launching_us` is what the CPU needs for it.
     """
 

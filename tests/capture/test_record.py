@@ -70,12 +70,9 @@ def test_a_recording_survives_the_disk(compiled, tmp_path) -> None:
 @pytest.mark.slow
 def test_training_is_attributed_in_both_directions() -> None:
     recording = fxscope.record(GeGLU(), torch.randn(4, 8), compile=True, backward=True, steps=1)
-    directions = {call.id.split(":")[1] for call in recording.calls}
-    assert directions == {"forward", "backward"}
-    by_direction = {launch.call.split(":")[1] for launch in recording.launches if launch.call}
-    assert by_direction == directions
     ran = {launch.call for launch in recording.launches if launch.call}
     assert ran == {call.id for call in recording.calls}
+    assert {call.split(":")[1] for call in ran} == {"forward", "backward"}
 
 
 def test_a_function_that_compiles_in_each_step_shows_its_own_work_only() -> None:
@@ -137,23 +134,16 @@ def test_what_a_function_raises_after_its_first_call_is_a_problem(number, error)
     assert calls == list(hooks.active()) == [] and "aten::add" in {op.name for op in recording.ops}
 
 
-def test_recordings_do_not_depend_on_earlier_ones() -> None:
+def test_shapes_are_dynamic_where_that_is_asked_for_and_not_because_of_earlier_recordings() -> None:
     model = torch.nn.Linear(8, 4)
     shapes = []
-    for batch in (2, 3, 5):
-        recording = fxscope.record(model, torch.randn(batch, 8), compile=True, steps=1, warmup=0)
+    for batch, compile in ((2, True), (3, True), (5, {"dynamic": True})):
+        recording = fxscope.record(model, torch.randn(batch, 8), compile=compile, steps=1, warmup=0)
         post_grad = next(graph for graph in recording.graphs if graph.stage == "post_grad")
         addmm = next(node for node in post_grad.nodes if node.target == "aten.addmm.default")
         shapes.append(addmm.outputs[0].shape)
-    assert shapes == [(2, 4), (3, 4), (5, 4)]
-
-
-def test_dynamic_shapes_when_asked_for() -> None:
-    recording = fxscope.record(torch.nn.Linear(8, 4), torch.randn(3, 8), compile={"dynamic": True}, steps=1)
-    post_grad = next(graph for graph in recording.graphs if graph.stage == "post_grad")
-    addmm = next(node for node in post_grad.nodes if node.target == "aten.addmm.default")
-    assert isinstance(addmm.outputs[0].shape[0], str)
-    assert recording.coverage.to_call == recording.coverage.device_events > 0
+        assert recording.coverage.to_call == recording.coverage.device_events > 0
+    assert shapes[:2] == [(2, 4), (3, 4)] and isinstance(shapes[2][0], str)
 
 
 def test_tied_weights_are_one_input() -> None:
@@ -180,11 +170,7 @@ def test_the_users_own_compiled_function_is_still_compiled_for_the_user() -> Non
         ((3,), {}, "needs a module or a function first, not int"),
         ((torch.sin, torch.ones(2)), {"compile": "quick"}, "no mode 'quick'. Choose one of default"),
         ((torch.sin, torch.ones(2)), {"compile": {"speed": 1}}, "no option 'speed'"),
-        (
-            (torch.sin, torch.ones(2)),
-            {"compile": {"options": {"epilogue_fuson": True}}},
-            "no switch 'epilogue_fuson'. Did you mean epilogue_fusion",
-        ),
+        ((torch.sin, torch.ones(2)), {"compile": {"options": {"epilogue_fuson": 1}}}, "Did you mean epilogue_fusion"),
         ((torch.sin, torch.ones(2)), {"steps": 0}, "steps must be at least 1"),
         ((torch.sin, torch.ones(2)), {"backward": True}, "no output needs a gradient"),
         ((None, torch.ones(2)), {}, "without a model is a context manager"),
@@ -215,10 +201,7 @@ def test_nothing_captured_is_an_error_of_its_own(program, inputs, compile, words
     ("running", "words"),
     [
         (lambda: fxscope.record(title="outer"), r"\(outer\) is already running"),
-        (
-            lambda: torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]),
-            "call fxscope.record outside",
-        ),
+        (torch.profiler.profile, "call fxscope.record outside"),
     ],
 )
 def test_one_recording_at_a_time(running, words) -> None:

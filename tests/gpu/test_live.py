@@ -8,9 +8,9 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(),
 
 
 def geglu(*, grad: bool = False):
-    from fxscope._torch import geglu as demo
+    from fxscope.programs import geglu as demo
 
-    model, inputs = demo.full()
+    model, inputs = demo.here()
     return model.requires_grad_(grad), inputs
 
 
