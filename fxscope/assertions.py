@@ -49,12 +49,11 @@ class Recorded:
         self.check(kernels=number)
 
     def _message(self, report: CheckReport) -> str:
+        from fxscope.render import grid
         from fxscope.render.reports import check_text
 
         failed = tuple(outcome for outcome in report.outcomes if outcome.status != "met")
-        shown = kernels(self.recording)
-        rest = [f"… {len(shown) - MAX_LINES} more lines"] if len(shown) > MAX_LINES else []
-        lines = (f"  {line}" for line in [*shown[:MAX_LINES], *rest])
+        lines = (f"  {line}" for line in grid.first(kernels(self.recording), MAX_LINES, " lines"))
         return "\n".join([check_text(replace(report, outcomes=failed), width=120), *lines])
 
 

@@ -14,7 +14,7 @@ from fxscope.render import grid, tables
 from fxscope.render.markdown import block
 from fxscope.text import aligned, counted, kernel_name, listed, microseconds, shorten
 
-SAME = "No difference beyond noise."
+SAME, ALL = "No difference beyond noise.", " (--all)"
 SCREEN = 40
 LIMITS = {"rows": 14, "decisions": 3, "ops": 4, "notes": 3}  # of the default answer, which fits a screen
 HEADINGS = ("where", "kernels", "A", "B", "difference")
@@ -143,10 +143,12 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
             f"{VERDICTS[item.b_verdict]} ({item.b_reason})"
             for item in comparison.decisions
         ]
-        lines += ["", *_folded(_cut(["Decisions", *decisions], limits["decisions"] + 1), width, every)]
+        lines += ["", *_folded(grid.first(["Decisions", *decisions], limits["decisions"] + 1, ALL), width, every)]
     if every and rows:
         lines += ["", "Kernels", *kernel_lines(rows, width)]
-    lines += ["", *notes] if (notes := _folded(_cut(comparison.notes, limits["notes"]), width, every)) else []
+    lines += (
+        ["", *notes] if (notes := _folded(grid.first(comparison.notes, limits["notes"], ALL), width, every)) else []
+    )
     return lines
 
 
@@ -155,10 +157,6 @@ def _together(matches: Sequence[KernelMatch]) -> str:
     times = [(match.time.a_us or 0.0, match.time.b_us or 0.0) for match in matches if match.time]
     a, b = (sum(column) for column in zip(*times, strict=True)) if times else (0.0, 0.0)
     return f", {signed(b - a)} together" if a and b and abs(b / a - 1) > RUN_TO_RUN else ""
-
-
-def _cut(items: Sequence[str], most: int) -> list[str]:
-    return [*items[:most], f"… {len(items) - most} more (--all)"] if len(items) > most else list(items)
 
 
 def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
@@ -208,15 +206,9 @@ def total_lines(comparison: Comparison) -> list[str]:
 def op_lines(comparison: Comparison, most: int) -> list[str]:
     """CPU ops that a step runs more or less often, those that differ most first."""
     changes = sorted(comparison.ops, key=lambda item: -abs((item.a or 0) - (item.b or 0)))
-    if not changes:
-        return []
-    rows = [
-        [f"  {shorten(item.subject, 34)}", f"{number(item.a or 0, 'count')} → {number(item.b or 0, 'count')}"]
-        for item in changes
-    ]
-    shown = aligned(rows[:most])
-    left = [f"  … {len(rows) - most} more (--all)"] if len(rows) > most else []
-    return ["", f"CPU ops{comparison.each}", *shown, *left]
+    counts = (f"{number(item.a or 0, 'count')} → {number(item.b or 0, 'count')}" for item in changes)
+    rows = [[f"  {shorten(item.subject, 34)}", count] for item, count in zip(changes, counts, strict=True)]
+    return ["", f"CPU ops{comparison.each}", *grid.first(aligned(rows), most, ALL)] if rows else []
 
 
 def kernel_lines(rows: Sequence[ChangeRow], width: int) -> list[str]:

@@ -5,6 +5,7 @@ from fxscope.fleet.model import Fleet, PlanChange, PlanGroup, RankLine, headline
 from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.render import markdown as md
+from fxscope.render.labels import problem_line
 from fxscope.render.legible import legible
 from fxscope.text import aligned, counted, kernel_name, microseconds, percent, sentence
 
@@ -42,12 +43,8 @@ def facts(fleet: Fleet) -> str:
 
 def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
     """The job in one screen: the verdict, the findings, ranks × steps, problems; `every`: all evidence and the rule."""
-    lines = [
-        *([legible(fleet.title)] if fleet.title else []),
-        *_fold(sentence(fleet.verdict), width),
-        *_fold(facts(fleet), width),
-        "",
-    ]
+    lines = [legible(fleet.title)] if fleet.title else []
+    lines += [*_fold(sentence(fleet.verdict), width), *_fold(facts(fleet), width), ""]
     for number, finding in enumerate(fleet.findings[: None if every else MAX_FINDINGS], start=1):
         most = MAX_CHANGES if every else 3
         lines += _fold(f"{number}. {headline(finding)}", width, "   ") if len(fleet.findings) > 1 else []
@@ -64,13 +61,8 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
         plans = [line for group in fleet.plans for line in _fold(f"  {plan_line(group)}", width, "    ")]
         lines += ["Plans:", *plans, ""]
     if fleet.problems:
-        lines.append("Problems:")
-        for item in fleet.problems[:MAX_PROBLEMS]:
-            said = f"  {item.where}: {sentence(item.message)} {item.remedy or ''}"
-            lines += _fold(said.rstrip(), width, "    ")
-        if len(fleet.problems) > MAX_PROBLEMS:
-            lines.append(f"  and {len(fleet.problems) - MAX_PROBLEMS} more")
-        lines.append("")
+        problems = grid.first([problem_line(item) for item in fleet.problems], MAX_PROBLEMS)
+        lines += ["Problems:", *(line for item in problems for line in _fold(f"  {item}", width, "    ")), ""]
     return "\n".join(lines)
 
 

@@ -55,6 +55,11 @@ def wrapped(lines: Iterable[str], width: int) -> list[str]:
     return [part for line in lines for part in folded(line, width, rest=" " * (len(line) - len(line.lstrip()) + 4))]
 
 
+def first(items: Sequence[str], most: int, hint: str = "") -> list[str]:
+    """The first items, and how many more there are."""
+    return [*items[:most], f"… {len(items) - most} more{hint}"] if len(items) > most else list(items)
+
+
 def heading(title: str, width: int) -> str:
     return f"{title} {'─' * (width - len(title) - 1)}"
 

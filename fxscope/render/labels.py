@@ -38,11 +38,14 @@ def cost_line(call: KernelCall, *, timed: bool = True) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def group_time(group: KernelGroup) -> str:
+    return f"{group.about}{microseconds(group.time_us)}" if group.time_us is not None else ""
+
+
 def in_step(group: KernelGroup) -> str:
     """ "1.12 s, 22 % in 12 launches": what equal kernels take in a step."""
-    time = f"{group.about}{microseconds(group.time_us)}" if group.time_us is not None else ""
     share = f", {percent(group.share)}" if group.share is not None else ""
-    return f"{time}{share} in {counted(round(group.launches), 'launch', 'launches')}".strip()
+    return f"{group_time(group)}{share} in {counted(round(group.launches), 'launch', 'launches')}".strip()
 
 
 def planned_words(call: KernelCall) -> str:

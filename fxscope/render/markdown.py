@@ -3,7 +3,7 @@
 from html import escape
 
 from fxscope.model import Recording
-from fxscope.render import report
+from fxscope.render import grid, report
 from fxscope.render.axis import LEFT, Strip
 from fxscope.render.legible import legible
 from fxscope.text import microseconds
@@ -14,9 +14,8 @@ MAX_LINES, WIDTH = 55, 100
 def render(recording: Recording) -> str:
     """Markdown of fewer than 60 lines."""
     shown = report.render(recording, width=WIDTH).splitlines()
-    lines = [*shown, "", *bars(recording)]
-    more = [f"… {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
-    return block(recording.title or "recording", "\n".join([*lines[:MAX_LINES], *more]).strip("\n"))
+    lines = grid.first([*shown, "", *bars(recording)], MAX_LINES, " lines")
+    return block(recording.title or "recording", "\n".join(lines).strip("\n"))
 
 
 def bars(recording: Recording) -> list[str]:

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 from zlib import crc32
 
 from fxscope.analysis.findings import Comparison
 from fxscope.analysis.groups import KernelGroup, time_of
+from fxscope.analysis.missed import MissedRow
 from fxscope.analysis.report import Report
 from fxscope.data import read_text
 from fxscope.errors import RenderError
@@ -22,6 +24,7 @@ from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
 from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
 from fxscope.render.legible import legible
+from fxscope.render.report import joined
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
 
 # Colours are variables there, which a page sets.
@@ -37,6 +40,7 @@ DOT, DOTS = 7, 8  # px between two views, and above the ops
 EDGE = 24  # px left and right of the picture
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
+LETTER, KEY_WIDTH, KEY_LINES = 18, 100, 2  # px of the narrowest op that the key names; its characters, its lines
 NEAR = 44  # px between two kernels whose bracket is a V, and between two brackets of one lane
 LANE = 28  # between the brackets of two missed fusions, one below the other
 
@@ -211,11 +215,14 @@ def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
     strip.lay_out(SPAN / strip.total)
     drawn = Drawing(strip, 152.0 if head else 6.0)
     if head:
-        drawn.grow(HEIGHT - 52 - drawn.y)
+        drawn.fill(HEIGHT - 52 - drawn.y)
     drawn.rows(most=MODULE_ROWS)
     if not head:
         return drawn.out, drawn.y
-    drawn.y += 30
+    drawn.y += 26
+    for words in drawn.key:
+        drawn.out.append(text(EDGE, drawn.y, words))
+        drawn.y += LINE
     drawn.list_cuts()
     made = strip.report
     parts = (made.device, made.torch and f"torch {made.torch}", made.contents, made.step.verdict)
@@ -257,14 +264,32 @@ class Drawing:
         self.step_scale = SPAN / (longest or strip.step_us or 1.0)
         self.heights = dict(ROW)
         self.lines = strip.lines()
+        self.letters: dict[str, str] = {}  # of groups without room for a name
+        self.key: list[str] = []  # lines that say what the letters are
         self.out: list[str] = []
 
-    def grow(self, room: float) -> None:
-        fixed = len(self.marks) * (LINE + REASON) + max((66 + LANE * lane for *_, lane in self.brackets), default=0)
-        levels = sum(1 for level in self.strip.modules if level)
+    def fill(self, room: float) -> None:
+        """Name narrow ops in a key, before the last missed fusions; give the rows the rest of the room."""
+        strip, levels = self.strip, sum(1 for level in self.strip.modules if level)
         rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"] - (0 if self.lines else ROW["lines"])
+        narrow = [item for item in strip.order if strip.places[item.id].width >= LETTER and not self.op_words(item)]
+        while narrow and len(self.marks) > 1 and room - rows_px - self.cuts_px() < LINE:
+            self.marks.pop()
+            self.brackets.pop()
+        lines = min(KEY_LINES, (room - rows_px - self.cuts_px()) // LINE)
+        longest = dict(zip(ascii_lowercase, sorted(narrow, key=strip.weight, reverse=True), strict=False))
+        named = ((at, shorten(item.label, 20) + times_of(item), item) for at, item in longest.items())
+        words = [f"{letter} {name} {labels.group_time(item)}" for letter, name, item in named]
+        while words and len(joined(words, KEY_WIDTH, " · ", "")) > lines:
+            words.pop()
+        self.key = joined(words, KEY_WIDTH, " · ", "")
+        self.letters = {longest[item[0]].id: item[0] for item in words}
+        fixed = self.cuts_px() + len(self.marks) * REASON + len(self.key) * LINE
         growth = min(MAX_GROWTH, max(1.0, (room - fixed) / rows_px))
         self.heights = {name: px if name == "launches" else round(px * growth) for name, px in ROW.items()}
+
+    def cuts_px(self) -> float:
+        return len(self.marks) * LINE + max((66 + LANE * lane for *_, lane in self.brackets), default=0)
 
     def rows(self, *, most: int) -> None:
         """Draw every row, of modules the `most` outermost levels; source lines where there is room for modules."""
@@ -338,11 +363,15 @@ class Drawing:
         self.views()
         for group in self.strip.order:
             place = self.strip.places[group.id]
-            times = f" ×{group.count}" if group.count > 1 else ""
-            tip = f"{' · '.join(group.ops) or group.label}{times}\n{labels.in_step(group)}"
-            words = fitted(group.label + times if fits(group.label + times, place.width) else group.label, place.width)
-            kind = self.strip.kind_of(group)
+            tip = f"{' · '.join(group.ops) or group.label}{times_of(group)}\n{labels.in_step(group)}"
+            kind, words = self.strip.kind_of(group), self.op_words(group)
             self.out.append(box(place, self.y + DOTS, height - DOTS - 2, kind, words, tip, "op", ref=ref_of(group)))
+            if letter := self.letters.get(group.id):
+                self.out.append(text(place.middle, self.y + (height + DOTS) / 2 + SIZE * 0.3, letter, anchor="middle"))
+
+    def op_words(self, group: KernelGroup) -> str:
+        label, width = group.label, self.strip.places[group.id].width
+        return fitted(label + times_of(group) if fits(label + times_of(group), width) else label, width)
 
     def views(self) -> None:
         """Draw the views before each kernel as dots; kernels that are narrower than a dot share one."""
@@ -372,7 +401,7 @@ class Drawing:
             place = self.strip.places[group.id]
             own = [name for name in group.kernels if not name.startswith(MEMORY)] or group.kernels
             names = list(dict.fromkeys(kernel_name(name, 60) for name in own))
-            time = f"{group.about}{microseconds(group.time_us)}" if group.time_us is not None else ""
+            time = labels.group_time(group)
             tip = f"{', '.join(names) or group.label}\n{labels.in_step(group)}"
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y, height - 4, kind, "", tip, "kernel", ref=ref_of(group)))
@@ -435,12 +464,11 @@ class Drawing:
         room = HEIGHT - 36 - self.y - LINE * len(self.marks)
         for number, same in self.marks:
             row = same[0].row
-            times = f" ×{row.count}" if row.count > 1 else ""
             either = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
             more = f" (or {counted(either, 'other')}: a kernel joins one)" if either else ""
             most = max(28, 57 - min(len(row.producer), len(row.consumer)))  # of each side: the arrow stays
             pair = f"{shorten(row.producer, most)} → {shorten(row.consumer, most)}"
-            words = f"{number} {pair}{times}: {saving(made, row)} per step{more}"
+            words = f"{number} {pair}{times_of(row)}: {saving(made, row)} per step{more}"
             self.out.append(text(EDGE, self.y, words, weight=700, look="cost"))
             self.y += LINE
             if room >= REASON and row.reason != said:
@@ -462,6 +490,10 @@ def lanes(pairs: Sequence[tuple[Extent, Extent, int]]) -> list[tuple[float, floa
         near = {lane for x, z, _, lane in found if x < right + NEAR and left - NEAR < z}
         found.append((left, right, decision, next(lane for lane in range(9) if lane not in near)))
     return found
+
+
+def times_of(item: KernelGroup | MissedRow) -> str:
+    return f" ×{item.count}" if item.count > 1 else ""
 
 
 def ref_of(group: KernelGroup) -> str:

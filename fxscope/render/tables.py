@@ -6,7 +6,7 @@ from typing import Any
 
 from fxscope.data import read_table
 from fxscope.index import index_of
-from fxscope.model import KernelStats, Recording, Summary
+from fxscope.model import Recording, Summary
 from fxscope.passes import bound
 from fxscope.render import grid, labels, theme
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, rate, roof_share
@@ -105,18 +105,18 @@ def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> 
 
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
-    made = [calls(recording)]
-    if summary := recording.summary:
-        made = [kernels(summary.kernels), *made, ops(summary), steps(summary)]
-    return [item for item in made if item["refs"]]
+    """Kernels, calls, ops and steps, of which those that are empty are left out."""
+    found = [calls(recording), *(of_summary(recording.summary) if recording.summary else ())]
+    made = {item["key"]: item for item in found if item["refs"]}
+    return [made[key] for key in ("kernels", "calls", "ops", "steps") if key in made]
 
 
 def of_summary(summary: Summary) -> list[dict[str, Any]]:
-    """Ops, kernels, steps, gaps of the device and waits."""
+    """Ops as `key_averages()` has them, kernels, steps, gaps of the device and waits."""
     return [
-        ops(summary),
-        kernels(summary.kernels),
-        steps(summary),
+        table("ops", summary.ops, [("opname", line.name) for line in summary.ops]),
+        table("kernels", summary.kernels, [("kernel", line.name) for line in summary.kernels]),
+        table("steps", summary.steps, [None] * len(summary.steps)),
         table(
             "gaps",
             summary.gaps,
@@ -127,10 +127,6 @@ def of_summary(summary: Summary) -> list[dict[str, Any]]:
         ),
         table("waits", summary.syncs, summary.syncs),
     ]
-
-
-def kernels(lines: Sequence[KernelStats]) -> dict[str, Any]:
-    return table("kernels", lines, [("kernel", line.name) for line in lines])
 
 
 def calls(recording: Recording) -> dict[str, Any]:
@@ -144,13 +140,3 @@ def calls(recording: Recording) -> dict[str, Any]:
         ops=lambda call: " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
         planned=lambda call: call.estimated_us if call.estimated_range_us else None,
     )
-
-
-def ops(summary: Summary) -> dict[str, Any]:
-    """CPU and device time by op, as `key_averages()` has it."""
-    return table("ops", summary.ops, [("opname", line.name) for line in summary.ops])
-
-
-def steps(summary: Summary) -> dict[str, Any]:
-    """The steps; `exposed` is communication beside which no other kernel ran."""
-    return table("steps", summary.steps, [None] * len(summary.steps))

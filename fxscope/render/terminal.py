@@ -12,7 +12,7 @@ from fxscope.model import Graph, Node, Recording
 from fxscope.op_names import is_dispatched, is_generated
 from fxscope.render import grid, labels, report, tables, theme
 from fxscope.render.legible import legible, screen_width
-from fxscope.text import counted, kernel_name, microseconds, shorten
+from fxscope.text import counted, kernel_name, listed, microseconds, shorten
 
 MAX_CALLS = 60
 MAX_CHAIN = 150  # lines of a dispatch chain
@@ -64,15 +64,12 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
     out += section("compiled code", traced_regions.more(recording), width)
     out += section("coverage", [labels.coverage_line(recording)], width)
     assumed = [
-        f"• {'; '.join(f'{item.subject}: {item.assumed}' for item in same[:MAX_ASSUMED])}"
-        + (f" and {len(same) - MAX_ASSUMED} more" if len(same) > MAX_ASSUMED else "")
-        + f" ({because})"
+        f"• {listed([f'{item.subject}: {item.assumed}' for item in same], MAX_ASSUMED)} ({because})"
         for because, same in grouped(recording.assumptions, lambda item: item.because).items()
     ]
     out += section("assumed, not observed", assumed, width)
-    problems = [f"! {labels.problem_line(problem)}" for problem in recording.problems[:MAX_PROBLEMS]]
-    left = len(recording.problems) - MAX_PROBLEMS
-    return out + section("problems", [*problems, f"… {left} more"] if left > 0 else problems, width)
+    problems = [f"! {labels.problem_line(problem)}" for problem in recording.problems]
+    return out + section("problems", grid.first(problems, MAX_PROBLEMS), width)
 
 
 def section(title: str, lines: list[str], width: int) -> list[str]:
@@ -90,6 +87,10 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80) -> Ite
             return []
         name = item.name if item is not None else None
         found: list[Node | str] = []
+        for kernel, group in runs.get(name or "", {}).items():  # with the median time, and how often in a step
+            often = len(group) / len({step for step, _ in group})
+            time = microseconds(median(duration for _, duration in group) / 1e3)
+            found.append(f"→ {kernel_name(kernel, 56)}  {time}" + (f" × {often:g}" if often != 1 else ""))
         last = ""
         for node in children.get(name, ()):
             source = ""
@@ -99,12 +100,7 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80) -> Ite
             found += [source] if source and source != last else []
             last = source or last
             found.append(node)
-        launches: list[Node | str] = []
-        for kernel, group in runs.get(name or "", {}).items():  # with the median time, and how often in a step
-            often = len(group) / len({step for step, _ in group})
-            time = microseconds(median(duration for _, duration in group) / 1e3)
-            launches.append(f"→ {kernel_name(kernel, 56)}  {time}" + (f" × {often:g}" if often != 1 else ""))
-        return [*launches, *found]
+        return found
 
     def words(item: Node | str, lead: int) -> str:
         return shorten(item, width - lead) if isinstance(item, str) else node_label(item, room=width - lead)

@@ -12,7 +12,7 @@ from torch.nn.attention.flex_attention import flex_attention
 
 import fxscope
 from fxscope.analysis.report import report
-from fxscope.render.page.overview import overview
+from fxscope.render.page.overview import first_page
 from fxscope.render.report import lines
 from tests.compiler import functions
 
@@ -76,7 +76,7 @@ def test_what_the_backward_needs_is_alive_at_the_forwards_peak() -> None:
     lives = {item.buffer: (item.reused_by, item.first, item.last) for item in backward.ranges}
     # The wrapper keeps the first sums, read by the second kernel, for the second sums; gelu_backward writes over the product.
     assert [lives[name] for name in ("buf2", "buf0", "buf6")] == [(("buf7",), 0, 7), (("buf4",), 2, 7), ((), 4, 5)]
-    (page,) = overview((recording,))
+    page = first_page(recording)
     shown = next(row for row in page["memory"] if row["graph"] == "0/0:backward")
     assert [item["buffer"] for item, _ in shown["ranges"]] == [*lives] and shown["position"] == 7
     reused = "mm, reused for gelu and gelu_backward"

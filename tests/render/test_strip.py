@@ -253,6 +253,20 @@ def test_a_notebook_cell_holds_the_strip_of_a_hundred_kernels(number: int) -> No
     assert len(shown) <= 60_000 and "<svg" in shown
 
 
+@pytest.mark.parametrize("name", ["block.fxscope", "mlp_train_compiled"])
+def test_a_picture_names_the_longest_ops_that_have_no_room_for_a_name(name: str) -> None:
+    read = common.read(str(H200 / name))
+    groups = sorted(report(read).groups, key=lambda group: -group.time_us)  # type: ignore[operator]
+    scale = strip.SPAN / sum(group.time_us for group in groups)  # type: ignore[misc]
+    narrow = [group for group in groups if not strip.fitted(group.label, group.time_us * scale)]  # type: ignore[operator]
+    drawn = texts(strip.render(read))
+    named = [item for words in drawn for item in words.split(" · ") if re.match(r"[a-z] .* µs$", item)]
+    assert len(named) >= 3 and {item[0] for item in named} <= set(drawn)
+    for letter, item, group in zip("abcdefgh", named, narrow, strict=False):
+        assert item.startswith(f"{letter} {group.label[:6]}") and item.endswith(microseconds(group.time_us))
+    assert not {item[0] for item in named} & set(texts(strip.render(read, head=False)))  # a page has tips
+
+
 def test_source_lines_stand_between_modules_and_ops() -> None:
     drawn = strip.render(recording("mlp_compiled"))
     assert {"model.py:17", "model.py:18"} <= {words.partition("  ")[0] for words in texts(drawn)}

@@ -131,6 +131,6 @@ def test_an_unknown_stage_names_those_there_are() -> None:
 def test_assumptions_of_one_reason_are_one_line() -> None:
     rows = (("k0", "ten kernels"), ("k1", "many kernels"), ("k2", "ten kernels"))
     assumed = tuple(Assumption(subject=name, assumed="one", because=because) for name, because in rows)
-    told = [" • k0: one; k2: one (ten kernels)", " • k1: one (many kernels)"]
+    told = [" • k0: one and k2: one (ten kernels)", " • k1: one (many kernels)"]
     recording = replace(build.mlp_compiled(), assumptions=assumed)
     assert "\n".join(told) in terminal.render(recording, everything=True)

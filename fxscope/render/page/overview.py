@@ -20,39 +20,34 @@ MISSED = ("producer", "consumer", "count", "decisions", "reason", "hint", "brack
 COMPILE = "compile_id cache dynamic cudagraphs cudagraph_rerecords cudagraph_skip guard_us duration_us".split()
 
 
-def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
-    """Return what the first page shows of each recording: its report, drawn."""
-    out: list[dict[str, Any]] = []
-    for recording in recordings:
-        made = report(recording)
-        out.append(
-            {
-                "what": what(recording, made),
-                "times": "Lower bound" if made.step.is_lower_bound else "Predicted" if made.step.predicted else "Time",
-                "unknown": made.unknown,
-                "figures": strip.figures(made),
-                "strip": strip.render(recording, head=False, in_page=True) if made.groups else None,
-                "kernels": kernels(recording, made),
-                "note": note_of_sum(made),
-                "advice": [[item.text, item.why] for item in made.advice[:MAX_ADVICE]],
-                "missed": missed(made)[:MAX_MISSED],
-                "bound": made.step.bound,
-                "each": ", median per step" if made.step.steps > 1 else made.step.each and ", per step",
-                "coverage": labels.coverage_line(recording),
-                "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
-                "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
-                "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
-                "compiles": [
-                    {**{key: getattr(c, key) for key in COMPILE}, "guards": c.guards[:200], "num_guards": len(c.guards)}
-                    for c in recording.compiles
-                ],
-                "breaks": msgspec.to_builtins(made.breaks),
-                "recompiles": msgspec.to_builtins(made.recompiles),
-                "memory": msgspec.to_builtins(made.graph_memory),
-                "gaps": msgspec.to_builtins(gaps_of_step(recording)[1][:MAX_GAPS]),
-            }
-        )
-    return out
+def first_page(recording: Recording) -> dict[str, Any]:
+    """Return what the first page shows of a recording: its report, drawn."""
+    made = report(recording)
+    return {
+        "what": what(recording, made),
+        "times": "Lower bound" if made.step.is_lower_bound else "Predicted" if made.step.predicted else "Time",
+        "unknown": made.unknown,
+        "figures": strip.figures(made),
+        "strip": strip.render(recording, head=False, in_page=True) if made.groups else None,
+        "kernels": kernels(recording, made),
+        "note": note_of_sum(made),
+        "advice": [[item.text, item.why] for item in made.advice[:MAX_ADVICE]],
+        "missed": missed(made)[:MAX_MISSED],
+        "bound": made.step.bound,
+        "each": ", median per step" if made.step.steps > 1 else made.step.each and ", per step",
+        "coverage": labels.coverage_line(recording),
+        "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
+        "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
+        "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
+        "compiles": [
+            {**{key: getattr(c, key) for key in COMPILE}, "guards": c.guards[:200], "num_guards": len(c.guards)}
+            for c in recording.compiles
+        ],
+        "breaks": msgspec.to_builtins(made.breaks),
+        "recompiles": msgspec.to_builtins(made.recompiles),
+        "memory": msgspec.to_builtins(made.graph_memory),
+        "gaps": msgspec.to_builtins(gaps_of_step(recording)[1][:MAX_GAPS]),
+    }
 
 
 def beside(recordings: Sequence[Recording]) -> str | None:

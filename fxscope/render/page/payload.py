@@ -59,7 +59,7 @@ def page(
         "stage": stage,
         "recordings": [Encoder(recording).data() for recording in recordings],
         "comparison": [overview.comparison(recordings, at, item) for at, item in enumerate(comparison or ())] or None,
-        "overview": overview.overview(recordings),
+        "overview": [overview.first_page(recording) for recording in recordings],
         "beside": overview.beside(recordings),
     }
 
