@@ -34,8 +34,6 @@ from fxscope.text import microseconds, percent
 from tests import build, captures
 
 H200 = Path(__file__).parent / "data" / "h200"
-
-
 UNKNOWN = "cause of idle time unknown: launches not recorded"
 
 
@@ -58,6 +56,7 @@ def test_the_verdict_and_the_share(tmp_path, busy, launched, words):
     recording = read_trace(build.write_trace(tmp_path / "t.json", events))
     assert recording.summary.verdict == words == bound.of_recording(recording).words
     made = report(recording)
+    assert [group.shape for group in made.groups] == ["k"]  # its kernels have neither an op nor a grid
     assert any("reduce-overhead" in item.text for item in made.advice) == words.startswith("CPU")
     assert made.cuda_graphs.state == ("off" if launched else "unknown")
 
@@ -153,14 +152,14 @@ def test_a_first_step_that_took_long_counts_neither_as_busy_nor_as_wall_time():
     assert bound.of_steps(steps).words == "GPU-bound (device busy 93 % of 1.50 ms)"
 
 
-def trace_of(path: Path, gaps_us: list[float], *, replayed: bool) -> Path:
-    """A trace of kernels of 5 µs with this idle time between them, launched one by one or by one graph launch."""
+def trace_of(path: Path, gaps_us: list[float], *, replayed: bool | str | None) -> Path:
+    """A trace of kernels of 5 µs with this idle time between them, launched one by one, by one replay or by a replay each."""
     launch = "cudaGraphLaunch" if replayed else "cudaLaunchKernel"
     name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL" if replayed is None else "k"
     events, now = [], 10.0
     for number, gap in enumerate([*gaps_us, 0.0], 1):
-        correlation = 1 if replayed else number
-        if number == 1 or not replayed:
+        correlation = 1 if replayed is True else number
+        if number == 1 or replayed is not True:
             events.append(build.event("cuda_runtime", launch, now - 3, 2, correlation=correlation))
         events.append(build.event("kernel", name, now, 5, correlation=correlation))
         now += 5 + gap
@@ -174,9 +173,10 @@ LONG_IDLE = "Look at what the CPU does before k"
     ("gaps_us", "replayed", "text", "why"),
     [
         ([50.0] * 40, False, 'torch.compile(mode="reduce-overhead")', "of the run while the CPU makes 41 launches"),
-        ([50.0] * 40, True, "Look at what the CPU does between replays", "the GPU idles"),
+        ([50.0] * 40, True, "Look at what launched work waits for before k", "another stream or process"),
+        ([500.0] * 9, "each", "Look at what the CPU does between replays", "the GPU idles"),
         ([50.0] * 4 + [4000.0], False, LONG_IDLE, "95 % of the idle time"),
-        ([4000.0], True, LONG_IDLE, "of the idle time"),
+        ([4000.0], True, "Look at what launched work waits for before k", "kernels that the trace lacks"),
         ([2000.0] * 200, False, LONG_IDLE, "100 % of the idle time"),  # more gaps than the table holds
         ([1.0] * 9, None, "Compare the ranks", "of the run is exposed"),
     ],

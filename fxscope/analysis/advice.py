@@ -152,15 +152,18 @@ def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         yield Advice("Record the launches, too", why, step.idle_us)
     elif step.bound == "cpu" and long_us <= step.idle_us / 2:
         yield from _launch_advice(recording, made)
-    elif step.bound == "cpu" or long_us >= MIN_LONG_IDLE * (step.wall_us or 0.0):
+    elif step.bound in ("cpu", "queued") or long_us >= MIN_LONG_IDLE * (step.wall_us or 0.0):
         after = longest.after if longest else None
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
-        text = f"Look at what the CPU does {f'before {label}' if label else 'after the last kernel'}"
+        waits = "launched work waits for" if step.bound == "queued" else "the CPU does"
+        text = f"Look at what {waits} {f'before {label}' if label else 'after the last kernel'}"
         share = percent(min(1.0, long_us / step.idle_us))
         why = f"{share} of the idle time is in gaps ≥ 1 ms; the longest is there"
-        if longest and longest.during:
+        if step.bound == "queued":
+            why += ": an event, another stream or process, or kernels that the trace lacks"
+        elif longest and longest.during:
             why += f", while the CPU is in {shorten_front(longest.during.removeprefix(LOADER), 48)}"
-        yield Advice(text, why, step.idle_us if step.bound == "cpu" else long_us)
+        yield Advice(text, why, long_us if step.bound == "neither" else step.idle_us)
 
 
 def _sync_advice(recording: Recording, made: Report) -> Iterator[Advice]:
@@ -225,7 +228,7 @@ def _long_idle(recording: Recording, step: StepRow) -> tuple[float, Gap | None]:
     The ends of a whole run, where the program may do other work, count only where the CPU is the limit.
     """
     profiled_us, gaps = gaps_of_step(recording)
-    gaps = [gap for gap in gaps if step.bound == "cpu" or not step.is_whole or (gap.before and gap.after)]
+    gaps = [gap for gap in gaps if step.bound != "neither" or not step.is_whole or (gap.before and gap.after)]
     scale = min(1.0, (step.wall_us or 0.0) / (profiled_us or 1.0))
     least_ns = LONG_IDLE_NS / scale if scale * _MOST_SLOWED >= 1.0 else math.inf
     long = [gap for gap in gaps if gap.duration_ns >= least_ns]

@@ -444,7 +444,7 @@ def _first_facts(
             made.append(places.of_op(name, kernel, of_graph, chain, module, kernel if shapes is None else shape))
         else:
             label, grid = kernel_label(kernel, kernel), column(recording.launches, "grid", [at])[0]
-            made.append(PlaceFacts(label, (), None, (), f"{kernel} {grid}", attributed=False))
+            made.append(PlaceFacts(label, (), None, (), f"{kernel} {grid or ''}".rstrip(), attributed=False))
     return made
 
 

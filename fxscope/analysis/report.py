@@ -61,7 +61,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     on_cpu: bool = False
     predicted: bool = False
     is_lower_bound: bool = False  # device_us adds lower bounds alone
-    bound: Literal["cpu", "gpu", "neither", "unknown"] | None = None
+    bound: Literal["cpu", "gpu", "neither", "queued", "unknown"] | None = None
     verdict: str = ""
     steps: int = 0  # that count
     left_out: int = 0  # observed steps that do not

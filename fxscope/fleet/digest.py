@@ -16,7 +16,7 @@ from fxscope.model import Problem
 from fxscope.readers.trace import columns, intervals
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, of_names
-from fxscope.readers.trace.intervals import Times
+from fxscope.readers.trace.intervals import Times, covered
 from fxscope.readers.trace.kept import kept_steps, steps_of_rows
 from fxscope.readers.trace.reader import Args, made_of
 from fxscope.readers.trace.summary import BLOCKING, by_step
@@ -156,9 +156,8 @@ class _Reading:
         on_device = np.array([window.device for window in windows], np.int64).reshape(-1, 2)
         on_host = np.array([window.host for window in windows], np.int64).reshape(-1, 2)
         idle = _gaps_of(every, on_device)
-        wall, busy, compute = np.diff(on_device)[:, 0], _covered(every, on_device), _covered(work, on_device)
-        idle_input = _covered(intervals.common(idle, inputs), on_device)
-        idle_waiting = _covered(intervals.common(idle, waits), on_device)
+        wall, busy, compute = np.diff(on_device)[:, 0], covered(every, on_device), covered(work, on_device)
+        idle_input, idle_waiting = (covered(intervals.common(idle, times), on_device) for times in (inputs, waits))
         allocations = runtime[allocating]
         allocations = allocations[np.argsort(self.start[allocations], kind="stable")]
         spent = np.concatenate(([0], np.cumsum(trace.duration_ns[allocations])))
@@ -168,7 +167,7 @@ class _Reading:
             "exposed_us": busy - compute,
             "idle_host_us": np.maximum(0, wall - busy - idle_input - idle_waiting),
             "idle_input_us": idle_input,
-            "host_work_us": np.diff(on_host)[:, 0] - _covered(intervals.union(free[0], free[1]), on_host),
+            "host_work_us": np.diff(on_host)[:, 0] - covered(intervals.union(free[0], free[1]), on_host),
             "allocation_us": np.diff(spent[np.searchsorted(self.start[allocations], on_host)])[:, 0],
         }
         launched = [len(rows) for rows in self._by_step(self.work)]
@@ -313,11 +312,6 @@ def signature(items: Iterable[Any]) -> str:
     """A short hash of a multiset of plain values."""
     text = "\n".join(sorted(map(repr, items)))
     return hashlib.sha256(text.encode("utf-8", errors="replace")).hexdigest()[:16]
-
-
-def _covered(times: Times, windows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how much of each window (a row: from, to) the union covers."""
-    return intervals.covered_until(times, windows[:, 1]) - intervals.covered_until(times, windows[:, 0])
 
 
 def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:

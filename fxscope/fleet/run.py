@@ -93,7 +93,7 @@ def work(source: Source) -> bytes:
     try:
         found = msgspec.structs.replace(digesting.digest(source.path), file=source.name)
     except FxscopeError as error:
-        found = digesting.unreadable(source.name, str(error))
+        found = digesting.unreadable(source.name, str(error).removeprefix(source.path).lstrip(": "))
     except Exception as error:  # whatever is wrong with one trace must not cost the others theirs
         found = digesting.unreadable(source.name, f"the trace could not be digested ({type(error).__name__}: {error})")
     return encoded(found)

@@ -70,6 +70,7 @@ class StepStats(Item, frozen=True, kw_only=True):
     num_launches: int
     communication_us: float | None = None  # union of the collectives' kernels; None where none is recognised
     exposed_communication_us: float | None = None  # the part beside which no other kernel ran
+    queued_us: float = 0.0  # idle time in which work that the CPU had launched did not start
 
 
 class Gap(Item, frozen=True, kw_only=True):
@@ -92,7 +93,7 @@ class Summary(Item, frozen=True, kw_only=True):
     steps: tuple[StepStats, ...] = ()
     gaps: tuple[Gap, ...] = ()
     syncs: tuple[OpStats, ...] = ()
-    bound: Literal["cpu", "gpu", "neither", "unknown"] | None = None  # "unknown": no launches; None: no device
+    bound: Literal["cpu", "gpu", "neither", "queued", "unknown"] | None = None  # None: no device; see passes/bound.py
     verdict: str | None = None  # the bound in words, with the numbers
 
 

@@ -3,6 +3,7 @@
 GPU-bound from `GPU_BOUND` on: closing every gap would gain a fifth of the step at most. CPU-bound up to `CPU_BOUND`: the
 device waits clearly longer than it works. Between the two neither is said, and the share always stands beside the word.
 Below `GPU_BOUND` the side is unknown where the trace does not contain the launches: what the device waits for is not in it.
+The CPU is not the limit where, for half of the idle time, work that it launched waits on the device.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ GPU_BOUND, CPU_BOUND = 0.8, 0.4  # share of a step in which some stream of the d
 class Bound(NamedTuple):
     """The side that limits a step, by how busy the device was."""
 
-    side: Literal["cpu", "gpu", "neither", "unknown"]
+    side: Literal["cpu", "gpu", "neither", "queued", "unknown"]
     busy: float  # share of the wall time
     wall_us: float
     while_recording: bool = False  # whether the wall time holds the cost of fxscope's profiler
@@ -33,7 +34,8 @@ class Bound(NamedTuple):
     @property
     def short(self) -> str:
         """The verdict alone: "CPU-bound"."""
-        known = {"cpu": "CPU-bound", "gpu": "GPU-bound", "unknown": "cause of idle time unknown: launches not recorded"}
+        known = {"cpu": "CPU-bound", "gpu": "GPU-bound", "queued": "launched work waits while the GPU idles"}
+        known["unknown"] = "cause of idle time unknown: launches not recorded"
         return known.get(self.side, "neither CPU- nor GPU-bound")
 
 
@@ -57,7 +59,8 @@ def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None, *, laun
     if wall <= 0:
         return None
     share = min(1.0, busy / wall)
-    below = "unknown" if not launched else "cpu" if share <= CPU_BOUND else "neither"
+    waits = 2 * sum(item.queued_us for item in found) > sum(item.device_idle_us for item in found)
+    below = "unknown" if not launched else "queued" if waits else "cpu" if share <= CPU_BOUND else "neither"
     return Bound("gpu" if share >= GPU_BOUND else below, share, wall, times is not None and not known)
 
 

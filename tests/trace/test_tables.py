@@ -33,7 +33,7 @@ my::op aten::sum aten::clone FooBackward0 aten::mm""".split()
 
 
 def without_communication(steps: tuple[Any, ...]) -> list[Any]:
-    return [replace(step, communication_us=None, exposed_communication_us=None) for step in steps]
+    return [replace(step, communication_us=None, exposed_communication_us=None, queued_us=0.0) for step in steps]
 
 
 def device_events(path: Path) -> list[Launch]:

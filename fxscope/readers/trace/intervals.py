@@ -16,15 +16,15 @@ def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Times:
     return start[first], end[np.append(first[1:], len(start)) - 1]
 
 
-def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each moment how much of the union lies before it."""
+def covered(times: Times, windows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How much of each window (a row: from, to) the union covers."""
     start, end = times
     if not len(start):
-        return np.zeros(len(at), np.int64)
+        return np.zeros(len(windows), np.int64)
     before = np.concatenate(([0], np.cumsum(end - start)))
-    index = np.searchsorted(start, at, "right") - 1
-    inside = np.clip(np.minimum(at, end[index]) - start[index], 0, None)
-    return np.where(index >= 0, before[index] + inside, 0)
+    index = np.searchsorted(start, windows, "right") - 1
+    inside = np.clip(np.minimum(windows, end[index]) - start[index], 0, None)
+    return np.diff(np.where(index >= 0, before[index] + inside, 0))[:, 0]
 
 
 def common(a: Times, b: Times) -> Times:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fxscope.index import grouped
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Gap, KernelStats, LaunchCategory, OpStats, StepStats, Summary, replace
 from fxscope.passes import bound
@@ -17,6 +19,7 @@ from fxscope.readers.trace.kept import Kept
 from fxscope.readers.trace.table import device_and_stream
 
 MAX_GAPS = 50
+LATENCY_NS = 100_000  # within which launched work reaches an idle device: some 5 to 60 µs
 # Runtime calls that return when the device has done what was asked
 BLOCKING = re.compile(r".*Synchronize$|(cuda|cu|hip)Memcpy(?!.*(Async|DtoD))|ur(QueueFinish|EventWait)$")
 _LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -143,30 +146,24 @@ def _once_a_name(
 
 def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
     """One line per kernel name, the most expensive first."""
-    category = kept.trace.category[kept.launch_rows].astype(np.int64)
-    key = kept.launch_name * np.int64(16) + category
-    keys, first, which = np.unique(key, return_index=True, return_inverse=True)
-    times = kept.launch_ns
-    count, total = np.bincount(which, minlength=len(keys)), _sums(which, times, len(keys))
+    key = kept.launch_name * np.int64(16) + kept.trace.category[kept.launch_rows]
+    keys, counts = np.unique(key, return_counts=True)
+    times = kept.launch_ns[np.lexsort((kept.launch_ns, key))]
     everything = int(times.sum()) or 1
-    in_order = times[np.lexsort((times, which))]  # of each key, the least first
-    begin = np.cumsum(count) - count
-    least, most = in_order[begin], in_order[begin + count - 1]
-    middle = (in_order[begin + (count - 1) // 2] + in_order[begin + count // 2]) / 2
-    columns = (column[np.argsort(first)].tolist() for column in (keys, count, total, least, most, middle))
+    each = [some.tolist() for some in np.split(times, np.cumsum(counts))[:-1]]
     found = [
         KernelStats(
-            name=kept.trace.names[key >> 4],
-            category=LAUNCH_CATEGORY[key & 15],
-            count=calls,
-            total_us=time / 1e3,
-            mean_us=time / calls / 1e3,
-            min_us=low / 1e3,
-            max_us=high / 1e3,
-            share=time / everything,
-            median_us=half / 1e3,
+            name=kept.trace.names[code >> 4],
+            category=LAUNCH_CATEGORY[code & 15],
+            count=len(mine),
+            total_us=sum(mine) / 1e3,
+            mean_us=sum(mine) / len(mine) / 1e3,
+            min_us=mine[0] / 1e3,
+            max_us=mine[-1] / 1e3,
+            share=sum(mine) / everything,
+            median_us=median(mine) / 1e3,
         )
-        for key, calls, time, low, high, half in zip(*columns, strict=True)
+        for code, mine in zip(keys.tolist(), each, strict=True)
     ]
     return tuple(sorted(found, key=lambda item: (-item.total_us, item.name)))
 
@@ -181,22 +178,17 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     has_communication = kept.on_device and bool(talks.any())
     of_launch = by_step(kept.launch_step, (step.index for step in kept.steps))
     device_of = _devices(trace)[trace.thread[kept.launch_rows]]
-    ran = {
-        device: intervals.union(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
-        for device, rows in _rows_by_device(kept).items()
-    }
+    ran = {device: _times(trace, rows) for device, rows in _rows_by_device(kept).items()}
     lines: list[StepStats] = []
     for step, mine, (begin, until) in zip(kept.steps, of_launch, windows(kept, of_launch), strict=True):
-        sums = np.zeros(3, np.int64)
-        for device, times in ran.items():
+        sums = np.zeros(4, np.int64)
+        for device, (times, launched) in ran.items():
             here = mine[device_of[mine] == device]
-            communication = intervals.union(start[here[talks[here]]], end[here[talks[here]]])
-            other = intervals.union(start[here[~talks[here]]], end[here[~talks[here]]])
-            busy = np.diff(intervals.covered_until(times, np.array([begin, until])))[0]
-            shared = intervals.common(communication, other)
-            talking, hidden = (int((ends - starts).sum()) for starts, ends in (communication, shared))
-            sums += busy, talking, talking - hidden
-        busy, talking, exposed = (sums // max(1, len(ran))).tolist()
+            busy, given = (intervals.covered(item, np.array([[begin, until]]))[0] for item in (times, launched))
+            some = (here[talks[here]], here[~talks[here]], here)
+            talking, other, both = (-np.subtract(*intervals.union(start[rows], end[rows])).sum() for rows in some)
+            sums += busy, talking, both - other, given - busy
+        busy, talking, exposed, queued = (sums // max(1, len(ran))).tolist()
         wall = until - begin
         lines.append(
             StepStats(
@@ -208,9 +200,19 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
                 num_launches=len(mine),
                 communication_us=talking / 1e3 if has_communication else None,
                 exposed_communication_us=exposed / 1e3 if has_communication else None,
+                queued_us=queued / 1e3,
             )
         )
     return tuple(lines)
+
+
+def _times(trace: Trace, rows: NDArray[np.intp]) -> tuple[intervals.Times, intervals.Times]:
+    """When a device ran some events; and when it ran them or had them in its queues, launched before the latency."""
+    start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
+    launch = trace.launcher[rows]
+    reached = trace.start_ns[launch] + trace.duration_ns[launch] + LATENCY_NS
+    launched = np.where(launch >= 0, np.minimum(reached, start), start)
+    return intervals.union(start, end), intervals.union(launched, end)
 
 
 def _devices(trace: Trace) -> NDArray[np.int64]:
@@ -307,12 +309,9 @@ def _during(trace: Trace, gap: Gap, near: int, rows: NDArray[np.intp]) -> str | 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     """The runtime calls that wait for the device, the longest first."""
     blocks = of_names(kept.trace, kept.name, BLOCKING.match)
-    waits = np.flatnonzero((kept.category == t.RUNTIME) & (kept.step >= 0) & blocks)
-    names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
-    total = _sums(which, kept.trace.duration_ns[kept.rows[waits]], len(names))
-    columns = (column[np.argsort(first)].tolist() for column in (names, np.bincount(which), total))
-    found = [
-        OpStats(name=kept.trace.names[name], count=count, cpu_total_us=time / 1e3, cpu_self_us=time / 1e3)
-        for name, count, time in zip(*columns, strict=True)
-    ]
+    waits = kept.rows[(kept.category == t.RUNTIME) & (kept.step >= 0) & blocks].tolist()
+    found: list[OpStats] = []
+    for name, rows in grouped(waits, kept.trace.name_of).items():
+        time_us = int(kept.trace.duration_ns[rows].sum()) / 1e3
+        found.append(OpStats(name=name, count=len(rows), cpu_total_us=time_us, cpu_self_us=time_us))
     return tuple(sorted(found, key=lambda item: -item.cpu_total_us))
