@@ -485,6 +485,8 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved:
     given = sorted(name for name in readers.keys() - inputs.keys() if name.startswith("tangents"))
     found += [(name, 1, 0, -1 if name in outputs else readers[name]) for name in given]
     inputs = {*inputs, *given}
+    if not hasattr(torch.autograd.Function, "boxed_grads_call"):  # autograd holds them until the backward has returned
+        inputs = {name for name in inputs if not name.startswith("tangents")}
     places = _places(nodes, kernels)
     spans: dict[str, MemoryRange] = {}
     shared: dict[str, str] = {}  # memory of the forward → the first input that is a view of it

@@ -374,7 +374,7 @@ def difference(row: Difference) -> str:
 
 def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     """The peak of each compiled graph: how much, at which kernel, the largest buffers."""
-    out = ["Memory peak of each compiled graph (Inductor's estimate, without inputs that stay)"] if rows else []
+    out = ["Memory peak of each compiled graph (Inductor's estimate; no lasting inputs, no workspaces)"] if rows else []
     for row in rows:
         every = zip(row.buffers, row.owners, strict=True)
         owners = [f"{name} {num_bytes(size)}{f' ({words})' if words else ''}" for (name, size), words in every]
