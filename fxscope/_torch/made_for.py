@@ -1,7 +1,6 @@
 """Reasons for buffers that no op of the graph asks for: whose layout demanded a copy, why an op fell back."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from fxscope._torch.hooks import Hooks, hook_after, hook_around
@@ -19,11 +18,13 @@ class Demands:
         hooks.install(self)
 
     @hook_around("torch._inductor.ir:ExternKernel.require_strides", "which strides a layout copy is made for")
-    def _require_strides(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _require_strides(
+        self, original: Any, kind: Any, x: Any, order: Any = None, exact_strides: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
         outer = getattr(self._here, "demand", None)
-        self._here.demand = (args[2:], kwargs)
+        self._here.demand = order, exact_strides
         try:
-            return original(*args, **kwargs)
+            return original(kind, x, order, exact_strides, *args, **kwargs)
         finally:
             self._here.demand = outer
 
@@ -31,9 +32,7 @@ class Demands:
     def _copied(self, result: Any, *_: Any, **__: Any) -> None:
         """Mark the buffer of a copy with the strides that are demanded now, and the node that is being lowered."""
         node, demand = being_lowered(), getattr(self._here, "demand", None)
-        arguments, named = demand or ((), {})
-        order, exact = (*arguments, None, None)[:2]
-        order, exact = named.get("order", order), named.get("exact_strides", exact)
+        order, exact = demand or (None, None)
         made_for = MadeFor(
             cause="input" if demand is None else "layout",
             node=node.name if node is not None else None,
@@ -51,12 +50,12 @@ class Demands:
 
 def of(operation: Any) -> MadeFor | None:
     """Return why an operation of Inductor's IR was made; `None` for one that an op of the graph is."""
-    found = getattr(operation, _MARK, None)
-    return found if found is not None or type(operation).__name__ != "FallbackKernel" else fallback(operation)
+    is_fallback = any("Fallback" in base.__name__ for base in type(operation).__mro__)  # of scatter and index_put, too
+    return getattr(operation, _MARK, None) or (fallback(operation) if is_fallback else None)
 
 
 def fallback(operation: Any) -> MadeFor:
-    """Return why a `FallbackKernel` calls ATen, or a custom op, instead of a generated kernel."""
+    """Return why a fallback calls ATen, or a custom op, instead of a generated kernel."""
     from torch._inductor import lowering
 
     node = getattr(operation, "origin_node", None)

@@ -98,6 +98,10 @@ def regions(x, w):
     return block(block(x)).sum()
 
 
+def scattered(i):
+    return (i * 2).scatter_reduce(0, i, i, "amax")
+
+
 INDEXED = (torch.ones(16, 4), torch.arange(8), torch.ones(8, 4))
 
 
@@ -146,6 +150,7 @@ PROGRAMS = {
     ),
     "real": (square_and_mask, (*tensors(12), *tensors(12, dtype=torch.bool)), None, False, {"computes": 1}),
     "sort": (lambda x: torch.sort(x * 2)[0] + 1, tensors(8, 9), None, False, {"computes": 2, "fallback": 1}),
+    "scatter, CPU": (scattered, INDEXED[1:2], None, False, {"computes": 1, "fallback": 1}),
     "checkpoint": (Checkpointed(), tensors(32, 64), "h200", True, {"computes": 9, "recompute": 1, "layout_copy": 2}),
     "index_put": (added_to, INDEXED, "h200", False, {"computes": 2, "mutation_copy": 1}),
     "index_put_": (added_in_place, INDEXED, "h200", False, {"computes": 2}),
