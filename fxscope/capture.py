@@ -36,7 +36,7 @@ from fxscope.columns import distinct
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
 from fxscope.index import index_of
 from fxscope.model import Memory, Problem, Recording, StepTimes, Unobserved, replace
-from fxscope.op_names import REGION_ID
+from fxscope.op_names import PACKAGE, REGION_ID
 from fxscope.passes import bound
 from fxscope.passes.program_steps import DEFAULT_STEPS
 from fxscope.readers import eager_graph
@@ -510,7 +510,8 @@ def _with_facts(recording: Recording, facts: Recording, capture: InductorCapture
     added = {name: getattr(facts, name) for name in facts.__struct_fields__}
     both = {name: (*getattr(recording, name), *items) for name, items in added.items() if isinstance(items, tuple)}
     regions = map(REGION_ID.match, distinct(recording.ops, "name"))
-    if before := {region["id"] for region in regions if region} - {item.compile_id for item in facts.compiles}:
+    ids = {region["id"] for region in regions if region and not region["id"].startswith(PACKAGE)}
+    if before := ids - {item.compile_id for item in facts.compiles}:
         functions = capture.functions()
         names = listed(sorted(functions.get(item, item) for item in before), 3)
         message = f"compiled before the recording began, so without graphs in it: {names}"

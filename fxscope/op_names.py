@@ -62,6 +62,7 @@ COMPILED_REGION, INDUCTOR_RUNS = "Torch-Compiled Region", "## Call CompiledFxGra
 COMPILED_CODE = (INDUCTOR_RUNS, "CompiledFunction")
 COMPILED_REGIONS = (COMPILED_REGION, *COMPILED_CODE)
 COPIES = ("copy_", "_foreach_copy_")  # of what goes into compiled code
+PACKAGE = "AOTInductor#"  # begins the id of the region that fxscope marks around the run of a package
 REGION_ID = re.compile(rf"^{COMPILED_REGION}: (?P<id>\S+)")
 REGION_KEY = re.compile(rf"^{INDUCTOR_RUNS} (?P<key>.*) ##$")
 _GRAPH_NUMBER = re.compile(rf"^graph_\d+_(?=cpp_|kernel)|(?<=^{COMPILED_REGION}): \S+")
@@ -178,7 +179,8 @@ def copies_around_graph(op: str, chain: Iterable[str]) -> bool:
 
     That is an input of a CUDA graph, a gradient that the backward expects in another layout, or a changed input.
     """
-    return op_name(op) in COPIES and any(name.startswith(COMPILED_REGIONS) for name in chain)
+    regions = (name for name in chain if PACKAGE not in name)  # what a package copies may be its own
+    return op_name(op) in COPIES and any(name.startswith(COMPILED_REGIONS) for name in regions)
 
 
 def is_attention(text: str) -> bool:
@@ -276,7 +278,18 @@ def _most_words() -> int:
 
 def op_of(node: Node) -> str:
     """The op that the user wrote, as far as torch recorded it, else the node's own."""
-    return op_name(node.original_aten or node.target)
+    return op_name(written_op(node.target, node.original_aten, node.replaced_by))
+
+
+def written_op(target: str, original: str | None, replaced_by: Sequence[str]) -> str:
+    """The op that the user wrote, with namespace and overload.
+
+    What a pass puts in the place of several nodes, such as `addmm` for `mm` and `add`, has the op of one of them.
+    """
+    if original is None or (is_gemm(target) and not may_multiply(original)):
+        return target
+    is_no_view = replaced_by and expected_nature(target) not in ("view", "unknown")
+    return target if is_no_view and expected_nature(original) == "view" else original
 
 
 def ops_of(nodes: Iterable[Node]) -> list[str]:

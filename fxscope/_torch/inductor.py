@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -41,12 +41,14 @@ from fxscope.model import (
     Schedule,
     Source,
     SourceText,
+    Stage,
     replace,
 )
+from fxscope.op_names import COMPILED_REGION, INDUCTOR_RUNS, PACKAGE
 from fxscope.passes.schedules import match
 from fxscope.readers import output_code
 from fxscope.readers.cache_keys import CacheKeys
-from fxscope.readers.compile_log import place_of_frame, with_phases
+from fxscope.readers.compile_log import of_metrics, place_of_frame
 from fxscope.text import first_line
 
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
@@ -123,7 +125,7 @@ class InductorCapture:
             return self
         _open.add(self)
         try:
-            hooks.install(self, ("torch._dynamo", "torch._inductor:"))
+            hooks.install(self, ("torch._dynamo", "torch._inductor:", "torch._C."))
             self._metrics_before = {id(metrics) for metrics in self._metrics()}
             if "torch._inductor.compile_fx" in sys.modules:
                 self._install_inductor()
@@ -147,6 +149,14 @@ class InductorCapture:
 
         self.hooks.guard("rewrites", Rewrites, self.hooks, self._rewrites.append, self._passed_graph, self._near_misses)
         self._watch = self.hooks.guard("scheduler", Watch, self.hooks)
+
+    @hook_around("torch._C._aoti:AOTIModelPackageLoader.run", "packages of AOTInductor", optional=True)
+    @hook_around("torch._C._aoti:AOTIModelPackageLoader.boxed_run", "packages of AOTInductor", optional=True)
+    def _packaged(self, original: Callable[..., Any], package: Any, *args: Any, **kwargs: Any) -> Any:
+        """Mark a package's run as torch marks that of another compiled graph: its code is C++, and marks nothing."""
+        mark = torch._C._profiler._RecordFunctionFast
+        with mark(f"{COMPILED_REGION}: {PACKAGE}{id(package)}"), mark(f"{INDUCTOR_RUNS} {PACKAGE}{id(package)} ##"):
+            return original(package, *args, **kwargs)
 
     def __exit__(self, *exception: object) -> None:
         _open.discard(self)
@@ -578,24 +588,13 @@ class InductorCapture:
             compile_id = metrics.compile_id
             if id(metrics) in self._metrics_before or compile_id is None or getattr(metrics, "is_runtime", False):
                 continue
-            known = self._compiles.get(compile_id)
-            phases = with_phases(known.phases if known is not None else {}, vars(metrics))
-            duration_us = sum(phases.values()) or None
-            if known is not None:
-                self._compile(
-                    compile_id,
-                    phases=phases,
-                    duration_us=duration_us,
-                    recompile_reason=metrics.recompile_reason if known.recompile_reason is None else None,
-                    cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
-                    guard_us=float(getattr(metrics, "guard_latency_us", None) or 0) or None,
-                )
-            if metrics.fail_reason:
-                failure = failure_text(metrics.fail_type, str(metrics.fail_reason))
-                place, untraced = self._failed_at(metrics), metrics.fail_type == "Unsupported"
-                self._compile(compile_id, failure=failure, untraced=untraced, source=place, duration_us=duration_us)
-                if not untraced:
+            found = of_metrics(self._compiles.get(compile_id), vars(metrics))
+            if failure := found.get("failure"):
+                found["source"] = self._failed_at(metrics)
+                if not found["untraced"]:
                     self.hooks.problem(f"compile {compile_id}", first_line(failure))
+            if failure or compile_id in self._compiles:
+                self._compile(compile_id, **found)
 
     def _failed_at(self, metrics: Any) -> Source | None:
         """The user's line at which a compile failed; where it did not begin, what earlier compiles of the frame compiled."""
@@ -675,14 +674,10 @@ def _changed_config() -> dict[str, Any]:
     return {name: value for name, value in inductor_switches().items() if is_changed(name)}
 
 
-_STAGES = ("pre_grad", "joint", "forward", "backward", "post_grad")
-
-
 def _graph_order(graph: Graph) -> tuple[Any, ...]:
     number = [int(part) if part.isdigit() else 0 for part in (graph.compile_id or "").replace("!", "").split("/")]
     direction = {"inference": 0, "forward": 0, "backward": 1}.get(graph.direction or "", 0)
-    stage = _STAGES.index(graph.stage) if graph.stage in _STAGES else -1
-    return (number, stage, direction, graph.id.count(":"), graph.id)
+    return (number, get_args(Stage).index(graph.stage), direction, graph.id.count(":"), graph.id)
 
 
 AROUND = 5  # lines kept before and after each that an op stems from

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fxscope import gpus
 from fxscope.analysis.select import place
-from fxscope.analysis.traced_regions import is_compiled, runs_other_backend
+from fxscope.analysis.traced_regions import hides_kernels, is_compiled, runs_other_backend
 from fxscope.columns import array, distinct, marked, rows_of
 from fxscope.index import index_of, warm
 from fxscope.model import Gap, Item, Recording
@@ -122,8 +122,8 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Name the program's line at the longest time without a kernel, where such times are much of a step on a CPU."""
     index = index_of(recording)
     steps = sorted((item for item in recording.steps if item.index in index.steps), key=lambda item: item.duration_ns)
-    if not made.step.on_cpu or len(steps) < 2 or made.step.wall_us is None:  # a first has start-up
-        return
+    if not made.step.on_cpu or hides_kernels(recording) or len(steps) < 2 or made.step.wall_us is None:
+        return  # a first step has start-up
     step = steps[len(steps) // 2]
     fields = "step", "start_ns", "duration_ns", "graph", "nodes"
     rows = sorted((row for row in rows_of(recording.launches, *fields) if row[0] == step.index), key=lambda row: row[1])
@@ -267,7 +267,8 @@ def _attention_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 
 def _dtype_advice(made: Report) -> Iterator[Advice]:
     """One layout and dtype, where copies take much of the time; float32, where float64 does. A Memcpy changes neither."""
-    copies = [row for row in made.groups if row.label == "copy_" and not "".join(row.kernels).startswith("Memcpy")]
+    copies = [row for row in made.groups if row.label == "copy_" and row.outside != "unknown"]
+    copies = [row for row in copies if not "".join(row.kernels).startswith("Memcpy")]
     double = [row for row in made.groups if (row.shape or "").startswith("float64")]
     for text, what, rows in (("Keep one layout and dtype", "copy_", copies), ("Use float32", "float64", double)):
         time_us = sum(row.time_us or 0.0 for row in rows)
@@ -303,8 +304,9 @@ def _compile_advice(made: Report) -> Iterator[Advice]:
     share = made.step.compiling_us / made.step.wall_us if made.step.wall_us else 0.0
     if share >= LARGE_SHARE:
         yield Advice("Record again after the compile", f"{percent(min(1.0, share))} of the time is compiling")
-    breaks = [row for row in made.breaks if row.where not in failed]
-    for row in sorted(breaks, key=lambda row: not row.hints)[:1]:  # torch's own breaks have none
+    # A break of torch's own has no hint: one that is between no two kernels costs nothing that a user can avoid.
+    breaks = [row for row in made.breaks if row.where not in failed and (row.hints or row.cost_us)]
+    for row in sorted(breaks, key=lambda row: not row.hints)[:1]:
         yield Advice(f"Remove the graph break at {row.where}", row.reason)
     for row in [row for row in made.recompiles if row.where not in failed][:1]:
         cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""

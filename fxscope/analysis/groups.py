@@ -21,6 +21,7 @@ from fxscope.columns import Items, array, coded, column, different, marked, posi
 from fxscope.index import grouped, index_of, kept, per_step
 from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMeta, replace
 from fxscope.op_names import (
+    INDUCTOR_RUNS,
     OPTIMIZER_STEP,
     USERS_TRITON,
     copies_around_graph,
@@ -36,6 +37,7 @@ from fxscope.passes.predicted import runs_of
 from fxscope.text import kernel_name, sizes
 
 Phase = Literal["forward", "backward", "optimizer"]
+Outside = Literal["eager", "wrapper_copy", "unknown"]  # a copy into a compiled graph; in one whose calls are not known
 
 MAX_OPS = 4  # ops of a label
 VARY = "shapes vary"
@@ -69,7 +71,7 @@ class KernelGroup(Item, frozen=True, kw_only=True):
     calls: tuple[str, ...] = ()
     nodes: tuple[tuple[str, str], ...] = ()  # (graph, node)
     attributed: bool = True  # whether the op that launched it is known
-    around_graph: bool = False  # a copy that the wrapper of a compiled graph makes
+    outside: Outside = "eager"  # what it is where no kernel call is known
 
     @property
     def about(self) -> str:
@@ -91,7 +93,7 @@ class PlaceFacts(NamedTuple):
     nodes: tuple[tuple[str, str], ...] = ()
     roof: float | None = None
     attributed: bool = True
-    around_graph: bool = False
+    outside: Outside = "eager"
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -220,8 +222,10 @@ class Places:
         if key not in self._known:
             ops = (op_name(op),) if is_dispatched(op) else (kernel_label(op, kernel),)
             modules = (module,) if module else ()
-            around = bool(self._index.calls) and copies_around_graph(op, chain)
-            self._known[key] = self._facts(ops, chain, self.phase(graph, chain), modules, shape, around_graph=around)
+            in_graph = any(name.startswith(INDUCTOR_RUNS) for name in chain)
+            is_copy = self._index.calls and copies_around_graph(op, chain)
+            outside: Outside = "wrapper_copy" if is_copy else "unknown" if in_graph else "eager"
+            self._known[key] = self._facts(ops, chain, self.phase(graph, chain), modules, shape, outside=outside)
         return self._known[key]
 
     def _facts(
@@ -337,7 +341,7 @@ def _groups(recording: Recording) -> tuple[tuple[KernelGroup, ...], Sequence[Map
                 calls=tuple(item.call.id for item in total.facts if item.call is not None),
                 nodes=tuple(dict.fromkeys(node for item in total.facts for node in item.nodes)),
                 attributed=facts.attributed,
-                around_graph=facts.around_graph,
+                outside=facts.outside,
             )
         )
     ids: dict[str, int] = {}

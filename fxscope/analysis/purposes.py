@@ -31,8 +31,8 @@ def purpose_rows(
     calls = index_of(recording).calls
     by_purpose = defaultdict[str, list[KernelGroup]](list)
     for group in groups:
-        of_others = "wrapper_copy" if group.around_graph else "eager" if group.attributed else "unknown"
-        by_purpose[calls[group.calls[0]].purpose or "unknown" if group.calls else of_others].append(group)
+        called = calls[group.calls[0]].purpose if group.calls else group.outside if group.attributed else None
+        by_purpose[called or "unknown"].append(group)
     rows = [
         PurposeRow(
             purpose=purpose,  # pyright: ignore[reportArgumentType]

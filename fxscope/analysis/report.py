@@ -25,7 +25,7 @@ from fxscope.columns import array, column, distinct, positions, rows_of, uncolle
 from fxscope.english import cudagraph_text, explained, guard_hint, guard_text, headline, hints_in
 from fxscope.index import grouped, index_of, kept, known_sum
 from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, replace
-from fxscope.op_names import is_generated, ops_of
+from fxscope.op_names import PACKAGE, ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
 
@@ -230,14 +230,13 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     if compiled:
         both = " (forward + backward)" if "backward" in directions else ""
         parts.append(f"{counted(len(compiled), 'compiled graph')}{both}")
-    elif traced_regions.regions_of(recording):
-        parts.append(counted(len(traced_regions.regions_of(recording)), "compiled region"))
-        if others := traced_regions.every_region(recording) - traced_regions.regions_of(recording):
+    elif regions := traced_regions.regions_of(recording):
+        kinds = Counter("AOTInductor package" if name.startswith(PACKAGE) else "compiled region" for name in regions)
+        parts += [counted(number, kind) for kind, number in sorted(kinds.items())]
+        if others := traced_regions.every_region(recording) - regions:
             parts.append(f"{len(others)} more without Inductor")
     elif traced_regions.runs_generated(recording):
         parts.append("compiled, its graphs not recorded")
-    elif unread := graphs_unread(recording):
-        parts.append(f"{counted(unread, 'compiled graph')}, kernel calls not read")
     elif traced_regions.runs_other_backend(recording):
         parts.append("torch.compile without Inductor")
     if compiled and not traced_regions.is_compiled(recording):
@@ -255,12 +254,6 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     is_replayed = 2 * replays(recording) > len(recording.launches)
     eager = "CUDA graphs" if is_replayed else "eager" if any(item.stage == "eager" for item in recording.graphs) else ""
     return ", ".join(parts) or eager
-
-
-def graphs_unread(recording: Recording) -> int:
-    """Return how many graphs have code of which no kernel call was read, such as AOTInductor's wrapper in C++."""
-    last, compiled = [item for item in recording.graphs if item.stage == "post_grad"], index_of(recording).compiled
-    return sum(item.compile_id not in compiled and "unknown" in column(item.nodes, "kind") for item in last)
 
 
 def _uncompiled(recording: Recording) -> str:
@@ -603,8 +596,6 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
         return CudaGraphs(state="off", reason="captured here, not replayed")
     if {*distinct(recording.launches, "launched_ns"), *distinct(recording.launches, "op")} == {None}:
         return CudaGraphs(state="unknown", reason="launches not recorded")
-    if graphs_unread(recording) and not traced_regions.is_compiled(recording):
-        return CudaGraphs(state="unknown", reason="kernel calls not read")
     if not traced_regions.is_compiled(recording) and recording.launches:
         return CudaGraphs(state="off", reason="eager" if "eager" in column(recording.graphs, "stage") else "")
     if asked == {False}:
@@ -668,8 +659,7 @@ def unknown(recording: Recording) -> list[str]:
         out.append("graph nodes")
     elif recording.launches and not recording.calls and not _has_node(recording, "outputs", bool):
         out.append("missed fusions (record with fxscope run)")
-    has_cpp = traced_regions.regions_of(recording) or any(call.type == "cpp" for call in recording.calls)
-    if has_cpp and index_of(recording).is_on_cpu and not any(map(is_generated, distinct(recording.launches, "name"))):
+    if traced_regions.hides_kernels(recording):
         out.append("the time of generated C++ kernels, which are not in a CPU trace")
     if _has_node(recording, "op", bool) and not _has_node(recording, "source", lambda source: source and source.file):
         out.append("source lines")

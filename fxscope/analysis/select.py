@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
+from fxscope import op_names
 from fxscope.columns import column, picked, rows_of, uncollected
 from fxscope.errors import PassError
 from fxscope.index import Index, grouped, index_of, kept
@@ -390,8 +391,8 @@ def _name_nodes(graph: Graph, recording: Recording, sort: str, add: Callable[[st
     # name → call id (or what else tells two executions apart) → the nodes of that name in it
     found: dict[str, dict[str | None, list[str]]] = {}
     calls: dict[str, KernelCall] = {}
-    fields = "op", "name", "target", "original_aten", "source", "from_node"
-    for op, node, target, original, source, earlier in rows_of(graph.nodes, *fields):
+    fields = "op", "name", "target", "original_aten", "replaced_by", "source", "from_node"
+    for op, node, target, original, replaced_by, source, earlier in rows_of(graph.nodes, *fields):
         if op in ("placeholder", "output"):
             continue
         if runs:
@@ -402,7 +403,7 @@ def _name_nodes(graph: Graph, recording: Recording, sort: str, add: Callable[[st
         if sort == "node":
             written = (node, f"{graph.id}/{node}")
         elif sort == "op" and (original or not _is_piece(target, calls.values())):
-            written = _names_of_op(original or target)
+            written = _names_of_op(op_names.written_op(target, original, replaced_by))
         elif sort == "line":
             written = filter(None, [place(source)])
         elif sort == "module" and source is not None and source.module:

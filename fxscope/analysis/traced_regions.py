@@ -5,7 +5,7 @@ import re
 from fxscope.columns import distinct
 from fxscope.index import index_of, kept
 from fxscope.model import Recording
-from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, REGION_ID
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, PACKAGE, REGION_ID, is_generated
 from fxscope.passes import regions
 
 _GENERATED = re.compile(rf"triton_(poi|red|per|tem|for|split_scan)_|triton_(fused_\w+)?_0d1|cpp_fused_|{INDUCTOR_RUNS}")
@@ -49,7 +49,14 @@ def runs_generated(recording: Recording) -> bool:
     return any(map(_GENERATED.match, distinct(recording.launches, "name") | distinct(recording.ops, "name")))
 
 
+def hides_kernels(recording: Recording) -> bool:
+    """Return whether compiled code ran on a CPU whose trace has no event of a generated kernel."""
+    has_cpp = bool(regions_of(recording)) or any(call.type == "cpp" for call in recording.calls)
+    is_seen = any(map(is_generated, distinct(recording.launches, "name")))
+    return has_cpp and index_of(recording).is_on_cpu and not is_seen
+
+
 def more(recording: Recording) -> list[str]:
     """Say what would show the graphs of a trace's compiled regions; nothing where the compile's files are read."""
     has_files = any(graph.stage == "post_grad" for graph in recording.graphs)
-    return [MORE] if regions_of(recording) and not has_files else []
+    return [MORE] if not has_files and any(not item.startswith(PACKAGE) for item in regions_of(recording)) else []

@@ -18,9 +18,7 @@ from typing import Any
 from fxscope.data import read_table
 from fxscope.english import failure_text, torchs_break_text
 from fxscope.errors import FOREIGN, TraceError
-from fxscope.kernel_names import decode
 from fxscope.model import (
-    CallType,
     Compile,
     Direction,
     Environment,
@@ -334,11 +332,9 @@ class _Log:
         known = self._collected.compiles.get(compile_id)
         if known is None and compile_id.startswith("aot/"):
             return  # of no compile: torch writes them of whatever it timed
-        failure, untraced = None, metrics.get("fail_type") == "Unsupported"
-        if metrics.get("fail_type"):
-            failure = failure_text(metrics["fail_type"], str(metrics.get("fail_reason")))
-            if not untraced:
-                self._collected.problem(first_line(failure), where=f"compile {compile_id}")
+        found = of_metrics(known, metrics)
+        if "failure" in found and not found["untraced"]:
+            self._collected.problem(first_line(found["failure"]), where=f"compile {compile_id}")
         function = str(metrics.get("co_name"))
         if restarts := metrics.get("restart_reasons"):
             place = Source(file=metrics.get("co_filename"), line=metrics.get("co_firstlineno"), function=function)
@@ -346,18 +342,7 @@ class _Log:
         if function.startswith("torch_dynamo_resume_in_"):
             self._resumed.add(function)
         dynamic = metrics.get("shape_env_guard_count")
-        phases = with_phases(known.phases if known else {}, {} if metrics.get("is_runtime") else metrics)
-        self._collected.note(
-            compile_id,
-            phases=phases,
-            duration_us=sum(phases.values()) or None,
-            recompile_reason=None if known and known.recompile_reason else metrics.get("recompile_reason") or None,
-            dynamic=bool(dynamic) if dynamic is not None else None,
-            cudagraph_skip=metrics.get("cudagraph_skip_reason"),
-            guard_us=float(metrics.get("guard_latency_us") or 0) or None,
-            failure=failure,
-            untraced=untraced,
-        )
+        self._collected.note(compile_id, **found, dynamic=bool(dynamic) if dynamic is not None else None)
 
     def _export_guard(self, name: str, about: dict[str, Any], compile_id: str) -> None:
         """A guard that `torch.export` took; one that it could only take by looking at real tensors is a problem."""
@@ -434,7 +419,23 @@ def _compile_id(entry: dict[str, Any]) -> str | None:
     return f"!{autograd}/{frame}/{number}" if isinstance(autograd, int) else f"{frame}/{number}"
 
 
-def with_phases(known: Mapping[str, float], metrics: Mapping[str, Any]) -> dict[str, float]:
+def of_metrics(known: Compile | None, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a compile that torch's own metrics of it, or of its backward, say; `known` is the compile so far."""
+    phases = _with_phases(known.phases if known else {}, {} if metrics.get("is_runtime") else metrics)
+    found: dict[str, Any] = {
+        "phases": phases,
+        "duration_us": sum(phases.values()) or None,
+        "recompile_reason": None if known and known.recompile_reason is not None else metrics.get("recompile_reason"),
+        "cudagraph_skip": (known.cudagraph_skip if known else None) or metrics.get("cudagraph_skip_reason"),
+        "guard_us": float(metrics.get("guard_latency_us") or 0) or None,
+    }
+    if kind := metrics.get("fail_type"):
+        found["failure"] = failure_text(kind, str(metrics.get("fail_reason")))
+        found["untraced"] = kind == "Unsupported"
+    return found
+
+
+def _with_phases(known: Mapping[str, float], metrics: Mapping[str, Any]) -> dict[str, float]:
     """Add the phases of a compile, or of its backward's, from torch's metrics: µs of each without those inside it."""
     values = {phase: float(metrics.get(new) or (metrics.get(old) or 0) * 1e6) for phase, (new, old) in _PHASES.items()}
     start, end = metrics.get("start_time_us"), metrics.get("end_time_us")
@@ -571,16 +572,13 @@ def _recording(collected: Collected) -> Recording:
             sources.append(SourceText(id=code_id, kind="output_code", text=found.code, graph=post_grad.id))
             names = [node.name for node in post_grad.nodes]
             handles = found.mappings.get("cppCodeToPost") or {}
-            if _CPP_ENTRY.search(found.code):
-                calls += output_code.named_calls(_cpp_calls(found.code, post_grad.id), names, handles)
-            else:
-                inputs = (node for node in post_grad.nodes if node.op == "placeholder" and node.outputs)
-                parsed = output_code.parse(found.code, {node.name: node.outputs[0].dtype for node in inputs})
-                if parsed.unread:
-                    collected.problem(parsed.unread, where=post_grad.id, remedy=parsed.remedy)
-                mine = output_code.kernel_calls(parsed, post_grad.id)
-                calls += output_code.named_calls(mine, names, handles, parsed.kernels)
-                collected.note(found.compile_id)
+            inputs = (node for node in post_grad.nodes if node.op == "placeholder" and node.outputs)
+            parsed = output_code.parse(found.code, {node.name: node.outputs[0].dtype for node in inputs})
+            if parsed.unread:
+                collected.problem(parsed.unread, where=post_grad.id, remedy=parsed.remedy)
+            mine = output_code.kernel_calls(parsed, post_grad.id)
+            calls += output_code.named_calls(mine, names, handles, parsed.kernels)
+            collected.note(found.compile_id)
         post_grad = replace(post_grad, nodes=_with_from_node(post_grad.nodes, found, parsed))
         collected.graphs[post_grad.id] = post_grad
         links += _links(found, post_grad, collected.graphs)
@@ -601,39 +599,6 @@ def _recording(collected: Collected) -> Recording:
         compiles=tuple(collected.compiles.values()),
         problems=tuple(collected.problems),
     )
-
-
-def _cpp_calls(code: str, graph_id: str) -> list[KernelCall]:
-    """The kernel calls of a wrapper in C++ (AOTInductor, `cpp_wrapper`). Nodes are not filled in."""
-    result: list[KernelCall] = []
-    handle: str | None = None
-    for match in _CPP_CALL.finditer(code, [entry.start() for entry in _CPP_ENTRY.finditer(code)][-1]):
-        if match["handle"]:
-            handle = match["handle"]
-            continue
-        kernel = match["op"] or match["kernel"]
-        kind: CallType = "extern" if kernel.startswith("aoti_torch_") or "::" in kernel else "cpp"
-        if kernel.startswith("triton_"):
-            kind = output_code.TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
-        result.append(
-            KernelCall(
-                id=f"{graph_id.removesuffix(':post_grad')}:{len(result)}",
-                graph=graph_id,
-                handle=handle or f"{kernel}:{len(result)}",
-                kernel=kernel,
-                type=kind,
-            )
-        )
-        handle = None
-    return result
-
-
-_CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
-_CPP_CALL = re.compile(
-    r"^[ \t]*(?:// \[Provenance debug handles\] (?P<handle>\S+)|(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?"
-    r"(?:aoti_torch_call_dispatcher\(\"(?P<op>\w+::\w+)|(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\())",
-    re.MULTILINE,
-)
 
 
 def _with_from_node(

@@ -18,6 +18,7 @@ from typing import Any
 from fxscope.dtypes import ITEM_BYTES, long_dtype
 from fxscope.errors import NOT_PYTHON
 from fxscope.index import known_sum
+from fxscope.kernel_names import decode
 from fxscope.kernel_names.tables import tables
 from fxscope.model import BufferAccess, CallType, CodeLines, Evidence, KernelCall, replace
 from fxscope.op_names import expected_nature, op_name, split_joined, table
@@ -58,13 +59,13 @@ class Call:
     type: CallType
     handle: str | None
     lines: tuple[int, int]
-    arguments: tuple[str, ...]  # as written
-    results: tuple[str, ...]
-    reads: tuple[BufferAccess, ...]
-    writes: tuple[BufferAccess, ...]
-    device: str | None
-    source_nodes: tuple[str, ...]  # pre-grad names in torch's comment above it
-    original_aten: tuple[str, ...]
+    arguments: tuple[str, ...] = ()  # as written
+    results: tuple[str, ...] = ()
+    reads: tuple[BufferAccess, ...] | None = None
+    writes: tuple[BufferAccess, ...] | None = None
+    device: str | None = None
+    source_nodes: tuple[str, ...] = ()  # pre-grad names in torch's comment above it
+    original_aten: tuple[str, ...] = ()
     tensors: tuple[BufferAccess | None, ...] = ()  # one for each argument as written, with all that is known of it
     out: BufferAccess | None = None  # the keyword `out`
     keywords: tuple[tuple[str, str], ...] = ()
@@ -89,7 +90,13 @@ _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _PARTITIONS = re.compile(r"\bRunner\(partitions=\[([^\]]*)\]")
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
-_CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
+# Of a wrapper in C++ (AOTInductor, `cpp_wrapper`), which may have an entry of its own for constants before the last one.
+_CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
+_CPP_CALL = re.compile(
+    r"^[ \t]*(?:// \[Provenance debug handles\] (?P<handle>\S+)|(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?"
+    r"(?:aoti_torch_call_dispatcher\(\"(?P<op>\w+::\w+)|(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\())",
+    re.MULTILINE,
+)
 # What looks like an op's fallback and launches nothing.
 _NO_KERNEL = re.compile(r"(?:torch\.ops\.inductor|inductor_ops)\.(?:_alloc_from_pool|_reinterpret_tensor)$")
 _OPS = ("torch.ops.", "aten.", "inductor_ops.", "_quantized.", "prims.")
@@ -107,6 +114,8 @@ def parse(text: str, dtypes: Mapping[str, str | None] = MappingProxyType({})) ->
     Args:
         dtypes: of the graph's inputs, which the code does not say.
     """
+    if entries := [*_CPP_ENTRY.finditer(text)]:
+        return OutputCode(kernels={}, calls=tuple(_cpp_calls(text, entries[-1].start())), memory={})
     found = OutputCode(kernels={}, calls=(), memory={})
     unread = remedy = None
     try:
@@ -124,10 +133,22 @@ def parse(text: str, dtypes: Mapping[str, str | None] = MappingProxyType({})) ->
         if not walk.has_entry:
             unread = "the output code has no function `call`: no kernel calls"
             remedy = "it is empty, damaged, or from a torch that writes another form"
-    if unread and _CPP_WRAPPER.search(text):
-        unread = "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls"
-        remedy = "use torch.compile with TORCHINDUCTOR_CPP_WRAPPER=0; a package of AOTInductor has no wrapper in Python"
     return dataclasses.replace(found, unread=unread, remedy=remedy)
+
+
+def _cpp_calls(code: str, entry: int) -> Iterator[Call]:
+    """Yield the calls of a wrapper in C++ behind its entry; their buffers are not known."""
+    handle: str | None = None
+    for match in _CPP_CALL.finditer(code, entry):
+        if match["handle"]:
+            handle = match["handle"]
+            continue
+        kernel, line = match["op"] or match["kernel"], code.count("\n", 0, match.start()) + 1
+        kind: CallType = "extern" if kernel.startswith("aoti_torch_") or "::" in kernel else "cpp"
+        if kernel.startswith("triton_"):
+            kind = TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
+        yield Call(kernel=kernel, type=kind, handle=handle, lines=(line, line))
+        handle = None
 
 
 def _ops_in_name(call: Call) -> tuple[str, ...]:
@@ -170,8 +191,8 @@ def kernel_calls(code: OutputCode, graph_id: str) -> list[KernelCall]:
                 type=call.type,
                 reads=reads,
                 writes=writes,
-                bytes_read=known_sum(access.bytes for access in reads),
-                bytes_written=known_sum(access.bytes for access in writes),
+                bytes_read=None if reads is None else known_sum(access.bytes for access in reads),
+                bytes_written=None if writes is None else known_sum(access.bytes for access in writes),
                 workload=workload(call, kernel),
                 device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
@@ -211,9 +232,9 @@ def named_calls(
 
 def _with_bytes(
     call: Call, kernel: Kernel | None, memory: Mapping[str, str]
-) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
+) -> tuple[tuple[BufferAccess, ...] | None, tuple[BufferAccess, ...] | None]:
     """Return what a call reads and writes, with the bytes that loops touch, or what another kernel is handed of a buffer."""
-    if call.type == "cpp":
+    if call.type == "cpp" or call.reads is None or call.writes is None:
         return call.reads, call.writes
     moved = touched(call, kernel) if kernel is not None and call.type in LOOPS else {}
     names = kernel.arguments if kernel else ()

@@ -136,7 +136,7 @@ class _Wrapper:
             if found is not None:
                 self.before = [node for node in inside if node.lineno < found.lineno]
                 return found
-        raise RenderError(f"{self.target.handle}: line {line} of its output code calls nothing.")
+        raise RenderError(f"{self.target.handle}: line {line} of its output code is not Python, or calls nothing.")
 
     def preamble(self) -> str:
         """The imports and short names of the output code, and the definition of the kernel; none of a library's kernel."""

@@ -290,6 +290,7 @@ def test_a_compiled_optimizer_is_traced_as_without_fxscope(is_called: bool, recw
     assert not [item for item in recwarn if "Dynamo does not know how to trace" in str(item.message)]
     (row,) = report(recorder.recording).breaks
     assert row.reason.startswith("torch itself ends the graph here (optimizer.py:") and not row.hints
+    assert not any("Remove the graph break" in item.text for item in report(recorder.recording).advice)
 
 
 def _trains(step: Any, size: int = 4, *, evaluated: Any = None, kind: Any = torch.optim.SGD, calls: int = 1) -> None:

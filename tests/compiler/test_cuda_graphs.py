@@ -10,7 +10,7 @@ import fxscope
 from fxscope._torch.inductor import InductorCapture
 from fxscope.analysis.report import cuda_graphs, report
 from fxscope.english import cudagraph_text
-from fxscope.model import Compile, Graph, Launch, Node, Recording
+from fxscope.model import Compile, Launch, Recording
 from tests.capture.programs import Cache
 from tests.compiler import functions
 
@@ -122,15 +122,3 @@ def test_a_compile_that_no_step_ran_says_nothing_of_the_step() -> None:
     ran, other = Compile(compile_id="0/0", cudagraphs=False), Compile(compile_id="1/0", cudagraphs=True, runs=0)
     assert cuda_graphs(Recording(compiles=(ran, other))).reason == "the compile mode does not use them"
     assert cuda_graphs(Recording(compiles=(other,))).reason == "asked for, and nothing was replayed"
-
-
-@pytest.mark.parametrize(
-    ("kind", "state", "contents"), [("unknown", "unknown", "kernel calls not read"), ("view", "off", "")]
-)
-def test_a_graph_whose_calls_were_not_read_is_not_eager(kind: str, state: str, contents: str) -> None:
-    """AOTInductor writes its wrapper in C++. A graph of views has no call."""
-    node = Node(name="mm", op="call_function", target="aten.mm.default", kind=kind)
-    graph = Graph(id="aot/0:inference:post_grad", stage="post_grad", compile_id="aot/0", nodes=(node,))
-    launches = (Launch(id=0, name="k", category="kernel", start_ns=0, duration_ns=1, op=0),)
-    found = report(Recording(graphs=(graph,), compiles=(Compile(compile_id="aot/0"),), launches=launches))
-    assert found.cuda_graphs.state == state and contents in found.contents

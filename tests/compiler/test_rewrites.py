@@ -182,6 +182,7 @@ def test_a_pattern_that_missed_says_how_far_it_came_and_which_check_failed(name:
 
 def test_a_pattern_that_fired_shows_the_graph_before_and_after() -> None:
     recording = recorded(product_and_sum, tensors(16, 16, count=3), None)
+    assert [call.purpose_arguments["ops"] for call in recording.calls] == [["addmm"]]  # in the place of `add`
     _, *lines = pattern_story(recording, "addmm").splitlines()
     assert lines == [
         "  - mm = aten.mm.default(arg0_1, arg1_1)",

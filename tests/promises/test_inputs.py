@@ -471,8 +471,7 @@ def test_damaged_files_of_every_format_are_one_line_or_an_answer(name: str, tmp_
 def test_what_is_no_wrapper_in_python_is_said(tmp_path: Path, command) -> None:
     trace = str(fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz")
     folder = fuzz.DATA / "cpp_wrapper"
-    unread = output_code.parse(next(folder.rglob("output_code.py")).read_text()).unread
-    assert unread == "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls"
+    assert output_code.parse(next(folder.rglob("output_code.py")).read_text()).unread is None
     read = store.loads(command("view", folder, "--format", "json").out)
     assert not read.problems and [call.type for call in read.calls].count("cpp") >= 1
     assert any(node.name == "erf" for graph in read.graphs for node in graph.nodes)
