@@ -287,9 +287,8 @@ def test_what_a_program_saves_of_a_compile_can_be_loaded_and_its_graphs_are_know
     assert [problem.where for problem in facts.problems] == problems
     assert {*folder.glob("*/*")} == before
     if saved == "package":  # run alone
-        package = torch._inductor.aoti_load_package(f"{place}.pt2")
         with fxscope.record() as recorder:
-            package(x).sum()
+            torch._inductor.aoti_load_package(f"{place}.pt2")(x).sum()
         made = report(recorder.recording)
         assert made.contents == "1 AOTInductor package" and "generated C++ kernels" in " ".join(made.unknown)
 
