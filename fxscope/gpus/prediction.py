@@ -70,7 +70,7 @@ def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]
     busy += (work.requests + dense / 16) * p["request_ps"] + (work.sectors + dense / 32) * p["sector_ps"]
     extra = p["floor"] + p["load"] * np.minimum(work.loads, 20)
     extra += p["latency"] * np.minimum(work.slowest_ops + work.trig_ops, 8)
-    extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["atomic_ps"] * 1e-6 + p["crowd"] * work.crowded
+    extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["added_sector_ps"] * 1e-6 + p["crowd"] * work.crowded
     return traffic(p, work), busy * 1e-6, extra
 
 
@@ -83,7 +83,7 @@ def reduction(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     moved, computed, extra = generated(p, work)
     blocks = np.maximum(1.0, work.outer / np.where(work.strided, 32, 1))
     one_block = work.num_bytes / np.minimum(blocks, multiprocessors * 8) / (p["block"] * 1e3)
-    rows = work.outer * ~(work.strided > 0) * p["row_ps"] * 1e-6
+    rows = work.outer * np.where(work.strided, p["column_ps"], p["row_ps"]) * 1e-6
     return extra + p["reduced"] * work.reduced + slower_of(moved, computed, one_block, rows)
 
 
@@ -194,7 +194,7 @@ def family_of(work: Workload) -> str:
     """The name of the family that a call is fitted with: "gemm_float32", "function sort", "function mylib::route"."""
     if work.family == "other":
         op = op_names.parse(work.variant)
-        return f"function {op.name if op.namespace in (None, 'aten') else work.variant}"
+        return f"function {op.name if op.namespace in (None, 'aten') else work.variant}{' of columns' * work.strided}"
     own = name if (name := f"{work.family}_{work.dtype}") in FORMULAS else work.family
     if work.variant in ("grouped", "multiplied") and work.family != "gemm":
         # cuDNN has a kernel for all groups where they are narrow, or many, with few taps.

@@ -73,8 +73,8 @@ class Workload(Item, frozen=True, kw_only=True):
     slowest_ops: int = 0  # erf; pow and random numbers as so many; of attention, 1: dropout
     trig_ops: int = 0  # sin, cos, tan
     reduced: int = 0  # reductions across threads
-    strided: bool = False
-    atomics: int = 0  # additions in memory
+    strided: bool = False  # it reduces over a dimension that is not contiguous, or has tiles
+    atomics: int = 0  # sectors of additions in memory, each warp's once
     crowded: float = 0.0  # … for each of their places, where threads beside each other add to places apart
 
 

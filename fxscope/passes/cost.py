@@ -201,8 +201,7 @@ def roof_of(
     peak = limits.gpu.matrix_rate(dtype) if limits is not None and dtype else None
     memory_us = limits.memory_us(num_bytes) if limits is not None and num_bytes is not None else None
     compute_us = flops / peak.value * 1e6 if flops is not None and peak is not None else None
-    floors = [item for item in (memory_us, compute_us) if item is not None]
-    floor = max(floors) if floors else None
+    floor = max((item for item in (memory_us, compute_us) if item is not None), default=None)
     bound: Bound | None = None
     if limits is not None and floor is not None:
         # Over before the CPU could launch the next one: neither memory nor arithmetic is what one waits for.

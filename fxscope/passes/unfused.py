@@ -60,11 +60,11 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
         fused = (first if a.library else second) + moving_us(gpu, own)
     else:
         longer = a.work if a.work.elements > b.work.elements else b.work
-        added = ("slow_ops", "slowest_ops", "trig_ops", "reduced", "statements")
-        counts = {name: getattr(a.work, name) + getattr(b.work, name) for name in added}
         kept = num_bytes / max(1, a.work.num_bytes + b.work.num_bytes)
-        counts |= {
-            name: round(kept * (getattr(a.work, name) + getattr(b.work, name))) for name in ("requests", "sectors")
+        shares = dict.fromkeys(("slow_ops", "slowest_ops", "trig_ops", "reduced", "statements"), 1.0)
+        shares |= dict.fromkeys(("requests", "sectors"), kept)
+        counts = {
+            name: round(share * (getattr(a.work, name) + getattr(b.work, name))) for name, share in shares.items()
         }
         family = "reduction" if counts["reduced"] else "pointwise"
         fused = generated_us(gpu, replace(longer, family=family, num_bytes=num_bytes, **counts))
@@ -144,14 +144,12 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
 def stood_in_for(decision: Decision, recording: Recording) -> list[str]:
     """Name the kinds of kernels that a fused one would replace, of which no pair was measured."""
     index = index_of(recording)
-    found: dict[str, None] = {}
+    types = []
     for end in decision.ends:
         call = index.calls.get(end.call or "")
-        if call is not None and call.type in _OTHERS:
-            found[_OTHERS[call.type]] = None
-        elif call is None and any(is_library(node.target) for node in nodes_of(end, index.nodes)):
-            found[_OTHERS["extern"]] = None
-    return list(found)
+        runs_library = call is None and any(is_library(node.target) for node in nodes_of(end, index.nodes))
+        types.append("extern" if runs_library else call.type if call else "")
+    return [*dict.fromkeys(_OTHERS[each] for each in types if each in _OTHERS)]
 
 
 def is_library(target: str) -> bool:

@@ -38,7 +38,7 @@ _BEYOND = re.compile(
 # Factor, variable and divisor: `128*((x0 // 4))`. A sum that is divided is the same for most threads beside each other.
 _DIVIDED_SUM = re.compile(r"\([^()]* \+ [^()]*\) // \d+")
 _TERM = re.compile(r"(?:(\d{1,9})\*)?\(*([xyzr]\d{0,4}(?:_\d{1,4})?)\b\)*(?: // (\d{1,9}))?")
-_WARP, _SECTOR = 32, 32  # threads, bytes
+_WARP, SECTOR = 32, 32  # threads, bytes
 _POINTER = re.compile(r"\b\w{0,60}_ptr\w{0,20}\b")
 
 
@@ -142,10 +142,10 @@ def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size
         mine = sorted((digit.divisor, by / over, digit.size) for digit, by, over in terms if digit.of == name)
         divisor, step, run = mine[0] if mine else (_WARP, 0.0, 1)
         if divisor > 1:  # threads beside each other ask for the same place, unless it is looked up
-            step, run = (_SECTOR, 1) if access.dep is None else (0.0, divisor)
+            step, run = (SECTOR, 1) if access.dep is None else (0.0, divisor)
         run = min(run, _WARP)
-        sectors = max(1, ceil(run * min(step * item, _SECTOR) / _SECTOR)) * _WARP / run
-        sectors = min(sectors, ceil(size * item / _SECTOR) or _WARP)
+        sectors = max(1, ceil(run * min(step * item, SECTOR) / SECTOR)) * _WARP / run
+        sectors = min(sectors, ceil(size * item / SECTOR) or _WARP)
         width = gcd(16 // item or 1, *mine[0][2:], *(by for _, by, _ in terms if by > 1)) if step == 1 else 1
         best = min(best, (sectors / _WARP, 1 / width))
     count = prod(spaces.get(name, 1) for name in names)

@@ -15,7 +15,7 @@ from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import BufferAccess, Workload, replace
 from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
 from fxscope.passes.footprint import footprint
-from fxscope.readers.triton_accesses import TritonBody, numel, requests_of
+from fxscope.readers.triton_accesses import SECTOR, TritonBody, numel, requests_of
 
 if TYPE_CHECKING:
     from fxscope.readers.output_code import Call, Kernel
@@ -38,6 +38,7 @@ _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford
 _ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(_backward)?\b")
 # The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
 _MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
+_LAST_LOOKED_UP = re.compile(r"(?<![*\w])tmp\d+")
 _OF_AN_EXCHANGE = 15  # statements, as an H200 ran them
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
@@ -96,9 +97,8 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
     spaces = {name.removesuffix("numel"): body.sizes[name] for name in wanted}
     outer = prod(size for name, size in spaces.items() if name[0] in "xyz")
     inner = prod(size for name, size in spaces.items() if name[0] == "r")
-    strided = "y" in spaces or kernel.meta.get("reduction_hint") == "ReductionHint.OUTER"
-    num_bytes = atomics = 0
-    crowded = requests = sectors = 0.0
+    num_bytes = across = 0  # of its accesses: how many more go across rows than along them
+    atomics = crowded = requests = sectors = 0.0
     for (pointer, _), each in body.accesses.items():
         size, item = numel(body.tensors.get(pointer)), ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
         known = [access.dep for access in each if access.dep is not None]
@@ -106,14 +106,20 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         num_bytes += item * (min(reach, size) if size else reach)
         asked: dict[object, float] = {}  # loads that differ by a constant find most of their sectors in the L1 cache
         for access in each:
+            steps = [(int(by or 1), name[0] != "r") for by, name, _ in access.terms if name in access.digits]
+            if not all(of_results for _, of_results in steps):
+                across += 1 if min(steps)[1] else -1
             count, loads, found = requests_of(access, spaces, item, size or 0)
             requests += loads
             place = access.index if access.dep is None else access.terms
             asked[place] = max(asked.get(place, 0.0), found)
             if access.what.startswith("atomic"):
-                atomics += count
                 # Threads beside each other that add to places beside each other do so in one transaction.
                 beside = {name for name, digit in access.digits.items() if digit.divisor == 1}
+                # What they look up along the last dimension lies close: resized, shifted and padded images do that.
+                looks_up = spaces.keys() - {access.digits[name].of for name in beside}
+                is_close = looks_up and _LAST_LOOKED_UP.search(access.index)
+                atomics += min(found, count * item / SECTOR) if is_close else found
                 if size and not beside & {*re.split(r"[ (+,)]+", access.index)}:
                     crowded += count / size * (_RETRIES if item == 2 else 1)
         sectors += sum(asked.values())
@@ -124,8 +130,8 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         outer=outer,
         inner=inner,
         elements=outer * inner,
-        strided=strided,
-        atomics=atomics,
+        strided="y" in spaces or across > 0,
+        atomics=round(atomics),
         crowded=round(crowded, 1),
         loads=body.text.count("tl.load("),
         requests=round(requests),
@@ -320,5 +326,8 @@ def _other(call: Call) -> Workload | None:
     if not sizes:
         return None
     variant = "foreach" if call.type == "triton_foreach" else call.kernel
-    rows = prod(max((shape for each in call.tensors if (shape := _dims(each))), key=prod, default=())[:-1])
-    return Workload(family="other", variant=variant, num_bytes=sum(sizes), elements=max(sizes) // 4, outer=rows)
+    shapes = [shape for each in call.tensors if (shape := _dims(each))]
+    *leading, last = max(shapes, key=prod, default=(1,))
+    of_columns = last > 1 and bool(leading) and (*[1] * len(leading), last) in shapes  # one has a number for each
+    work = Workload(family="other", variant=variant, num_bytes=sum(sizes), elements=max(sizes) // 4)
+    return replace(work, outer=prod(leading), strided=of_columns)

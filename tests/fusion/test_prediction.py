@@ -512,19 +512,21 @@ def call(args):
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype", "index", "crowded"),
+    ("name", "dtype", "index", "sectors", "crowded"),
     [
-        ("fp32", "float32", "x0 + 16*tmp0", 0.0),  # rows of 16 beside each other
-        ("bf16", "bfloat16", "x1 + 16*tmp0", 1024.0),  # of two bytes are retried
-        ("fp32", "float32", "tl.broadcast_to(x1 + 16*tmp0, [XBLOCK, R0_BLOCK])", 32.0),  # along each row
+        ("fp32", "float32", "x0 + 16*tmp0", 512, 0.0),  # rows of 16 beside each other
+        ("bf16", "bfloat16", "x1 + 16*tmp0", 1024, 1024.0),  # of two bytes are retried
+        ("fp32", "float32", "tl.broadcast_to(x1 + 16*tmp0, [XBLOCK, R0_BLOCK])", 2048, 32.0),  # along each row
+        ("fp32", "float32", "tmp0 + 32*x1", 512, 32.0),  # looked up along the last dimension
+        ("fp32", "float32", "tmp0 + 32*x0", 2048, 32.0),  # … across it
     ],
 )
-def test_additions_wait_where_they_meet(name: str, dtype: str, index: str, crowded: float) -> None:
+def test_additions_wait_where_they_meet(name: str, dtype: str, index: str, sectors: int, crowded: float) -> None:
     text = KERNEL.replace("*TYPE", f"*{name}").replace("DTYPE", dtype).replace("(x0 + 16*tmp0)", f"({index})")
     if "R0_BLOCK" in index:
         text = text.replace("xnumel, XB", "xnumel, r0_numel, XB").replace("= 4096\n", "= 64\n    r0_numel = 64\n")
     work = output_code.kernel_calls(output_code.parse(text), "g")[0].workload
-    assert (work.atomics, work.crowded) == (4096, crowded)
+    assert (work.atomics, work.crowded) == (sectors, crowded)
     times = [predict(gpus.load("h200"), replace(work, crowded=value)).us for value in (0.0, 32.0)]
     assert times[1] > times[0] + 1
 
@@ -534,6 +536,24 @@ def test_loads_beside_each_other_ask_for_sectors_once() -> None:
     texts = [text, text.replace(plain, f"{plain})\n    tl.load(in_ptr1 + (4 + x2), None")]
     one, shifted = (output_code.kernel_calls(output_code.parse(each), "g")[0].workload for each in texts)
     assert shifted.sectors == one.sectors
+
+
+def test_a_reduction_is_strided_where_its_rows_lie_apart() -> None:
+    sizes = "xnumel = 64\n    r0_numel = 64\n    r0_1 = r0_index\n"
+    text = KERNEL.replace("*TYPE", "*fp32").replace("DTYPE", "float32").replace("xnumel = 4096\n", sizes)
+    text = text.replace("xnumel, XB", "xnumel, r0_numel, XB")
+    for index, strided in (("r0_1 + 64*x2", 0), ("2*r0_1 + 128*x2", 0), ("x2 + 64*r0_1", 1), ("x2", 0)):
+        code = output_code.parse(text.replace("in_ptr1 + (x2)", f"in_ptr1 + ({index})"))
+        assert output_code.kernel_calls(code, "g")[0].workload.strided == strided
+
+
+def test_a_function_with_a_number_for_each_column_has_a_fit_of_its_own() -> None:
+    calibration = gpus.load("h200").calibration
+    rows = Workload(family="other", variant="torch.ops.aten._weight_norm_interface_backward.default", outer=16384)
+    columns = replace(rows, strided=True)
+    assert {family_of(rows), family_of(columns)} <= calibration.families.keys() and family_of(rows) != family_of(
+        columns
+    )
 
 
 FLEX = """

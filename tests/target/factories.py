@@ -103,13 +103,11 @@ def grown_cache(x):
 
 
 empty_cache = of(grown_cache, 64)
+generated = of(lambda x: x + torch.randn(64, generator=torch.Generator(x.device), device=x.device), 64)
 
 
 def raises():
     raise ValueError("no weights here")
-
-
-not_a_function = 3
 
 
 def evaluated_inside_of_training():

@@ -179,9 +179,7 @@ def test_constants_that_a_program_makes_on_the_device(*, backward: bool) -> None
     recording = forked("constant_on_the_device", backward=backward)
     forward = [call for call in recording.calls if ":backward" not in call.graph]
     assert [call.type for call in forward] == ["extern", "triton_pointwise"]  # no copy
-    assert re.findall("lift_fresh|full", forward[1].kernel) == [
-        "lift_fresh"
-    ]  # the op of `torch.tensor`, as on the device
+    assert re.findall("lift_fresh|full", forward[1].kernel) == ["lift_fresh"]  # of `torch.tensor`, as on the device
     assert {access.shape for access in forward[1].reads} >= {(8, 64), (64,)}
 
 
@@ -266,6 +264,9 @@ def test_grid_sample_takes_the_kernel_of_cudnn() -> None:
         ("sparse", {}, ["sparse_coo", "dense"]),
         ("sparse_product", {}, ["aten._sparse_addmm", "on the device", "(factories.py:"]),
         ("gru_cell", {}, ["plan for NVIDIA H200: aten._thnn_fused_gru_cell", "on the device", "compiler.disable"]),
+        ("scanned", {}, ["at scan (factories.py:", "higher_order.scan(", "depends on the data", "fullgraph=True"]),
+        ("generated", {}, ["at (factories.py:", "torch.Generator(", "CUDA generator"]),
+        ("optimizer_that_asks_for_numbers", {}, ["the step of Counts cannot be planned: its first step"]),
         ("distributed", {}, ["the model is a DataParallel", "plan the module without it"]),
         ("nothing_to_compile", {}, ["nothing was compiled"]),
         ("small", {"compile": {"options": {"benchmark_combo_kernel": True}}}, ["benchmark_combo_kernel", "benchmarks"]),
@@ -384,11 +385,6 @@ def test_a_torch_without_what_plans_need_is_told_from_a_mistake_of_the_users() -
         with pytest.raises(AttributeError) as error:
             exec(compile("import torch\ntorch._C.no_such_name", file, "exec"))
         assert child.explain(error.value, "H200").startswith(f"no plan for H200: {said}")
-
-
-def test_step_that_needs_values_is_refused() -> None:
-    with pytest.raises(CaptureError, match="the step of Counts cannot be planned: its first step"):
-        forked("optimizer_that_asks_for_numbers")
 
 
 def test_a_graph_that_two_modules_share_runs_twice() -> None:

@@ -289,8 +289,18 @@ def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:
 def following(note: Callable[[str], None]) -> Generator[None]:
     import torch
     from torch._inductor.graph import GraphLowering
+    from torch._inductor.pattern_matcher import GraphPatternEntry
+
+    def apply(entry: Any, match: Any, graph: Any, node: Any, original: Any = GraphPatternEntry.apply) -> None:
+        try:
+            original(entry, match, graph, node)
+        except Exception as error:  # at an op of what takes the node's place, as the loop that a scan becomes
+            note(str(node.target))
+            error.add_note(node.stack_trace or "")
+            raise
 
     with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(GraphPatternEntry, "apply", apply))
         for owner in (torch.fx.Interpreter, GraphLowering, torch._dynamo.utils):
             original = vars(owner)["run_node"]
 
@@ -312,11 +322,13 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     innermost = error
     while isinstance(deeper := getattr(innermost, "inner_exception", None) or innermost.__cause__, BaseException):
         innermost = deeper
-    kind, text = type(innermost).__name__, str(error)
+    notes = getattr(innermost, "__notes__", ())
+    kind, text = type(innermost).__name__, "\n".join((str(error), *notes))
+    users_line = _users_line(error, text)
     if kind == "PlanError":
-        return f"{innermost}{_users_line(error)}"
+        return f"{innermost}{users_line}"
     if found := re.search(r"got PlanError\((['\"])(.*?)\1\)", text, re.DOTALL):  # Dynamo keeps an op's error as words
-        return f"no plan for {device}: {found[2]}{_users_line(error)}"
+        return f"no plan for {device}: {found[2]}{users_line}"
     if "autograd's threading" in str(innermost):
         return (
             f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "
@@ -328,20 +340,20 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind
     if kind in _DATA_DEPENDENT:
-        op = lines[0] if lines else op
-        what = "its result depends on the data, and a plan has none; on the device it would run outside of the graph"
+        op = lines[0] if lines and not notes else op
+        what = "its result depends on the data, and a plan has none. With fullgraph=True it is a symbol"
     else:
         what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
     where = re.sub(r"<(?:built-in )?\w+ ([\w.]+)(?: (?:of|at) .*)?>", r"\1", op)
-    at_op = f"at {where}{_users_line(error)}: " if where else ""
+    at_op = f"at {(where + users_line).strip()}: " if where or users_line else ""
     return f"no plan for {device}: {at_op}{what[:400]}"
 
 
-def _users_line(error: BaseException) -> str:
+def _users_line(error: BaseException, text: str) -> str:
     """The innermost place in the user's files, from Dynamo's text or from the traceback."""
     from fxscope._torch import nodes
 
-    source = nodes.source_in(str(error)) or nodes.source_of_frames(traceback.extract_tb(error.__traceback__))
+    source = nodes.source_in(text) or nodes.source_of_frames(traceback.extract_tb(error.__traceback__))
     if source is None or source.file is None or source.file.startswith("<") or not nodes.is_user_file(source.file):
         return ""
     return f" ({Path(source.file).name}:{source.line}: {(source.code or '')[:80]})"

@@ -54,23 +54,18 @@ def device(plan: Plan) -> Generator[None]:
         allocator = (torch._C, "_cuda_cudaCachingAllocator_is_enabled", lambda: True)  # captures need it
         stack.enter_context(mock.patch.object(*allocator, create=True))
         device_interface.get_interface_for_device("cpu")  # fills the table that is patched next
-        interface = _interface(gpu, properties)
-        stack.enter_context(
-            mock.patch.dict(device_interface.device_interfaces, {"cuda": interface, "cuda:0": interface})
-        )
+        interfaces = dict.fromkeys(("cuda", "cuda:0"), _interface(gpu, properties))
+        stack.enter_context(mock.patch.dict(device_interface.device_interfaces, interfaces))
         # From 2.15 on a frame asks for the accelerator's current stream when it begins; a plan has no streams.
         stack.enter_context(mock.patch.object(torch.accelerator, "is_available", lambda: False))
         # Inductor's rooflines ask `nvidia-smi` for the highest clock, in MHz; without an answer they call every GEMM
         # bound by arithmetic.
         clock = properties.clock_rate // 1000
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
-        stack.enter_context(_triton_driver(gpu))
-        stack.enter_context(decisions.padding(plan))
-        stack.enter_context(decisions.library_kernels(plan))
-        stack.enter_context(decisions.constants_on_cpu())
-        stack.enter_context(decisions.constants_on_device())
-        stack.enter_context(decisions.cudnn_layouts(plan))
-        stack.enter_context(_fresh_caches())
+        chosen = decisions.padding(plan), decisions.library_kernels(plan), decisions.cudnn_layouts(plan)
+        constants = decisions.constants_on_cpu(), decisions.constants_on_device()
+        for context in (_triton_driver(gpu), *chosen, *constants, _fresh_caches()):
+            stack.enter_context(context)
         yield
 
 
@@ -194,12 +189,9 @@ def _fresh_caches() -> Generator[None]:
     from torch._inductor.runtime.hints import DeviceProperties
 
     def clear() -> None:
-        for module in (triton_utils, inductor_utils):
-            for value in list(vars(module).values()):
-                forget = getattr(value, "cache_clear", None)
-                if callable(forget):
-                    forget()
-        getattr(DeviceProperties.create, "cache_clear", lambda: None)()
+        for value in (*vars(triton_utils).values(), *vars(inductor_utils).values(), DeviceProperties.create):
+            if callable(forget := getattr(value, "cache_clear", None)):
+                forget()
 
     clear()
     try:

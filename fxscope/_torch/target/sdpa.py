@@ -239,9 +239,7 @@ def _has_cudnn_mask(call: AttentionCall) -> bool:
 
 def _has_cudnn_heads(call: AttentionCall) -> bool:
     version, (major, _), is_hopper = cudnn_version(), call.capability, call.capability == (9, 0)
-    limit = 128
-    if major == 10 and version >= 91100 and call.heads == _LATENT:
-        limit = 192
+    limit = 192 if major == 10 and version >= 91100 and call.heads == _LATENT else 128
     if not call.rules.recent:
         limit = 256 if is_hopper and version >= 91000 else limit
     else:

@@ -237,15 +237,12 @@ def _kernel(op: Any, rule: str | None) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         with torch._C._ExcludeDispatchKeyGuard(exclude):
             lower = torch.get_autocast_dtype("cpu")
-            if rule == "lower":
-                args, kwargs = _cast((args, kwargs), lower)
-            elif rule == "fp32":
-                args, kwargs = _cast((args, kwargs), torch.float32)
-            elif rule == "promote":
-                widest = torch.float32 if any(t.dtype == torch.float32 for t in _tensors((args, kwargs))) else lower
-                args, kwargs = _cast((args, kwargs), widest)
-            elif rule in ("dtype", "norm") and _eligible(args[0]):
+            if rule in ("dtype", "norm") and _eligible(args[0]):
                 return _in_float32(op, rule, args, kwargs)
+            if rule in ("lower", "fp32", "promote"):
+                dtypes = {getattr(leaf, "dtype", None) for leaf in torch.utils._pytree.tree_leaves((args, kwargs))}
+                widens = rule == "fp32" or (rule == "promote" and torch.float32 in dtypes)
+                args, kwargs = _cast((args, kwargs), torch.float32 if widens else lower)
             return op(*args, **kwargs)
 
     return kernel
@@ -270,10 +267,6 @@ def _in_float32(op: Any, rule: str, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _eligible(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype != torch.float64
-
-
-def _tensors(values: Any) -> list[torch.Tensor]:
-    return [value for value in torch.utils._pytree.tree_leaves(values) if _eligible(value)]
 
 
 def _cast(values: Any, dtype: torch.dtype) -> Any:

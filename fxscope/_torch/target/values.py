@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -48,10 +49,7 @@ class Values:
                 return real
             try:
                 fake = original(func, types, args, kwargs or {})
-            except (
-                torch._subclasses.fake_tensor.DynamicOutputShapeException,
-                torch._subclasses.fake_tensor.DataDependentOutputException,
-            ):
+            except (DynamicOutputShapeException, DataDependentOutputException):
                 made = real if real is not None else self._sized(func, args, plan, asked_at)
                 if made is None:
                     raise
@@ -72,11 +70,9 @@ class Values:
             return None
         leaves = tree_leaves((args, kwargs))
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-        if not tensors or any(tensor not in self._known for tensor in tensors):
-            return None
-        if any(isinstance(leaf, torch.SymInt | torch.SymFloat | torch.SymBool) for leaf in leaves):
-            return None
-        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+        is_known = bool(tensors) and all(tensor in self._known for tensor in tensors)
+        is_symbolic = any(isinstance(leaf, torch.SymInt | torch.SymFloat | torch.SymBool) for leaf in leaves)
+        if not is_known or is_symbolic or torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
             return None
 
         def convert(value: Any) -> Any:
