@@ -68,6 +68,8 @@ def _run_as_main(code: CodeType) -> None:
     module.__dict__.update(__file__=file, __builtins__=builtins, __annotations__={}, __cached__=None)
     module.__loader__ = SourceFileLoader("__main__", file)
     sys.modules["__main__"] = module
+    if "__mp_main__" in sys.modules:  # multiprocessing, once imported: where classes of spawned children are looked up
+        sys.modules["__mp_main__"] = module
     exec(code, module.__dict__)
 
 
