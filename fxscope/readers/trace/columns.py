@@ -137,6 +137,7 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     for number, what in (
         (int(again.sum()), "are in the file more than once: each counts once"),
         (table.without_time, "have no time, or one that no int64 of nanoseconds holds: left out"),
+        (table.negative, "have a negative duration: it counts as 0"),
     ):
         if number:
             trace.problems.append(Problem(where=trace.path.name, message=f"{number} events {what}"))

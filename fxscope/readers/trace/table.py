@@ -37,6 +37,7 @@ class Table:
         self.threads: dict[tuple[Any, Any], int] = {}
         self.categories: set[str] = set()  # as they are written, those that are not read too
         self.without_time: int = 0
+        self.negative: int = 0  # durations, as clocks that are set back give
         self.launch_names: list[int] = []  # and of the runtime calls whose arguments name a kernel
         # Categories, names and threads as they are written: the same spans come in every buffer
         self._category_spans: dict[bytes, int] = {}
@@ -67,7 +68,6 @@ class Table:
         places = _looked_up(table[:, THREAD], threads, self._thread_spans, self._thread)
         part = table[:, :WIDTH].copy()
         part[:, CATEGORY], part[:, NAME], part[:, THREAD] = category, names[table[:, NAME]], places[table[:, THREAD]]
-        np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
         are_kept = _HAS_ARGS[category] | np.isin(part[:, NAME], self.launch_names)
         kept = np.flatnonzero(are_kept & (part[:, ARGS_AT] >= 0))
         at, lengths = part[kept, ARGS_AT], part[kept, ARGS_LENGTH]
@@ -107,13 +107,14 @@ class Table:
                 args_at = len(self.args)
                 self.args += text
             place = self.threads.setdefault(thread, len(self.threads))
-            when = start, max(0, duration)
-            rows.append((category, code, place, *when, correlation, external, args_at, len(text)))
+            rows.append((category, code, place, start, duration, correlation, external, args_at, len(text)))
         if rows:
             self._append(np.array(rows, np.int64))
 
     def _append(self, part: NDArray[np.int64]) -> None:
         if len(part):
+            self.negative += int((part[:, DURATION] < 0).sum())
+            np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
             self._parts.append([part[:, column].astype(dtype) for column, dtype in enumerate(COLUMNS.values())])
 
     def _code(self, name: str) -> int:
@@ -130,9 +131,7 @@ def _looked_up(
 ) -> NDArray[np.int64]:
     """Return what a function makes of each span that is used, -1 for the others."""
     codes = np.full(len(spans), -1, np.int64)
-    is_used = np.zeros(len(spans), np.bool_)
-    is_used[used] = True
-    for index in np.flatnonzero(is_used).tolist():
+    for index in np.flatnonzero(np.bincount(used, minlength=len(spans))).tolist():
         span = spans[index]
         if span not in known:
             known[span] = code_of(span)
