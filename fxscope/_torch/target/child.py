@@ -341,7 +341,7 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     what = f"{kind}: {lines[0]}" if lines else kind
     if kind in _DATA_DEPENDENT:
         op = lines[0] if lines and not notes else op
-        what = "its result depends on the data, and a plan has none. With fullgraph=True it is a symbol"
+        what = "its result depends on the data, and a plan has none; fullgraph=True makes it a symbol where torch can"
     else:
         what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
     where = re.sub(r"<(?:built-in )?\w+ ([\w.]+)(?: (?:of|at) .*)?>", r"\1", op)
