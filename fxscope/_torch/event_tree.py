@@ -76,6 +76,7 @@ class _Raw:
         self.overload = event.overload_name or "default"
         self.inputs, self.sequence = _input(event.extra_fields.inputs), event.extra_fields.sequence_number
         self.around = around._replace(frame=None)
+        self.python: list[int] = []  # when Python that it calls itself begins and ends
         self.allocated: dict[int, None] = {}  # allocations that outlive the op, in order
         self.hands_on = False  # it calls itself or another product: for a batch, a tangent, a mode, a wrapped tensor
 
@@ -107,6 +108,8 @@ class EventTree:
         self._num_ops = self._num_launches = self._last_launch = 0
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
+        work = (raw for raw in self.raws if raw.python and expected_nature(raw.name) == "kernel")
+        self.times.python = {raw.id: raw.python for raw in work}
         self.times.outer.sort()
         fake = [_META, _META | _SOME, *([0] if self.has_allocations else [])]  # 0: nothing is there, and nothing made
         self.times.fake.update(number for number, memory in self._memories.values() if memory in fake)
@@ -175,8 +178,7 @@ class EventTree:
         fields = event.extra_fields
         is_users = _is_users(whole_path(fields.callsite.file_name))
         if around.op is not None and around.python is False:
-            if expected_nature(around.op.name) == "kernel":
-                self.times.python[around.op.id] += event.start_time_ns, event.end_time_ns
+            around.op.python += event.start_time_ns, event.end_time_ns
             around = around._replace(python=True)
         around = around._replace(place=_caller(event, around), frame=event if is_users else None)
         if is_users and around.steps:
@@ -210,7 +212,7 @@ class EventTree:
         if around.root:
             self.roots.append((begin, around.root.pop()))
         outer = around.op
-        if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
+        if outer is not None and not around.python and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True
         device = next(iter(devices), "CPU")
         is_part = outer is not None and not outer.hands_on and not around.python

@@ -378,7 +378,7 @@ def _without_launch(
     if expected == "view" or (expected == "unknown" and aliases is None):
         return "view", "view", "launched nothing" if ran else "expected to be a view"
     if expected == "host" and idle:
-        return "host", "host", "computed nothing: it was given a saved result, or ended before"
+        return "host", "host", "computed nothing: no memory was made for a result (saved, ended early, or zeros)"
     if expected == "host":
         return "host", "host", "allocates or asks; launches nothing"
     if calls:

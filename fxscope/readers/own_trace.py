@@ -47,7 +47,7 @@ class Timeline:
     marks: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # ends of steps
     compiles: list[int] = field(default_factory=list)  # and other phases of the compiler
     closures: list[tuple[int, int]] = field(default_factory=list)  # begin and end of those that an optimizer calls
-    python: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))  # in an op: begins and ends
+    python: dict[int, list[int]] = field(default_factory=dict)  # op → when Python in it begins and ends
     fake: set[int] = field(default_factory=set)  # external ids of outermost ops on tensors without memory
     begins: float = math.inf  # of the first op or annotation
     ends: float = 0.0

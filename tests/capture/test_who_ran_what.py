@@ -1,5 +1,7 @@
 """Every call has its time or a reason why not; what is counted as a kernel is what did the work itself."""
 
+import functools
+from collections import Counter
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -8,6 +10,7 @@ import torch
 from torch import nn
 from torch._C._profiler import _EventType as EventType
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 import fxscope
 from fxscope import passes
@@ -86,18 +89,33 @@ def test_what_a_mode_calls_for_an_op_is_in_the_graph() -> None:
 
 
 def test_what_python_calls_in_an_op_is_no_part_of_it() -> None:
+    def pack(tensor):
+        return tensor @ torch.ones(256, 256) * torch.ones(256, 256)
+
     def function(x, w):
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t * torch.ones(256, 256), lambda t: t):
-            return torch.ops.who_ran.silu(w @ w) + (x @ w).sin()
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+            return torch.ops.who_ran.silu(w @ w) + (x @ w).sin() * w
 
     recording = fxscope.record(function, torch.randn(256, 256, requires_grad=True), torch.randn(256, 256), steps=1)
-    done = {(node.target, node.kind, node.flops) for graph in recording.graphs for node in graph.nodes}
-    assert {item for item in done if item[0] in ("aten::mul", "aten::mm")} == {
-        ("aten::mul", "kernel", None),  # of hooks, and of the program's own op
-        ("aten::mm", "kernel", 2 * 256**3),
+    done = {
+        name: [launch for launch in recording.launches if launch.name == name] for name in ("aten::mm", "aten::mul")
     }
+    assert [len(launches) for launches in done.values()] == [5, 5]  # two of the program's, three of hooks
+    nodes = [node for graph in recording.graphs for node in graph.nodes if node.target in done]
+    assert [(node.kind, node.flops) for node in nodes if node.flops] == [("kernel", 2 * 256**3)] * 5
     spans = sorted((launch.start_ns, launch.start_ns + launch.duration_ns) for launch in recording.launches)
     assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))  # what hooks take is no time of the op's
+
+
+def test_an_op_of_a_mode_with_hooks_has_no_work_of_its_own() -> None:
+    def function(x):
+        context = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+        return checkpoint(lambda x: (x @ x).exp().sin().exp(), x, use_reentrant=False, context_fn=context).sum()
+
+    recording = fxscope.record(function, torch.randn(8, 8, requires_grad=True), backward=True, steps=1)
+    launched = Counter(launch.name for launch in recording.launches)
+    assert [launched[f"aten::{name}"] for name in ("mm", "exp", "sin")] == [3, 4, 2]  # all but `mm` run again
+    assert all(launch.nodes for launch in recording.launches) and not recording.problems
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
