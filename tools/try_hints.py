@@ -61,6 +61,19 @@ AFTER: dict[str, Callable[[torch.Tensor, Make], Any]] = {
     "cumsum": lambda y, t: y.float().cumsum(-1),
     "two_readers": lambda y, t: (y.sin(), y.cos().sum(-1)),
     "gathered": lambda y, t: y.flatten()[torch.arange(0, y.numel(), 3, device=y.device)] * 2,
+    "silu": lambda y, t: F.silu(y),
+    "clamped": lambda y, t: y.clamp(-1, 1) / 3,
+    "residual": lambda y, t: (y + t(*y.shape), y.tanh()),
+    "where": lambda y, t: torch.where(t(*y.shape) > 0, y, y * 0),
+    "int8": lambda y, t: (y * 10).round().to(torch.int8),
+    "scaled": lambda y, t: y * t(y.shape[-1]) + t(*y.shape[:-1], 1),
+    "flat": lambda y, t: y.reshape(-1) * 3,
+    "permuted": lambda y, t: y.transpose(-1, -2) + 1,
+    "padded": lambda y, t: F.pad(y, (1, 1)) + 1,
+    "flipped": lambda y, t: y.flip(-1) * 2,
+    "stacked": lambda y, t: torch.stack([y, y * 2]),
+    "quantized": lambda y, t: (y / (y.abs().amax(-1, keepdim=True) + 1)).round(),
+    "largest": lambda y, t: y.argmax(-1),
 }
 BEFORE: dict[str, Callable[[Make], torch.Tensor]] = {
     "relu": lambda t: torch.relu(t(512, 256)),
@@ -71,6 +84,13 @@ BEFORE: dict[str, Callable[[Make], torch.Tensor]] = {
     "padded": lambda t: F.pad(t(512, 255), (0, 1)),
     "embedded": lambda t: t(1000, 256)[torch.arange(512, device=t(1).device)],
     "negated": lambda t: -t(512, 256),
+    "silu": lambda t: F.silu(t(512, 256)),
+    "dequantized": lambda t: t(512, 256) * t(512, 1) + t(256),
+    "where": lambda t: torch.where(t(512, 256) > 0, t(512, 256), t(256)),
+    "transposed": lambda t: t(256, 512).t() * 2,
+    "cat": lambda t: torch.cat([t(512, 128), t(512, 128).relu()], -1),
+    "softmax": lambda t: t(512, 256).softmax(-1),
+    "sum": lambda t: t(4, 512, 256).sum(0),
 }
 APART: dict[str, Callable[[torch.Tensor, Make], Any]] = {
     "rows_and_transposed": lambda x, t: (x.sum(-1), x.t().contiguous()),
@@ -87,8 +107,27 @@ APART: dict[str, Callable[[torch.Tensor, Make], Any]] = {
     "sorted": lambda x, t: (x.sort(-1)[0], x.sin()),
     "scan_and_sum": lambda x, t: (x.cumsum(-1), x.sum(0)),
     "many_limits": lambda x, t: tuple((x + i).sum(-1) if i % 2 else x[i:] * i for i in range(1, 9)),
+    "wide": lambda x, t: tuple((x * i).relu() for i in range(1, 9)),
+    "norm_chain": lambda x, t: F.layer_norm(F.layer_norm(x, (512,)) + x, (512,)),
+    "softmaxes": lambda x, t: (x.softmax(-1), x.softmax(0)),
+    "group_norm": lambda x, t: F.group_norm(x.view(4, 256, 512), 8) * 2,
+    "broadcast": lambda x, t: ((s := x.mean(-1, keepdim=True)), x - s, (x - s).pow(2).sum(0)),
+    "gathered": lambda x, t: (x.gather(-1, x.abs().long().clamp(max=5)), x.sum(-1)),
+    "row_blocks": lambda x, t: ((y := x * 2), y.view(1024, 8, 64).sum(-1), y.sum(-1)),
 }
 OFF = {"loop_ordering_after_fusion": False, "loop_reindexing_after_fusion": False}
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {  # parts of the battery → the switches they are planned with first
+    "product": {"": {}, "_no_epilogue": {**TEMPLATES, "epilogue_fusion": False}},
+    "before": {"": {}, "_no_prologue": {**TEMPLATES, "prologue_fusion": False}},
+    "apart": {
+        "": {},
+        "_off": OFF,
+        "_small": {"max_fusion_size": 4},
+        "_narrow": {"max_fusion_unique_io_buffers": 2},
+        "_picky": {"score_fusion_memory_threshold": 1 << 30},
+        "_flat": {"triton.nested_reduction": False},
+    },
+}
 
 
 class Battery(nn.Module):
@@ -122,23 +161,23 @@ def programs() -> dict[str, tuple[Battery, dict[str, Any]]]:
     """Name → program and the switches it is planned with first."""
     found: dict[str, tuple[Battery, dict[str, Any]]] = {}
     for dtype in (torch.float32, torch.bfloat16):
-        short = str(dtype).removeprefix("torch.")
-        for name, product in PRODUCTS.items():
-            parts = [lambda t, p=product, a=after: a(p(t), t) for after in AFTER.values()]
-            found[f"{name}_{short}"] = (Battery(parts, dtype), {})
-        parts = [lambda t, b=before: b(t) @ t(256, 384) for before in BEFORE.values()]
-        parts += [lambda t, b=before: ((y := b(t)), y @ t(256, 384)) for before in list(BEFORE.values())[:4]]
-        parts += [lambda t, b=before: F.linear(b(t), t(384, 256), t(384)) for before in BEFORE.values()]
-        found[f"before_{short}"] = (Battery(parts, dtype), {})
-        for name, apart in APART.items():
-            for how, options in (("", {}), ("_off", OFF)):
-                found[f"{name}{how}_{short}"] = (Battery([lambda t, a=apart: a(t(1024, 512), t)], dtype), options)
+        parts: dict[str, list[Callable[[Make], Any]]] = {
+            name: [lambda t, p=product, a=after: a(p(t), t) for after in AFTER.values()]
+            for name, product in PRODUCTS.items()
+        }
+        parts["before"] = [lambda t, b=before: b(t) @ t(256, 384) for before in BEFORE.values()]
+        parts["before"] += [lambda t, b=before: ((y := b(t)), y @ t(256, 384)) for before in BEFORE.values()]
+        parts["before"] += [lambda t, b=before: F.linear(b(t), t(384, 256), t(384)) for before in BEFORE.values()]
+        parts["apart"] = [lambda t, a=apart: a(t(1024, 512), t) for apart in APART.values()]
+        for name, these in parts.items():
+            for how, options in SETTINGS.get(name, SETTINGS["product"]).items():
+                found[f"{name}{how}_{dtype}".replace("torch.", "")] = (Battery(these, dtype), options)
     return found
 
 
 def models() -> dict[str, tuple[Program, dict[str, Any]]]:
     here = {name: program for name, program in PROGRAMS.items() if find_spec(program.library)}
-    options = {"": {}, "_off": {**OFF, "max_fusion_size": 8, "max_fusion_unique_io_buffers": 3}}
+    options = {how: switches for settings in SETTINGS.values() for how, switches in settings.items()}
     return {name + how: (program, switches) for how, switches in options.items() for name, program in here.items()}
 
 

@@ -1,7 +1,7 @@
 """Asks torch's scheduler, before it is gone, which kernels would be one with a switch set: a hint is then a fact.
 
-A trial is the scheduler's own `fuse_nodes` under `config.patch`, of all the final groups: what two kernels could join
-joins one of them. A library's GEMMs are templates then. Everything a trial changes is restored.
+A trial is the scheduler's own `fuse_nodes` under `config.patch`, of the nodes as they were before fusion. A library's GEMMs
+are templates then. Everything a trial changes is restored.
 """
 
 import contextlib
@@ -67,9 +67,8 @@ def _joined_with(scheduler: Any, groups: list[Any], config: str) -> Iterator[lis
     import torch._inductor.config as inductor
 
     with inductor.patch({config: _wanted(config), "benchmark_fusion": False}), _undone(scheduler):
-        if config in LOOPS:
-            _lay_out_anew(groups)
-        elif config == USERS:
+        scheduler.nodes = _parts_of(scheduler, groups)
+        if config == USERS:
             _give_a_place(scheduler)
         elif config == TEMPLATES:
             _as_templates(scheduler)
@@ -81,10 +80,7 @@ def _joined_with(scheduler: Any, groups: list[Any], config: str) -> Iterator[lis
 
 @contextlib.contextmanager
 def _undone(scheduler: Any) -> Generator[None]:
-    """Restore the scheduler, its nodes and buffers: a trial lays out loops anew, joins nodes and changes users.
-
-    What code generation left in the scheduler is as it was before fusion, for as long as it is asked.
-    """
+    """Restore the scheduler, its nodes and buffers: a trial lays out loops anew, joins nodes and changes users."""
     from torch._inductor.scheduler import fusion_log
 
     groups = list(scheduler.nodes)
@@ -96,22 +92,23 @@ def _undone(scheduler: Any) -> Generator[None]:
             for name, value in [*vars(item).items()]:
                 if isinstance(value, (dict, list, MutableSet)):
                     vars(item)[name] = copy(value)
-        scheduler.name_to_fused_node.update({node.get_name(): group for group in groups for node in group.get_nodes()})
         yield
 
 
-def _lay_out_anew(nodes: Iterable[Any]) -> None:
-    """Undo the merging of loops that follows fusion: only loops that are apart can be reordered."""
+def _parts_of(scheduler: Any, groups: Iterable[Any]) -> list[Any]:
+    """The nodes that fusion joined, in their order before it, with loops as they were before they were merged."""
     import torch._inductor.ir as ir
-    from torch._inductor import scheduler
+    from torch._inductor.scheduler import ForeachKernelSchedulerNode, GroupedSchedulerNode, SchedulerNode
 
-    for node in nodes:
-        loops = (item for item in node.get_nodes() if isinstance(item, scheduler.SchedulerNode))
-        members = [item for item in loops if isinstance(item.node, ir.ComputedBuffer)]
-        for member in members:
-            member.recompute_size_and_body()
-        if members and len(node.get_nodes()) > 1:
-            scheduler.refresh_group_node_dependencies(node)
+    made_before = (ForeachKernelSchedulerNode, GroupedSchedulerNode)
+    parts = [part for group in groups for part in ([group] if isinstance(group, made_before) else group.get_nodes())]
+    scheduler.available_buffer_names -= scheduler.name_to_buf.keys()  # code generation has made them
+    for part in parts:
+        if isinstance(part, SchedulerNode) and isinstance(part.node, ir.ComputedBuffer):
+            part.recompute_size_and_body()
+            part.update_mutated_names(part.mutation_renames)
+    scheduler.name_to_fused_node.update({name: part for part in parts for name in part.get_operation_names()})
+    return sorted(parts, key=lambda part: part.min_order)
 
 
 def _give_a_place(scheduler: Any) -> None:
@@ -169,8 +166,7 @@ def _template_of(scheduler: Any, extern: Any) -> Any:
     inside.origins, inside.origin_node = operation.origins, operation.origin_node
     graph.buffers[:], graph.operations[:] = kept
     template = scheduler.create_scheduler_node(inside)
-    # Loops are merged when they are scheduled: so are those that the others are compared with.
-    template.set_read_writes(inside.extract_read_writes(normalize=True).rename(scheduler.mutation_renames))
+    template.update_mutated_names(scheduler.mutation_renames)
     for name in _PLACE & vars(extern).keys():
         setattr(template, name, getattr(extern, name))
     unmet = {dependency.name for dependency in extern.unmet_dependencies}

@@ -89,11 +89,8 @@ def test_what_a_mode_calls_for_an_op_is_in_the_graph() -> None:
 
 
 def test_what_python_calls_in_an_op_is_no_part_of_it() -> None:
-    def pack(tensor):
-        return tensor @ torch.ones(256, 256) * torch.ones(256, 256)
-
     def function(x, w):
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t @ w.new_ones(256, 256) * w, lambda t: t):
             return torch.ops.who_ran.silu(w @ w) + (x @ w).sin() * w
 
     recording = fxscope.record(function, torch.randn(256, 256, requires_grad=True), torch.randn(256, 256), steps=1)
@@ -108,10 +105,9 @@ def test_what_python_calls_in_an_op_is_no_part_of_it() -> None:
 
 
 def test_an_op_of_a_mode_with_hooks_has_no_work_of_its_own() -> None:
-    def function(x):
-        context = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
-        return checkpoint(lambda x: (x @ x).exp().sin().exp(), x, use_reentrant=False, context_fn=context).sum()
-
+    context = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+    options = {"use_reentrant": False, "context_fn": context}
+    function = functools.partial(checkpoint, lambda x: (x @ x).exp().sin().exp().sum(), **options)
     recording = fxscope.record(function, torch.randn(8, 8, requires_grad=True), backward=True, steps=1)
     launched = Counter(launch.name for launch in recording.launches)
     assert [launched[f"aten::{name}"] for name in ("mm", "exp", "sin")] == [3, 4, 2]  # all but `mm` run again
