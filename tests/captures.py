@@ -3,6 +3,7 @@
 import gzip
 import os
 import shutil
+from argparse import Namespace
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,12 @@ CAPTURES = {"/".join(path.parent.relative_to(H200).parts): path.parent for path 
 def read(path: Path | str) -> Recording:
     """The recording of a folder or file; a name without a root is one of the H200's."""
     return common.read(str(H200 / path))
+
+
+def served() -> Recording:
+    """A replay of CUDA graphs, with the capture that names its kernels."""
+    replay, capture = (str(DATA / "vendors" / f"vllm_{name}.json.gz") for name in ("replay", "capture"))
+    return common.read(replay, Namespace(capture=capture))
 
 
 def recording(name: str) -> Recording:

@@ -2,7 +2,6 @@
 
 import re
 import struct
-from argparse import Namespace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +16,7 @@ from fxscope.model import BufferAccess, Graph, Launch, Op, Recording, Source, re
 from fxscope.render import axis, markdown, notebook, strip
 from fxscope.text import microseconds
 from tests import build
-from tests.captures import CHROMIUM, H200, recording
+from tests.captures import CHROMIUM, H200, recording, served
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ("mlp_eager", "mlp_compiled", "mlp_liger")
@@ -72,6 +71,7 @@ def test_every_row_sums_to_the_device_time_and_the_step_row_to_the_wall_time(nam
     busy, idle = sum(widths(drawn, "step")), sum(widths(drawn, "idle"))
     assert busy + idle == pytest.approx(strip.SPAN, rel=0.02)
     assert busy / (busy + idle) == pytest.approx(made.step.busy_share, abs=0.02)
+    assert markdown.render(recording(name)).count("\n") < 60
     shares = sorted(group.time_us / sum(item.time_us for item in made.groups) for group in made.groups)  # type: ignore[operator, misc]
     assert sorted(width / strip.SPAN for width in widths(drawn, "kernel")) == pytest.approx(shares, abs=0.001)
 
@@ -205,9 +205,8 @@ def test_nested_brackets_leave_room_for_their_list_the_most_expensive_first() ->
 
 
 def test_views_are_dots_above_the_ops_and_only_equal_modules_are_counted() -> None:
-    replay, capture = (str(H200.parent / "vendors" / f"vllm_{name}.json.gz") for name in ("replay", "capture"))
-    narrow = common.read(replay, Namespace(capture=capture))  # its views are between kernels narrower than a dot
-    for read in (common.read(str(H200 / "block.fxscope")), common.read(str(H200 / "mlp_train_compiled")), narrow):
+    # The views of the last are between kernels narrower than a dot.
+    for read in (common.read(str(H200 / "block.fxscope")), common.read(str(H200 / "mlp_train_compiled")), served()):
         drawn, views = strip.render(read), axis.Strip(read).views.values()
         tips = re.findall("<title>views, 0 µs: (.*?)</title>", drawn)
         counts = [int(count or 1) for tip in tips for count in re.findall(r"[^,×]+?(?: ×(\d+))?(?:, |$)", tip)]
@@ -287,12 +286,6 @@ def test_the_command_writes_every_format_and_refuses_a_fourth(tmp_path: Path, co
     assert "mlp_liger" in drawn and packed.startswith(b"\x89PNG") and struct.unpack(">II", packed[16:24]) == (1600, 900)
     said = command("view", *names, names[0], "-o", outputs[0], "--force", status=2).err
     assert "a picture holds 3 recordings" in said
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_markdown_has_fewer_than_60_lines(name: str) -> None:
-    made = markdown.render(recording(name))
-    assert made.count("\n") < 60 and "\nGPU     busy" in made
 
 
 @pytest.mark.slow

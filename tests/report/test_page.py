@@ -6,6 +6,7 @@ import os
 import re
 import statistics
 import zlib
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ from fxscope.analysis.compare import compare
 from fxscope.analysis.report import others, report
 from fxscope.commands import common
 from fxscope.model import Recording, Step, replace
+from fxscope.op_names import op_name
 from fxscope.passes.cost import cost
 from fxscope.render import axis, diff, labels, tables, terminal, theme
 from fxscope.render.page import html, payload
 from fxscope.render.report import MAX_KERNELS
 from fxscope.text import flop, microseconds, num_bytes, percent, rate, roof_share
 from tests import build
-from tests.captures import CHROMIUM, H200, recording
+from tests.captures import CHROMIUM, H200, recording, served
 from tests.report import make_recordings as MAKE
 
 ARGUMENTS = """--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update
@@ -70,7 +72,7 @@ def pages(folder):
         "long": html.render(MAKE.long_timeline()),
         "hostile": html.render(MAKE.hostile()),
         "training": html.render(MAKE.training()),
-        **{name: html.render(*PANES[name]()) for name in ("geglu", "trained", "block", "planned")},
+        **{name: html.render(make()) for name, make in READ.items()},
         "empty": html.render(store.loads('{"schema": "fxscope/2"}')),
     }
     for name, text in made.items():
@@ -84,6 +86,18 @@ def planned() -> Recording:
     calls = tuple(replace(call, timing=None) for call in read.calls)
     where = replace(read.environment, target="h200")
     return cost(replace(read, environment=where, calls=calls, launches=(), ops=(), steps=(), summary=None))
+
+
+READ = {
+    "geglu": lambda: recording("mlp_compiled"),
+    "layers": lambda: MAKE.large(600, layers=12),
+    "trained": lambda: common.read(str(H200 / "mlp_train_compiled")),
+    "block": lambda: common.read(str(H200 / "block.fxscope")),
+    "eager": lambda: common.read(str(H200 / "mlp_train_eager")),
+    "served": served,
+    "planned": planned,
+}
+PANES = ("geglu", "three", "trained", "block", "planned")
 
 
 class Page:
@@ -226,40 +240,64 @@ def test_hostile_names_are_only_text(open_page, pages):
     assert page.page.evaluate("[window.hacked, document.images.length, document.scripts.length]") == [None, 0, 3]
 
 
-def test_the_page_opens_on_the_strip_at_most_three_numbers_and_what_to_try_all_of_the_report(open_page):
-    page = open_page("geglu")
-    read = recording("mlp_compiled")
-    made, shown = report(read), page.text("#view-overview")
-    assert page.page.locator(".tiles li").count() <= 3
-    assert "1 compiled graph · NVIDIA H200" in shown
-    figures = page.page.locator(".tiles b").all_inner_texts()
-    drawn = page.page.locator(".strip-host text").all_text_contents()
-    assert "gelu·mul" in drawn and any(microseconds(made.step.busy_us) in words for words in drawn)
-    assert figures == [microseconds(made.step.wall_us), microseconds(made.step.device_us), f"{made.step.launches:,.0f}"]
-    assert page.page.locator(".advice li").all_inner_texts() == [f"{item.text}: {item.why}" for item in made.advice]
-    assert made.step.verdict in page.text(".hero .what")
-    shown = page.page.locator("#view-overview .missed .pair").all_inner_texts()
-    rows = [row for row in made.missed if row.is_possible]
-    for row, words in zip(rows, shown, strict=True):
-        times = f" ×{row.count}" if row.count > 1 else ""
-        assert words.partition(":")[0] == f"{row.producer} → {row.consumer}{times}"
-    rows = [row.locator("td").all_inner_texts() for row in page.page.locator(".top-kernels tbody tr").all()]
-    assert [row[:4] for row in rows] == [
-        [f"{row.launches:,.0f}", microseconds(row.time_us), percent(row.share), roof_share(row.roof)]
-        for row in made.kernels
-    ]
-    prices = page.page.locator(".next .price").all_inner_texts()
-    assert prices == [f"{axis.saving(made, made.missed[0])} per step"]
-    page.page.click(".strip-host [data-row=kernel] >> nth=1")
-    assert page.page.get_attribute("#app", "data-view") == "graph"
-    assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in page.text(".panel-title")
-    page.page.click("#tab-overview")
-    page.page.click(".strip-host [data-row=view] >> nth=0")  # in the middle: between two dots
-    assert "view new metadata over the same storage" in page.text("#panel")
-    costly = [i for i in made.missed[0].decisions if read.decisions[i].verdict != "fused"]
-    page.page.evaluate(f"location.hash = '#decision={costly[0]}'")
-    page.wait(".kind-word", "Decision")
-    assert labels.price(read.decisions[costly[0]], read) in page.text("#panel")
+@pytest.mark.parametrize("name", READ)
+def test_the_first_screen_or_one_click_answers_five_questions(open_page, name):
+    read = READ[name]()
+    made, record = report(read), json.loads(read.to_json())
+    nodes = {(graph["id"], node["name"]): node for graph in record["graphs"] for node in graph["nodes"]}
+    calls = {call["id"]: call for call in record["calls"]}
+    page = open_page(name, viewport={"width": 1280, "height": 800})
+
+    def asked(part: Any) -> tuple[str, str, Any]:
+        """What a part of the strip says, what a click on it shows, and the kernel call that it stands for."""
+        page.page.click("#tab-overview")
+        said, ref = part.text_content(), part.get_attribute("data-ref") or ""
+        part.click(force=True)  # texts lie over boxes
+        assert page.page.get_attribute("#app", "data-view") == "graph"
+        return said, page.text("#panel"), calls.get(ref.partition(":")[2])
+
+    # Where does time go?
+    times, hero = defaultdict[int, float](float), page.text(".hero")
+    for launch in record["launches"]:
+        times[launch["step"]] += launch["duration_ns"] / 1e3
+    tiles = page.page.locator(".tiles b").all_inner_texts()
+    assert len(tiles) <= 3 and (not times or microseconds(statistics.median(times.values())) in tiles)
+    assert "Nothing" in hero or (made.step.verdict in hero and made.contents.lower() in hero.lower())
+    rows = page.page.locator(".top-kernels tbody tr")
+    assert rows.first.bounding_box()["y"] + 20 < 800
+    for row, cells in zip(made.kernels[:MAX_KERNELS], rows.all(), strict=False):
+        roof = [roof_share(row.roof)] if any(item.roof is not None for item in made.kernels) else []
+        shown = [f"{row.launches:,.0f}", microseconds(row.time_us), percent(row.share), *roof]
+        assert cells.locator("td").all_inner_texts() == shown
+    assert page.page.locator(".advice li").all_inner_texts() == [f"{item.text}: {item.why}" for item in made.advice[:3]]
+    # What fused into which kernel, and which line is a kernel?
+    wide = "all => all.map((part) => part.querySelector('rect').getBoundingClientRect().width)"
+    for look in ("k-fused", "k-kernel"):
+        page.page.click("#tab-overview")
+        found = page.page.locator(".strip-host [data-row=kernel]").filter(has=page.page.locator(f".{look}"))
+        sizes = found.evaluate_all(wide)
+        said, panel, call = asked(found.nth(sizes.index(max(sizes)))) if sizes else ("Eager", hero, None)
+        assert said[:12] in panel and (not call or call["kernel"] in panel)
+        ran = [nodes[call["graph"], item] for item in call["nodes"]] if call else []
+        ran = [node for node in ran if node["nature"] == "kernel"]
+        assert [node for node in ran if op_name(node["original_aten"] or node["target"]) not in panel] == []
+        lines = [f"{Path(x['file']).name}:{x['line']}" for x in (node["source"] for node in ran) if x and x["line"]]
+        assert any(line in panel for line in lines) or not ran or "source lines" in hero
+    # Which ops are views?
+    said, panel, _ = asked(page.page.locator(".strip-host [data-row=view]").first)
+    views = {op_name(node["target"]) for node in nodes.values() if node["nature"] == "view"}
+    assert "0 µs: " in said and set(re.findall(r"[a-z_]\w+", said.partition("0 µs: ")[2])) <= views and "view" in panel
+    # Which is the worst missed fusion, and why?
+    pairs = [row for row in made.missed if row.is_possible]
+    words = [f"{row.producer} → {row.consumer}{f' ×{row.count}' if row.count > 1 else ''}" for row in pairs]
+    listed = page.page.locator("#view-overview .missed .pair").all_text_contents()
+    assert [item.partition(":")[0] for item in listed] == words[:4] and (pairs or "missed fusions" in hero)
+    if pairs:
+        assert axis.saving(made, pairs[0]) in listed[0]
+        _, panel, _ = asked(page.page.locator(".strip-host [data-decision]", has_text="1"))
+        costly = read.decisions[int(re.search(r"decision=(\d+)", page.hash())[1])]
+        assert costly.reason.split(":")[0] in panel and labels.price(costly, read) in panel
+        assert pairs[0].time_us or costly.saved_bytes == max(item["saved_bytes"] or 0 for item in record["decisions"])
 
 
 def test_a_part_of_the_strip_without_a_label_is_read_by_pointer_and_by_keys(open_page):
@@ -387,19 +425,10 @@ def model_of(read: Recording) -> set[str]:
     return figures_of([msgspec.to_builtins(records), times, sizes, said, idle])
 
 
-PANES = {
-    "geglu": lambda: [recording("mlp_compiled")],
-    "three": lambda: [recording(name) for name in ("mlp_eager", "mlp_compiled", "mlp_liger")],
-    "trained": lambda: [common.read(str(H200 / "mlp_train_compiled"))],
-    "block": lambda: [common.read(str(H200 / "block.fxscope"))],
-    "planned": lambda: [planned()],
-}
-
-
 @pytest.mark.parametrize("name", PANES)
 def test_every_number_of_every_pane_is_in_the_terminals_view_model(open_page, name):
     page = open_page(name)
-    read = PANES[name]()
+    read = [READ[name]()] if name in READ else [recording(item) for item in ("mlp_eager", "mlp_compiled", "mlp_liger")]
     allowed = set().union(*map(model_of, read))
     for first, other in zip(read[:1] * 2, read[1:], strict=False):
         found = compare(first, other)
@@ -475,7 +504,7 @@ def test_a_kernel_without_a_node_of_its_own_is_drawn_beside_the_one_it_was_not_f
 
 @pytest.mark.parametrize("number", range(3))
 def test_both_kernels_of_a_missed_fusion_are_in_view_also_of_the_graph_beside(open_page, number):
-    page, read = open_page("trained"), PANES["trained"]()[0]
+    page, read = open_page("trained"), READ["trained"]()
     page.page.locator("#view-overview .missed .pair").nth(number).click()
     page.page.wait_for_timeout(500)
     decision = read.decisions[int(re.search(r"decision=(\d+)", page.hash())[1])]
@@ -515,7 +544,6 @@ TRITON = "triton_poi_fused__unsafe_view_gelu_mul_0"
         ("#view=code", "#region-source .line[data-line='18']", "model.py:18 extern_kernels.mm mm_2", "line="),
         (f"#node={MUL}&view=code", "#view-code .line.marked", f"{TRITON}:3 mul_6", "code="),
         ("", "#view-overview .missed .pair", "Decision cuBLAS Hint:", "decision="),
-        ("", ".strip-host [data-decision]", "Decision", "decision="),
         ("", ".strip-host [data-row=line]", "model.py:17", "line="),
         (f"#node={MUL}&view=graph", "[data-stage=pre_grad]", "mul_6", "0/0:pre_grad"),
     ],
@@ -646,7 +674,7 @@ AXE = Path(__file__).parents[1] / "js" / "node_modules" / "axe-core" / "axe.min.
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["geglu", "three"])
+@pytest.mark.parametrize("name", PANES)
 def test_axe_finds_nothing(open_page, name, scheme):
     if not AXE.exists():
         if os.environ.get("CI") == "true":
@@ -796,17 +824,6 @@ def test_the_panel_appears_when_something_is_chosen(open_page):
     page.page.wait_for_selector("#panel", state="visible")
 
 
-def test_pictures_to_download(open_page):
-    page = open_page("geglu", f"#node={MUL}&view=graph")
-    page.laid_out()
-    for format, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
-        page.page.click(".menu summary")
-        data = page.saved(f"#save-{format}")
-        assert data.startswith(start)
-        assert format == "png" or {word for word in (b"mul_6", b"tanh", b"100.7 MB") if word not in data} == set()
-        page.page.keyboard.press("Escape")
-
-
 def test_dark_and_light(open_page):
     page = open_page("geglu", color_scheme="dark")
     assert page.paper() == rgb(theme.DARK["paper"])
@@ -828,12 +845,6 @@ def test_list_of_the_graph_is_for_screen_readers(open_page):
         " || e.placeholder)).length"
     )
     assert unnamed == 0
-
-
-def test_a_stage_can_be_asked_for(open_page):
-    page = open_page(recording("mlp_compiled"), stage="pre_grad")
-    assert page.page.get_attribute("#app", "data-view") == "graph"
-    assert page.page.get_attribute("[data-stage=pre_grad]", "aria-selected") == "true"
 
 
 def test_what_changed_between_two_stages(open_page):
@@ -934,12 +945,22 @@ def test_a_timeline_that_was_printed_before_it_was_seen_shows_the_step(open_page
 
 
 def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
-    page = open_page("geglu", "#view=graph")
-    page.laid_out()
+    page = open_page("geglu", f"#node={MUL}&view=graph")
+    page.page.click(".menu summary")
+    assert page.saved("#save-png").startswith(b"\x89PNG")
+    page.page.keyboard.press("Escape")
     picture = page.saved_svg()
+    words = (
+        "mlp_compiled",
+        "Post-grad · inference · 0/0 · NVIDIA H200",
+        "fused",
+        "not fused",
+        "mul_6",
+        "tanh",
+        "100.7 MB",
+    )
+    assert [item for item in words if item not in picture] == []
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture)[1])
-    for words in ("mlp_compiled", "Post-grad · inference · 0/0 · NVIDIA H200", "fused", "not fused"):
-        assert words in picture, words
     ends = [float(x) + len(text) * 6 for x, text in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', picture)]
     assert max(ends) <= width  # nothing cut
 
@@ -947,7 +968,8 @@ def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
 def test_data_flows_downward_through_what_lies_between_two_ops_of_a_kernel(open_page):
     """A view outside of the kernel whose ops write and read it: every arrow still ends below where it began."""
     page = open_page(MAKE.large(120, layers=4), "#view=graph", stage="post_grad")
-    assert page.page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"  # the stage that was asked for
+    assert page.page.get_attribute("#app", "data-view") == "graph"  # the stage that was asked for
+    assert page.page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"
     page.page.get_by_role("button", name="Unfold everything").click()
     picture = page.saved_svg()
     # Every plain edge is a piece of one path; red and dashed marks of missed fusions are others.
