@@ -246,7 +246,7 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     if not parts and (others := _uncompiled(recording)):
         return others
     if failures and not parts and all(item.failure for item in recording.compiles):
-        return "eager: torch.compile made no graph"
+        return "eager: every compile failed"
     labels = dict.fromkeys(group.label for group in groups(recording) if group.phase == "optimizer")
     optimizers = [label for label in labels if label.replace("(foreach)", "(fused)") not in {*labels} - {label}]
     if optimizers and parts:  # a fused one counts its steps by foreach

@@ -115,7 +115,7 @@ for number in range(20):
     [
         (
             "Model()",
-            "eager: torch.compile made no graph",
+            "eager: every compile failed",
             "Let torch.compile compile script.py:8",
             "it is not compiled: Attempted to wrap RNN, GRU, or LSTM. Set torch._dynamo.config.allow_rnn=True",
         ),
@@ -128,7 +128,7 @@ for number in range(20):
         ),
         (
             "Unfaked()",
-            "eager: torch.compile made no graph",
+            "eager: every compile failed",
             "Let torch.compile compile script.py:19",  # not the line of torch's that calls the op
             "it is not compiled: TorchRuntimeError: RuntimeError when making fake tensor call",
         ),
