@@ -33,5 +33,5 @@ def describe(name: str, decoded: dict[str, Any] | None) -> list[str]:
     from fxscope.render.labels import decoded_words
 
     if decoded is None:
-        return [name, "  says nothing that fxscope can read"]
+        return [name, "  no part of this name is known"]
     return [name, *(f"  {key:<15}{value}" for key, value in decoded_words(decoded).items())]

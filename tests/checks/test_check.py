@@ -177,7 +177,7 @@ NAN, INF, HUGE = float("nan"), float("inf"), 10**400
     ids=lambda value: str(value)[:9],
 )
 def test_what_no_number_can_be_is_not_expected(value: object) -> None:
-    with pytest.raises(PassError, match="is not a number that anything can be"):
+    with pytest.raises(PassError, match="too large"):
         quantity.parse(value)
 
 

@@ -13,18 +13,10 @@ from fxscope._torch import hooks
 from fxscope.model import Recording
 from fxscope.passes.fusion import eager, reasons
 from tests.fusion.compiling import on_the_cpu
+from tests.target.factories import Function
 
 DATA = Path(__file__).parent.parent / "data" / "h200"
 BIG = 1 << 30
-
-
-class Program(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
 
 
 def compiled(model, *inputs, **options) -> Recording:
@@ -34,7 +26,7 @@ def compiled(model, *inputs, **options) -> Recording:
 
 def planned(model, *inputs, **switches) -> Recording:
     torch._dynamo.reset()
-    module = model if isinstance(model, nn.Module) else Program(model)
+    module = model if isinstance(model, nn.Module) else Function(model)
     return fxscope.record(module, *inputs, compile={"options": switches} if switches else True, target="h200")
 
 

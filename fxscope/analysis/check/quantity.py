@@ -84,7 +84,7 @@ def number(value: float | str, unit: float = 1.0) -> float:
     try:
         found = float(value) * unit
     except OverflowError:
-        raise PassError("an integer of more than 308 digits is not a number that anything can be.") from None
+        raise PassError("an integer of more than 308 digits is too large.") from None
     if not isfinite(found):
-        raise PassError(f"{shorten(str(value), 60)} is not a number that anything can be.")
+        raise PassError(f"{shorten(str(value), 60)} is not finite, or too large.")
     return found
