@@ -79,7 +79,6 @@ class Repeated:
 
     @property
     def is_timed(self) -> bool:
-        """Return whether there were enough ticks after the observation."""
         return len(self.kept) + len(self.others) > MOST_TIMED
 
     @property
@@ -217,8 +216,7 @@ class StepWatch:
 
     def start(self, hooks: Hooks, *, is_compiled: bool = False) -> None:
         """Begin; the hook is torch's public one for every optimizer. `is_compiled`: calls of modules do not count."""
-        _, _, register = resolve(OPTIMIZER_HOOK)
-        handle = register(functools.partial(hooks.guard, "optimizer steps", self._steps))
+        handle = resolve(OPTIMIZER_HOOK)[2](functools.partial(hooks.guard, "optimizer steps", self._steps))
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self, CAPTURE)
         self.timing.problems = self._counting.problems = hooks.problems
@@ -391,7 +389,8 @@ class StepWatch:
         kinds = [torch.nn.Module] if self.ended_at is None else [] if self._timed is self._graphs else list(self._kinds)
         for kind in kinds:
             if kind._call_impl is _call_impl:
-                self.timing.put(kind, "_call_impl", _Calls(self, self._module_called, _call_impl), "calls of modules")
+                calls = _Calls(self, self._module_called, _call_impl if kind is torch.nn.Module else None)
+                self.timing.put(kind, "_call_impl", calls, "calls of modules")
         if kinds and "torch._dynamo.convert_frame" in sys.modules:
             self.timing.wrap(COMPILE_FRAME, "before", self._compiles)
         if self._graphs and self.ended_at is not None:
@@ -460,7 +459,7 @@ def _shapes(value: Any, levels: int = 4) -> Hashable:
 
 
 class _Calls:
-    """A method of torch's, which says of which object it is looked up, and in which frame.
+    """A method of torch's (None: of modules), which says of which object it is looked up, and in which frame.
 
     The lookup returns torch's own: there is no frame of fxscope's around the program's code.
     """
@@ -469,8 +468,9 @@ class _Calls:
         self._watch, self._called, self._method = watch, called, method
 
     def __get__(self, owner: Any, kind: type) -> Any:
+        method = self._method or torch.nn.Module._call_impl  # which the program may have replaced meanwhile
         if owner is None:
-            return self._method
+            return method
         if threading.get_ident() == self._watch.thread:
             self._watch.began = time.perf_counter_ns()
             try:  # not by `guard`: each call of Python costs while it is observed
@@ -480,7 +480,7 @@ class _Calls:
             finally:
                 self._watch.own += time.perf_counter_ns() - self._watch.began
                 self._watch.began = 0
-        return MethodType(self._method, owner)
+        return MethodType(method, owner)
 
 
 @functools.cache
