@@ -23,22 +23,23 @@ from fxscope.render.legible import legible_streams
 from fxscope.store import opened
 
 _FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "numerics", "target")
-_NOT_THEIRS = (str(Path(__file__).parents[1]), "<frozen runpy", runpy.__file__)  # frames the program does not have
+_RUN_MODULE: Any = getattr(runpy, "_run_module_as_main")  # noqa: B009  what Python itself calls for `-m` and folders
+_IS_SAFE_PATH = getattr(sys.flags, "safe_path", False)
+_NOT_THEIRS = str(Path(__file__).parents[1])  # frames the program does not have
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the program and write or show its recording; return the program's own exit code."""
     name, path = arguments.program, Path(arguments.program)
-    search = str(path.resolve().parent)
+    search = [] if _IS_SAFE_PATH else [str(Path.cwd() if arguments.module else path.resolve().parent)]
     if arguments.module:
-        search = str(Path.cwd())
-        if PathFinder.find_spec(name.partition(".")[0], [search, *sys.path]) is None:
+        if PathFinder.find_spec(name.partition(".")[0], [*search, *sys.path]) is None:
             raise CaptureError(f"-m {name}: there is no such module here.")
-        execute = partial(runpy.run_module, name, run_name="__main__", alter_sys=True)
+        execute = partial(_RUN_MODULE, name)
     elif path.is_dir() or (path.is_file() and path.suffix in (".zip", ".pyz")):
-        execute, search = partial(runpy.run_path, name, run_name="__main__"), None  # it puts the path in front itself
+        execute, search = partial(_RUN_MODULE, "__main__", alter_argv=False), [str(path.absolute())]
     else:
-        execute = partial(_run_as_main, compiled(path))
+        execute = partial(_run_script, compiled(path))
     own = arguments.arguments[arguments.arguments[:1] == ["--"] :]
     check_outputs(arguments)
     refuse(arguments, f"it is for factories, and {name} runs as it is; its options follow its name", *_FOR_FACTORIES)
@@ -62,15 +63,10 @@ def compiled(path: Path) -> CodeType:
         raise CaptureError(f"{path} cannot be read as Python: {str(error) or 'it is nested too deeply'}.") from None
 
 
-def _run_as_main(code: CodeType) -> None:
-    module, file = types.ModuleType("__main__"), code.co_filename
-    # Of `__main__` alone `__builtins__` is the module.
-    module.__dict__.update(__file__=file, __builtins__=builtins, __annotations__={}, __cached__=None)
-    module.__loader__ = SourceFileLoader("__main__", file)
-    sys.modules["__main__"] = module
-    if "__mp_main__" in sys.modules:  # multiprocessing, once imported: where classes of spawned children are looked up
-        sys.modules["__mp_main__"] = module
-    exec(code, module.__dict__)
+def _run_script(code: CodeType) -> None:
+    names, file = vars(sys.modules["__main__"]), code.co_filename
+    names.update(__file__=file, __cached__=None, __loader__=SourceFileLoader("__main__", file))
+    exec(code, names)
 
 
 class _Run:
@@ -85,7 +81,7 @@ class _Run:
         self.code = 0  # the program's own exit code
         self.is_interrupted = self.is_finished = False
 
-    def run(self, execute: Callable[[], Any], argv: list[str], search: str | None) -> int:
+    def run(self, execute: Callable[[], Any], argv: list[str], search: list[str]) -> int:
         """Run the program with this `sys.argv`, `search` in front of `sys.path`; return its exit code."""
         if self.own_process:
             atexit.register(self._last)  # before torch is imported: what the program registers runs first
@@ -94,7 +90,8 @@ class _Run:
 
         options = {"steps": self.arguments.steps, "warmup": self.arguments.warmup}
         self.recorder = Recorder(title=self.arguments.title or self.label, warn=False, skip_start=True, **options)
-        before = sys.argv, sys.modules["__main__"]
+        # `__mp_main__`: where multiprocessing, which torch imports, looks up classes of children that it spawned.
+        before, mains = sys.argv, {name: sys.modules[name] for name in ("__main__", "__mp_main__")}
         with contextlib.ExitStack() as around:
             around.enter_context(stdout_for_the_result(self.arguments))
             exits = around.enter_context(Hooks())
@@ -107,14 +104,17 @@ class _Run:
             self.around = around.pop_all()
         self.path = list(sys.path)
         sys.argv = argv
-        if not getattr(sys.flags, "safe_path", False):
-            sys.path[: 1 if self.own_process else 0] = [search] if search else []
+        sys.path[: 1 if self.own_process and not _IS_SAFE_PATH else 0] = search
+        main = types.ModuleType("__main__")
+        vars(main).update(__builtins__=builtins, __annotations__={})  # of `__main__` alone `__builtins__` is the module
+        sys.modules.update(dict.fromkeys(mains, main))
         try:
             self._execute(execute)
         finally:
             self._finish()
             if not self.own_process:
-                sys.argv, sys.modules["__main__"] = before
+                sys.argv = before
+                sys.modules.update(mains)
         return self.code
 
     def _execute(self, execute: Callable[[], Any]) -> None:
@@ -194,19 +194,17 @@ class _Run:
 
 
 def _take_ours_out(error: BaseException | None) -> None:
-    """Take the frames of fxscope, and of runpy, out of the tracebacks of an exception and of those behind it."""
+    """Take the frames of fxscope out of the tracebacks of an exception and of those behind it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        kept: list[TracebackType] = []
-        link = error.__traceback__
-        while link is not None:
+        links: list[TracebackType] = []
+        while (link := links[-1].tb_next if links else error.__traceback__) is not None:
+            links.append(link)
+        error.__traceback__ = None  # of an import error all may be ours
+        for link in reversed(links):
             if not link.tb_frame.f_code.co_filename.startswith(_NOT_THEIRS):
-                kept.append(link)
-            link = link.tb_next
-        for this, following in zip(kept, [*kept[1:], None], strict=False):  # of an import error all may be ours
-            this.tb_next = following
-        error.__traceback__ = kept[0] if kept else None
+                link.tb_next, error.__traceback__ = error.__traceback__, link
         error = error.__cause__ or error.__context__
 
 
