@@ -12,7 +12,7 @@ from statistics import median, median_low
 from typing import Any, TypeVar
 
 from fxscope.columns import array, by_name, column, different, distinct, marked, rows_of
-from fxscope.model import Graph, KernelCall, Launch, Node, Recording, StepStats
+from fxscope.model import Graph, KernelCall, Launch, Node, Recording, StepStats, replace
 from fxscope.op_names import is_dispatched
 
 T = TypeVar("T")
@@ -137,7 +137,7 @@ class Index:
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """The steps that count, see above; one where no step was recorded."""
-        return tuple(whole_steps(self.launch_counts, {step for _, _, step, _ in self._compiles})) or (0,)
+        return tuple(whole_steps(self.launch_counts, self.compiling_us)) or (0,)
 
     @cached_property
     def _compiles(self) -> list[tuple[int, int, int, int | None]]:
@@ -146,14 +146,14 @@ class Index:
         fields = "start_ns", "duration_ns", "step", "thread"
         return sorted(rows_of(self._ops, *fields, which=compiles.nonzero()[0].tolist()), key=lambda row: row[0])
 
-    @property
-    def compiling_us(self) -> float:
-        """The mean time of the steps that count in which something was compiled."""
-        total = until = 0
+    @cached_property
+    def compiling_us(self) -> Mapping[int, float]:
+        """Step → the time in which something was compiled."""
+        found, until = Counter[int](), 0
         for start, took, step, _ in self._compiles:
-            total += max(0, start + took - max(start, until)) if step in self.step_set else 0
+            found[step] += max(0, start + took - max(start, until))
             until = max(until, start + took)
-        return total / 1e3 / self.num_steps
+        return {step: total / 1e3 for step, total in found.items()}
 
     @property
     def num_steps(self) -> int:
@@ -174,8 +174,13 @@ class Index:
 
     @cached_property
     def step_stats(self) -> tuple[StepStats, ...]:
-        """The figures of the profiled steps that count."""
-        return tuple(item for item in (self._summary.steps if self._summary else ()) if item.step in self.step_set)
+        """The figures of the profiled steps that count, without the idle time in which something was compiled."""
+        found: list[StepStats] = []
+        for item in self._summary.steps if self._summary else ():
+            us = min(self.compiling_us.get(item.step, 0.0), item.device_idle_us)
+            if item.step in self.step_set:
+                found.append(replace(item, wall_us=item.wall_us - us, device_idle_us=item.device_idle_us - us))
+        return tuple(found)
 
     @cached_property
     def step_us(self) -> tuple[float, ...]:
@@ -230,7 +235,6 @@ class Index:
         if self._times is not None and not self._times.while_recording:
             return self._times.samples_us or (self._times.median_us,)
         times = [step.wall_us for step in self.step_stats]
-        times = times or [step.duration_ns / 1e3 for step in self._steps if step.index in self.step_set]
         return tuple(times if self.is_on_cpu else warm(times))
 
     @cached_property
@@ -245,7 +249,7 @@ def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) ->
 
     Args:
         launches: step → number of launches.
-        compiling: steps in which something was compiled; all steps count where each of them compiled.
+        compiling: steps in which something was compiled; all steps count, without it, where each of them compiled.
     """
     found = sorted(set(launches) - set(compiling)) or sorted(launches)
     while len(found) > 1:

@@ -367,6 +367,8 @@ def ops(*names: str) -> list[dict[str, object]]:
 
 ATTENTION = ("aten::bmm", "aten::softmax>aten::_softmax", "aten::bmm")
 REGIONS = ("Torch-Compiled Region: 0/0>aten::mm", "Torch-Compiled Region: 1/0>## Call CompiledFxGraph a ##>aten::mm")
+COMPILES = ["_compile.compile_inner (dynamo_timed)>x (dynamo_timed)"] * 3
+RECOMPILES = [*step_of(0, 400, 400), *step_of(1, 800, 400), *ops(*COMPILES, "aten::mm", *COMPILES)]
 OVERHEAD = build.event("overhead", "Activity Buffer Request", 5, 1900, tid=0) | {"pid": -1}
 
 
@@ -384,7 +386,8 @@ EARLIER = [build.event("user_annotation", "ProfilerStep#0", 100, 1000), *kernel(
         ([*step_of(0, 9e3, 9e3), *step_of(1, 14e3, 5e3), *step_of(2, 18e3, 4e3)], "no kernel runs in 98 % of a step"),
         (ops(*ATTENTION), "1. F.scaled_dot_product_attention: 100 % of the time"),
         (ops("aten::_scaled_dot_product_attention_math", *ATTENTION), "1. Let F.scaled_dot_product_attention run"),
-        (ops("aten::mm", *["_compile.compile_inner (dynamo_timed)>x (dynamo_timed)"] * 3), "300.0 µs of it compiling"),
+        (ops("aten::mm", *COMPILES), "Step 100.0 µs the whole run: no steps were recorded left out: 300.0 µs"),
+        (RECOMPILES, "Step 100.0 µs median of 2 profiled steps left out: 300.0 µs of compiling per step"),
         (step_of(6, 500, 500)[:1], "Record again: no kernel was observed; where a schedule"),
         (ops(*REGIONS), "t · CPU · 1 compiled region, 1 more without Inductor"),
         (ops("CompiledFunction>aten::mm"), "t · CPU · torch.compile without Inductor"),
@@ -400,7 +403,8 @@ EARLIER = [build.event("user_annotation", "ProfilerStep#0", 100, 1000), *kernel(
 def test_the_first_screen_says_what_a_trace_shows(tmp_path, events, words) -> None:
     path = build.write_trace(tmp_path / "t.json", events, schemaVersion=1, deviceProperties=[])
     path.write_text(path.read_text().replace("|", '"'))  # a name that its writer did not escape
-    assert words in " ".join(terminal.render(read_trace(path)).split())
+    for compiles in ((), (Compile(compile_id="0/0"),)):
+        assert words in " ".join(terminal.render(replace(read_trace(path), compiles=compiles)).split())
 
 
 def test_why_is_about_the_op_that_ran_not_about_one_that_calls_it(tmp_path) -> None:

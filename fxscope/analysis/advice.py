@@ -301,9 +301,8 @@ def _optimizer_advice(made: Report) -> Iterator[Advice]:
 
 def _compile_advice(made: Report) -> Iterator[Advice]:
     failed = {row.where for row in made.failures[:1]}
-    share = made.step.compiling_us / made.step.wall_us if made.step.wall_us else 0.0
-    if share >= LARGE_SHARE:
-        yield Advice("Record again after the compile", f"{percent(min(1.0, share))} of the time is compiling")
+    if made.step.compiling_us > (made.step.wall_us or 0.0) and not made.recompiles:
+        yield Advice("Record again after the compile", "most of the time is compiling")
     # A break of torch's own has no hint: one that is between no two kernels costs nothing that a user can avoid.
     breaks = [row for row in made.breaks if row.where not in failed and (row.hints or row.cost_us)]
     for row in sorted(breaks, key=lambda row: not row.hints)[:1]:

@@ -56,7 +56,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     launch_calls: float = 0  # of the CPU: a graph's replay is one
     launches_range: tuple[int, int] | None = None  # of the steps, where they differ
     ops: float = 0  # dispatched
-    compiling_us: float = 0.0  # of the wall time, where the recording holds no compile
+    compiling_us: float = 0.0  # left out of the wall time, where every step compiles
     num_devices: int = 1  # that ran something; busy and idle are their means; of a CPU its threads
     on_cpu: bool = False
     predicted: bool = False
@@ -293,7 +293,7 @@ def step_row(recording: Recording) -> StepRow:
         launches_range=index.launches_range if recording.launches else None,
         launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(index.dispatched.get(step, 0) for step in index.steps),
-        compiling_us=0.0 if recording.compiles else index.compiling_us,
+        compiling_us=median(index.compiling_us.get(step, 0.0) for step in index.steps),
         num_devices=_num_devices(recording),
         on_cpu=index.is_on_cpu,
         bound=limit.side if limit else None,

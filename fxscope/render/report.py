@@ -131,11 +131,9 @@ def step(made: Report, width: int) -> list[str]:
     bound = row.about if row.is_lower_bound else ""
     out: list[list[str]] = []
     if row.wall_us is not None:
-        left_out = [f"left out: {counted(row.left_out, 'step')} (compiling or incomplete)"] if row.left_out else []
-        notes = [row.slowed_by] if row.slowed_by else []
-        if row.compiling_us > LEAST_SHARE * row.wall_us:
-            notes.append(f"{microseconds(row.compiling_us)} of it compiling")
-        out.append([f"Step    {microseconds(row.wall_us)}", row.basis, row.spread, *notes, *left_out])
+        left_out = f"left out: {counted(row.left_out, 'step')} (compiling or incomplete)" if row.left_out else ""
+        compiling = f"left out: {microseconds(row.compiling_us)} of compiling{row.each}" if row.compiling_us else ""
+        out.append([f"Step    {microseconds(row.wall_us)}", row.basis, row.spread, row.slowed_by, compiling, left_out])
     elif row.predicted:
         out.append([f"Step    {bound}{microseconds(row.device_us)} of device time", row.basis])
     few, most = row.launches_range or (row.launches, row.launches)
