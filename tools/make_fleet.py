@@ -335,6 +335,8 @@ def _rank(
                 ready = max(now + LAUNCH_US, free[kernel.stream])
                 if kernel.after is not None:
                     ready = max(ready, ends[kernel.after])
+                # Another process has the device: what was launched waits.
+                ready += sum(fault.size for fault in faults if fault.kind == "queued" and index == 0)
                 starts[index] = ready
                 if kernel.is_comm:
                     ends[index] = yield ready

@@ -19,7 +19,7 @@ from fxscope.readers.trace.columns import Trace, of_names
 from fxscope.readers.trace.intervals import Times, covered
 from fxscope.readers.trace.kept import kept_steps, steps_of_rows
 from fxscope.readers.trace.reader import Args, made_of
-from fxscope.readers.trace.summary import BLOCKING, by_step
+from fxscope.readers.trace.summary import BLOCKING, busy_and_launched, by_step
 from fxscope.readers.trace.table import whole
 
 ALLOCATION = re.compile(r"^(cuda|hip)(Malloc|Free)(?!Host)|^cuMem(Create|Map|Unmap|Release|AddressReserve|Alloc|Free)")
@@ -142,20 +142,20 @@ class _Reading:
 
     def rank_steps(self, windows: list[_Window]) -> list[RankStep]:
         trace = self.trace
-        every = intervals.union(self.start[self.device], self.end[self.device])
+        every, reached = busy_and_launched(trace, self.device)
         work = intervals.union(self.start[self.work], self.end[self.work])
         runtime = np.flatnonzero(trace.category == t.RUNTIME)
         names = trace.name[runtime]
         allocating, blocking = (of_names(trace, names, pattern.match) for pattern in (ALLOCATION, BLOCKING))
         blocked_rows = runtime[(blocking | (trace.duration_ns[runtime] > LONG_CALL_NS)) & ~allocating]
         # A host that is stuck in a call while the device has nothing to do does not wait for the device.
-        blocked = intervals.common(intervals.union(self.start[blocked_rows], self.end[blocked_rows]), every)
+        blocked = intervals.common(intervals.union(self.start[blocked_rows], self.end[blocked_rows]), reached)
         inputs = self._annotations(is_input, launches_nothing=True)
         waits = self._annotations(CPU_COLLECTIVE.search)
         free = [np.concatenate(ends) for ends in zip(blocked, inputs, waits, strict=True)]
         on_device = np.array([window.device for window in windows], np.int64).reshape(-1, 2)
         on_host = np.array([window.host for window in windows], np.int64).reshape(-1, 2)
-        idle = _gaps_of(every, on_device)
+        idle = _gaps_of(reached, on_device)
         wall, busy, compute = np.diff(on_device)[:, 0], covered(every, on_device), covered(work, on_device)
         idle_input, idle_waiting = (covered(intervals.common(idle, times), on_device) for times in (inputs, waits))
         allocations = runtime[allocating]
@@ -165,7 +165,8 @@ class _Reading:
             "wall_us": wall,
             "compute_us": compute,
             "exposed_us": busy - compute,
-            "idle_host_us": np.maximum(0, wall - busy - idle_input - idle_waiting),
+            "idle_host_us": np.maximum(0, covered(idle, on_device) - idle_input - idle_waiting),
+            "idle_queued_us": covered(reached, on_device) - busy,
             "idle_input_us": idle_input,
             "host_work_us": np.diff(on_host)[:, 0] - covered(intervals.union(free[0], free[1]), on_host),
             "allocation_us": np.diff(spent[np.searchsorted(self.start[allocations], on_host)])[:, 0],

@@ -24,12 +24,12 @@ LARGE_GROUP = 32
 FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
 MAX_LISTED = 8
 CHANGES = {"added": "here only", "missing": "missing here", "other_count": "run more or less often"}
-SHOWN = ("own", "exposed", "wall", "compute", "idle_host", "idle_input")
+SHOWN = ("own", "exposed", "wall", "compute", "idle_host", "idle_input", "idle_queued")
 RULE = (
-    f"A rank is late if, in the median step (in every step if there are two), it needs more device work, data loading or "
-    f"host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations of the peers' spread "
-    f"over ranks and steps (more for few samples) and more than {100 * FLOOR:.0f} % of a step ({100 * FLOOR_OF_FEW:.0f} % with "
-    "fewer than three peers or a single step), and the others waited for it."
+    f"A rank is late if, in the median step (in every step if there are two), it needs more device work, data loading, "
+    f"waiting launched work or host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations "
+    f"of the peers' spread over ranks and steps (more for few samples) and more than {100 * FLOOR:.0f} % of a step "
+    f"({100 * FLOOR_OF_FEW:.0f} % with fewer than three peers or a single step), and the others waited for it."
 )
 
 
@@ -180,7 +180,7 @@ def _parts(
     """Return what a rank's excess consists of. Launching what others do not launch is work of the plan, not of the host."""
     device_us, host_us = outside.get("compute", 0.0), outside.get("host_work", 0.0)
     memory_us = typical(peers.over("allocation", row))
-    parts: dict[Cause, float] = {"input": outside.get("idle_input", 0.0)}
+    parts: dict[Cause, float] = {name: outside.get(f"idle_{name}", 0.0) for name in ("input", "queued")}
     slower_us = min(device_us, max(0.0, slower_us))
     planned_us = max(0.0, device_us - slower_us) if planned else 0.0
     launches = peers.overall("launches") or 0.0

@@ -12,7 +12,7 @@ from fxscope.text import microseconds
 
 FLEET_SCHEMA = "fxscope-fleet/1"
 
-Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "memory"]
+Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "queued", "memory"]
 FindingKind = Literal["late", "plan_differs"]
 
 
@@ -28,7 +28,8 @@ class RankStep(Item, frozen=True, kw_only=True):
     wall_us: float
     compute_us: float  # one that is no communication ran
     exposed_us: float  # nothing but communication ran: transfer, and waiting for others to arrive
-    idle_host_us: float  # nothing ran, and nothing of the two below explains it: waiting for the host to launch
+    idle_host_us: float  # nothing ran, and nothing of the three below explains it: waiting for the host to launch
+    idle_queued_us: float  # nothing ran, and work that the host had launched did not start
     idle_input_us: float  # nothing ran while the host was inside the program's data annotation
     host_work_us: float  # of the host's step: not blocked by the device and not in a data annotation
     num_launches: int  # kernels and copies launched in the host's step, communication left out
@@ -122,6 +123,7 @@ class RankLine(Item, frozen=True, kw_only=True):
     wall_us: float | None = None
     compute_us: float | None = None
     idle_host_us: float | None = None
+    idle_queued_us: float | None = None
     idle_input_us: float | None = None
     late_us: float = 0.0  # of `lateness_us` the median; of two steps the smaller, so that one hiccup is not a habit
     lateness_us: tuple[float | None, ...] = ()  # by compared step: how late by its own work; 0: no later than its peers

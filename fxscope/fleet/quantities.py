@@ -18,8 +18,9 @@ SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what
 FLOOR = 0.05  # of a step: less is not worth a name
 FLOOR_OF_FEW = 0.10  # with one or two peers, or one step, the spread is hardly known
 CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more than this, so others wait for it
-WORDS = {"compute": "device work", "idle_input": "idle while the host loaded data", "host_work": "host work"}
-QUANTITIES = ("wall", "own", "exposed", "compute", "idle_host", "idle_input", "host_work", "launches", "allocation")
+IDLE = {"idle_input": "idle while the host loaded data", "idle_queued": "idle with launched work"}
+WORDS = {"compute": "device work", **IDLE, "host_work": "host work"}
+QUANTITIES = ("wall", "own", "exposed", "compute", "idle_host", *IDLE, "host_work", "launches", "allocation")
 
 
 class Table(NamedTuple):
@@ -65,10 +66,7 @@ class Peers:
         return self.table.columns[name][row] - self.middle(name)
 
     def work(self, name: str, row: int) -> Quantity:
-        """Return by how much more work a rank has than its peers, by step; host work only where the device had nothing to do.
-
-        Input idle time is that already.
-        """
+        """Return how much more work a rank has than its peers, by step; host work counts where the device idled for it."""
         over = self.over(name, row)
         return np.minimum(over, self.table.columns["idle_host"][row]) if name == "host_work" else over
 
@@ -101,17 +99,15 @@ class Peers:
         mine = {name: values[row] for name, values in self.table.columns.items()}
         behind = self.over("own", row)
         need = np.maximum(self.middle("host_work"), self.middle("compute"))
-        exposed, least = median(mine["exposed"]) or 0.0, self.least_exposed
-        takes = mine["wall"]
-        if least is not None and exposed - least > CRITICAL * max(0.0, typical(behind)):
-            takes = np.maximum(mine["host_work"] + mine["idle_input"], mine["compute"])
+        exposed, takes = median(mine["exposed"]) or 0.0, mine["wall"]
+        if exposed - self.least_exposed > CRITICAL * max(0.0, typical(behind)):
+            takes = np.maximum(mine["host_work"] + mine["idle_input"], mine["compute"] + mine["idle_queued"])
         return np.maximum(0, np.minimum(behind, takes - need))
 
     @functools.cached_property
-    def least_exposed(self) -> float | None:
-        """Return the exposed communication of the peer that has least; `None` where none has a step."""
-        medians = rows_median(self.of("exposed"))
-        return None if np.isnan(medians).all() else float(np.nanmin(medians))
+    def least_exposed(self) -> float:
+        """Return the exposed communication of the peer that has least; NaN where none has a step."""
+        return float(np.fmin.reduce(rows_median(self.of("exposed")).ravel(), initial=np.nan))
 
 
 def table_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Table:
@@ -167,5 +163,4 @@ def typical(values: Quantity) -> float:
 
 def deviation(values: Quantity) -> float:
     """The robust standard deviation: 1.4826 × the median distance from the median."""
-    middle = median(values)
-    return 1.4826 * (median(np.abs(values - middle)) or 0.0) if middle is not None else 0.0
+    return 1.4826 * (median(np.abs(values - (median(values) or 0.0))) or 0.0)

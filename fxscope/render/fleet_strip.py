@@ -15,6 +15,7 @@ TOP, FOOT = 152.0, 60.0
 PARTS: tuple[tuple[str, str, Kind | None], ...] = (
     ("compute_us", "device work", "host"),
     ("idle_input_us", "idle, data loading", "folded"),
+    ("idle_queued_us", "idle, work launched", None),
     ("idle_host_us", "idle", None),
     ("exposed_us", "exposed communication", "kernel"),
 )

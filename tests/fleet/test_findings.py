@@ -80,7 +80,7 @@ def test_the_strip_has_a_row_per_rank_with_its_times_to_scale(job: str, named: l
     bars = [[float(bar.get("width", "")) for bar in row.findall(f"{SVG}g/{SVG}rect")] for row in rows]
     longest = max(map(sum, bars))
     assert longest == pytest.approx(axis.SPAN, rel=0.001)
-    fields = ("compute_us", "idle_input_us", "idle_host_us", "exposed_us")
+    fields = ("compute_us", "idle_input_us", "idle_queued_us", "idle_host_us", "exposed_us")
     every = [[time for field in fields if (time := getattr(line, field))] for line in fleet.ranks]
     for times, widths in zip(every, bars, strict=True):
         shares = [time / max(map(sum, every)) for time in times]
@@ -109,6 +109,7 @@ FAULTS = [
     ("ddp_even", Fault("shapes", 6, 3.0), 5.0, "shapes"),
     ("ddp_even", Fault("other_kernels", 0, 1.0), 1.0, "other_kernels"),
     ("fsdp_even", Fault("memory", 5, 4000.0), 1.0, "memory"),
+    ("ddp_even", Fault("queued", 2, 9000.0), 1.0, "queued"),
 ]
 
 

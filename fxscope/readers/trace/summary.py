@@ -178,7 +178,7 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     has_communication = kept.on_device and bool(talks.any())
     of_launch = by_step(kept.launch_step, (step.index for step in kept.steps))
     device_of = _devices(trace)[trace.thread[kept.launch_rows]]
-    ran = {device: _times(trace, rows) for device, rows in _rows_by_device(kept).items()}
+    ran = {device: busy_and_launched(trace, rows) for device, rows in _rows_by_device(kept).items()}
     lines: list[StepStats] = []
     for step, mine, (begin, until) in zip(kept.steps, of_launch, windows(kept, of_launch), strict=True):
         sums = np.zeros(4, np.int64)
@@ -206,7 +206,7 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     return tuple(lines)
 
 
-def _times(trace: Trace, rows: NDArray[np.intp]) -> tuple[intervals.Times, intervals.Times]:
+def busy_and_launched(trace: Trace, rows: NDArray[np.intp]) -> tuple[intervals.Times, intervals.Times]:
     """When a device ran some events; and when it ran them or had them in its queues, launched before the latency."""
     start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
     launch = trace.launcher[rows]
