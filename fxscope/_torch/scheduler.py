@@ -112,9 +112,4 @@ class Watch:
         observed, kernel = self._observed(), args[0] if args else kwargs.get("kernel")
         if observed.graph is not None:
             lines = self.tap.lines(str(source), observed.graph.module.graph)
-            observed.emitted(str(name), observed.combos.get(id(kernel), (None, nodes))[1], lines)
-
-    @hook_after("torch._inductor.codegen.simd:SIMDScheduling.generate_combo_kernel_code", optional=True)
-    def _combo(self, written: Any, *args: Any, **kwargs: Any) -> None:
-        # One group may be written as several kernels; `define_kernel` gets the whole group for each.
-        self._observed().combos.update((id(kernel), (kernel, nodes)) for _, kernel, nodes in written)
+            observed.emitted(str(name), scheduler_facts.written_into(kernel, nodes, observed.graph.scheduler), lines)

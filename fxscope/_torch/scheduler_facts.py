@@ -53,8 +53,6 @@ class ObservedGraph:
         self.joins: list[tuple[int, tuple[str, ...], tuple[str, ...], How | None]] = []
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
         self.lines: Lines = {}
-        # id(kernel) → the kernel, kept alive, and the nodes written into it
-        self.combos: dict[int, tuple[Any, Any]] = {}
         self._clock = 0
 
     def asked(self, node1: Any, node2: Any, answer: bool, reasons: list[str]) -> None:
@@ -87,6 +85,18 @@ def flatten(nodes: Any) -> tuple[str, ...]:
         elif hasattr(node, "get_nodes"):
             names += members_of(node)
     return tuple(dict.fromkeys(names))
+
+
+def written_into(kernel: Any, given: Iterable[Any], scheduler: Any) -> list[Any]:
+    """The nodes of a kernel: those given to `define_kernel`, and those whose buffers it stores or sums up in part.
+
+    Each kernel of a foreach group is given the whole group; that of a nested reduction the outer reduction alone.
+    """
+    parts = getattr(kernel, "sub_kernels", (kernel,))
+    stored = [name for part in parts for name in getattr(part, "store_buffer_names", ())]
+    stored += [item.buffer_name for item in getattr(kernel, "saved_partial_accumulate", ())]
+    makers = [scheduler.name_to_buf[name].defining_op for name in stored if name in scheduler.name_to_buf]
+    return [*(node for node in given if not (makers and hasattr(node, "is_foreach") and node.is_foreach())), *makers]
 
 
 def how_of_type(node: Any) -> How | None:
@@ -171,7 +181,10 @@ class _Live:
         self.versions: Mapping[str, str] = getattr(self.scheduler, "mutation_real_name", {})
         module = getattr(graph, "orig_gm", None) or graph.module
         self._order = {node: position for position, node in enumerate(module.graph.nodes)}
-        self._executed = _executed(self.scheduler, graph.module.graph, tap)
+        members = [member for group in self.scheduler.nodes for member in group.get_nodes()]
+        # Parts of a sum that a mix-order kernel leaves in its workspace
+        self._unmade = {*graph.removed_buffers} - {dep.name for item in members for dep in item.read_writes.writes}
+        self._executed = _executed(members, graph.module.graph, tap)
 
     def ask(self, what: str, function: Any, *arguments: Any) -> Any:
         """Return what torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
@@ -235,7 +248,7 @@ class _Live:
 
     def _accesses(self, node: Any) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
         """Return what a node reads and writes. A buffer that became internal to a fused node is in neither."""
-        read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"}
+        read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"} - self._unmade
         if hasattr(node.node, "arg_accesses"):  # a Triton kernel of the user's: torch orders it after all its arguments
             loaded = {item.get_name() for item in arguments_of(node.node, reading=True)}
             read = {name for name in read if self.versions.get(name, name) in loaded}
@@ -339,25 +352,19 @@ def _by_version(nodes: Iterable[SchedulerNode], renames: Mapping[str, str]) -> I
     latest: dict[str, str] = {}
     for node in nodes:
         known = {access.buffer for access in node.reads}
-        names = (latest.get(renames.get(access.buffer, access.buffer), access.buffer) for access in node.reads)
-        yield replace(
-            node,
-            reads=tuple(
-                access if name in known else replace(access, buffer=name)
-                for access, name in zip(node.reads, names, strict=True)
-            ),
-        )
+        now = [(access, latest.get(renames.get(access.buffer, access.buffer), access.buffer)) for access in node.reads]
+        reads = tuple(access if name in known else replace(access, buffer=name) for access, name in now)
+        yield replace(node, reads=reads)
         latest |= {renames[access.buffer]: access.buffer for access in node.writes if access.buffer in renames}
 
 
-def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
+def _executed(members: Iterable[Any], graph: Any, tap: Tap) -> Executed:
     """Scheduler node → the graph's nodes that run in it, and those of which it computes a part only.
 
     A node that computes something somewhere does not run where its code only moves data: the layout of an operand, the
     memory that a scatter goes on writing. What a library's kernel or a template computes runs there; a part of it that
     loops compute (the bias of a convolution) is no run of its own.
     """
-    members = [member for group in scheduler.nodes for member in group.get_nodes()]
     members = [member for member in members if type_of(member) not in ("nop", "multi_output")]
     told = {member.get_name(): tap.ran(member, graph) for member in members}
     whole = {item.get_name() for item in members if type_of(item) in _WHOLE}
@@ -513,14 +520,10 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved:
     alive = [[item.bytes for item in spans.values() if item.first <= at <= item.last] for at in range(max(places) + 1)]
     sizes = list(map(sum, alive))
     place = max(range(len(sizes)), key=sizes.__getitem__)
+    running = [node for node, at in zip(nodes, places, strict=True) if at == place]
     return PeakMemory(
         bytes=sizes[place],
-        scheduler_nodes=tuple(
-            member.get_name()
-            for node, at in zip(nodes, places, strict=True)
-            if at == place
-            for member in node.get_nodes()
-        ),
+        scheduler_nodes=tuple(name for node in running for name in members_of(node)),
         position=place,
         ranges=tuple(sorted(spans.values(), key=lambda item: (item.first, item.last))),
     )

@@ -205,14 +205,15 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
 def accesses(
     nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup], renames: Mapping[str, str]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """Reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls.
+    """Reads and writes of a call: its groups' traffic, and its nodes' of each group that is split over calls.
 
     What a loop of the call has written, a later one does not read from outside.
     """
-    names = {node.name for node in nodes}
+    items: list[SchedulerNode | ScheduledGroup] = []
+    for group in groups:
+        inside = [node for node in nodes if node.name in group.members]
+        items += [group] if len(inside) == len(group.members) else inside
     inner = {access.buffer for node in nodes if node.type == "multi_output" for access in node.reads}
-    are_whole = all(names.issuperset(group.members) for group in groups)
-    items: Sequence[SchedulerNode | ScheduledGroup] = groups if are_whole else nodes
     # The tuple of an extern's results is no memory: its items are.
     reads = merge(list(from_outside(items, renames)), renames)
     writes = merge([item.writes for item in items], renames)

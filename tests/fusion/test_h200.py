@@ -11,13 +11,10 @@ from tests.fusion.test_every_pair import VERDICTS, check_every_pair
 H200 = Path(__file__).parent.parent / "data" / "h200"
 PLANS = sorted(path.parent.name for path in H200.glob("plans/*/real"))
 COMPILED = sorted(path.parent.name for path in H200.glob("*/inductor"))
+FOLDERS = [H200 / name for name in COMPILED] + [H200 / "plans" / name / "real" for name in PLANS]
 
 
-def folders():
-    return [H200 / name for name in COMPILED] + [H200 / "plans" / name / "real" for name in PLANS]
-
-
-@pytest.mark.parametrize("path", folders(), ids=lambda path: path.parent.name if path.name == "real" else path.name)
+@pytest.mark.parametrize("path", FOLDERS, ids=lambda path: path.parent.name if path.name == "real" else path.name)
 def test_every_pair_has_one_decision_and_a_reason_where_files_cannot_tell(path):
     recording = captures.read(path)
     check_every_pair(recording, verdicts=(*VERDICTS, None))

@@ -13,6 +13,7 @@ from fxscope._torch import hooks
 from fxscope.model import Recording
 from fxscope.passes.fusion import eager, reasons
 from tests.fusion.compiling import on_the_cpu
+from tests.fusion.programs import user_kernel
 from tests.target.factories import Function
 
 DATA = Path(__file__).parent.parent / "data" / "h200"
@@ -32,10 +33,6 @@ def planned(model, *inputs, **switches) -> Recording:
 
 def hinted(recording: Recording, switch: str):
     return [item for item in recording.decisions if item.config == switch and item.hint]
-
-
-def x():
-    return torch.randn(64, 128)
 
 
 def wide():
@@ -116,6 +113,25 @@ def test_a_hint_for_a_gpu_does_what_it_says(switch):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not hasattr(torch._inductor.config.triton, "nested_reduction"), reason="this torch joins fewer")
+def test_every_loop_is_in_one_kernel_however_torch_joins_it():
+    doubled = user_kernel(alone=True)
+
+    def program(x, y):
+        z = F.rms_norm(x, (512,))
+        listed = torch._foreach_add([x[:64], x[64:]], 1)
+        return listed, z, z.view(1024, 8, 64).abs().amax(-1), doubled(x), y.sum(-1), y.sum(0)
+
+    switches = dict.fromkeys(["triton.nested_reduction", "epilogue_fusion_user_defined_triton_kernel"], True)
+    recording = planned(program, wide(), torch.randn(1 << 15, 512), **switches)
+    (schedule,) = recording.schedules
+    assert {item.how for item in schedule.attempts} >= {"nested_reduction", "mix_order", "epilogue"}
+    placed = [name for _, members in schedule.kernels for name in members]
+    assert sorted(placed) == sorted(node.name for node in schedule.nodes)
+    assert not [node for node in recording.graphs[-1].nodes if node.kind == "eliminated"]
+
+
+@pytest.mark.slow
 def test_a_users_kernel_takes_an_epilogue_that_reads_nothing_else(plan_of):
     switch = "epilogue_fusion_user_defined_triton_kernel"
     if not hasattr(torch._inductor.config, switch):
@@ -138,7 +154,7 @@ def test_a_users_kernel_takes_an_epilogue_that_reads_nothing_else(plan_of):
 )
 def test_compile_joins_the_neighbours_of_which_it_is_said(first, second, program):
     assert eager.joined(first, second)
-    assert len(compiled(program, x()).calls) == 1
+    assert len(compiled(program, torch.randn(64, 128)).calls) == 1
 
 
 @pytest.mark.parametrize(
