@@ -136,8 +136,10 @@ class _State:
         """Keep settings of the process and the thread; one without a setter is only compared."""
         self.hold("default device", _default_device, torch.set_default_device)  # which is a function mode
         found = dict(_TABLES["settings"])
-        for name in (name[5:] for name in dir(torch._C) if name.startswith("_get_")):
-            found[name] = f"torch._C:_get_{name}", f"torch._C:_set_{name}"
+        for module, mark in _TABLES["getters"].items():  # each with a setter of the same name
+            start = f"{mark}get_"
+            names = [name.removeprefix(start) for name in dir(sys.modules.get(module)) if name.startswith(start)]
+            found |= {name: (f"{module}:{mark}get_{name}", f"{module}:{mark}set_{name}") for name in names}
         for name, (getter, setter, *arguments) in found.items():
             with contextlib.suppress(Exception):  # this torch may not have it; some need an argument or a device
                 get, put = (path and partial(resolve(path)[2], *arguments) for path in (getter, setter))
