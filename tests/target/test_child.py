@@ -265,7 +265,7 @@ def test_grid_sample_takes_the_kernel_of_cudnn() -> None:
         ("sparse_product", {}, ["aten._sparse_addmm", "on the device", "(factories.py:"]),
         ("gru_cell", {}, ["plan for NVIDIA H200: aten._thnn_fused_gru_cell", "on the device", "compiler.disable"]),
         ("scanned", {}, ["at scan (factories.py:", "higher_order.scan(", "depends on the data", "fullgraph=True"]),
-        ("generated", {}, ["at (factories.py:", "torch.Generator(", "CUDA generator"]),
+        ("generated", {}, ["at factories.py:", "torch.Generator(", "CUDA generator"]),
         ("optimizer_that_asks_for_numbers", {}, ["the step of Counts cannot be planned: its first step"]),
         ("distributed", {}, ["the model is a DataParallel", "plan the module without it"]),
         ("nothing_to_compile", {}, ["nothing was compiled"]),
@@ -380,7 +380,7 @@ def test_step_of_an_optimizer_is_kernels_over_several_parameters() -> None:
 def test_a_torch_without_what_plans_need_is_told_from_a_mistake_of_the_users() -> None:
     for file, said in (
         (child.__file__, "plans need torch 2.11 or newer. Missing"),
-        ("model.py", "AttributeError: module"),
+        ("model.py", "at model.py:2: "),
     ):
         with pytest.raises(AttributeError) as error:
             exec(compile("import torch\ntorch._C.no_such_name", file, "exec"))

@@ -345,7 +345,8 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     else:
         what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
     where = re.sub(r"<(?:built-in )?\w+ ([\w.]+)(?: (?:of|at) .*)?>", r"\1", op)
-    at_op = f"at {(where + users_line).strip()}: " if where or users_line else ""
+    place = where + users_line if where else users_line[2:-1]  # without an op, no parentheses
+    at_op = f"at {place}: " if place else ""
     return f"no plan for {device}: {at_op}{what[:400]}"
 
 
