@@ -184,7 +184,6 @@ const COLUMNS = [
   ['device', 'compute_us'],
   ['data', 'idle_input_us'],
   ['host idle', 'idle_host_us'],
-  ['work waits', 'idle_queued_us'],
   ['exposed', 'exposed_us'],
   ['plan', 'plan'],
   ['cause', 'said'],
