@@ -378,10 +378,7 @@ def test_step_of_an_optimizer_is_kernels_over_several_parameters() -> None:
 
 
 def test_a_torch_without_what_plans_need_is_told_from_a_mistake_of_the_users() -> None:
-    for file, said in (
-        (child.__file__, "plans need torch 2.11 or newer. Missing"),
-        ("model.py", "at model.py:2: "),
-    ):
+    for file, said in ((child.__file__, "plans need torch 2.11 or newer. Missing"), ("model.py", "at model.py:2: ")):
         with pytest.raises(AttributeError) as error:
             exec(compile("import torch\ntorch._C.no_such_name", file, "exec"))
         assert child.explain(error.value, "H200").startswith(f"no plan for H200: {said}")
