@@ -21,7 +21,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fxscope.programs import battery
+from fxscope._torch.programs import battery
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -58,7 +58,6 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.fleet": ({"numpy", "msgspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
-    "fxscope.programs": ({"torch", "msgspec"}, ("fxscope", *PASSES)),
     "fxscope.render": ({"rich", "graphviz", "msgspec", "resvg_py"}, RENDER),
     "fxscope.assertions": (set(), RENDER),
     "fxscope.pytest_plugin": ({"pytest"}, ALL),
@@ -155,7 +154,7 @@ def test_rooms_import_from_rows_above_theirs_alone() -> None:
 
 def test_torch_is_imported_only_in_its_own_room() -> None:
     for name, path in modules():
-        if name.startswith(("fxscope._torch", "fxscope.capture", "fxscope.programs")):
+        if name.startswith("fxscope._torch") or name == "fxscope.capture":
             continue
         assert not {item for item in imports(path) if item.split(".")[0] in ("torch", "triton")}, name
 

@@ -107,7 +107,7 @@ def hide_from_dynamo(code: CodeType, *, with_calls: bool = True) -> None:
 def _hide_modules() -> None:
     """Hide what hooks may run from Dynamo: the functions of each module of fxscope that is imported by now."""
     for name, module in [*sys.modules.items()]:
-        is_ours = name.startswith("fxscope.") and not name.startswith("fxscope.programs.")  # those are recorded
+        is_ours = name.startswith("fxscope.") and not name.startswith("fxscope._torch.programs.")  # those are recorded
         if is_ours and name not in _hidden_modules:
             _hidden_modules.add(name)
             kinds = [item for item in vars(module).values() if isinstance(item, type) and item.__module__ == name]

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     if out.suffix != ".json":
         raise CaptureError(f"{out}: a GPU's file is called NAME.json.")
     store.check_free(out, force=arguments.force)
-    from fxscope.programs import battery
+    from fxscope._torch.programs import battery
 
     try:
         measured = battery.measure(say)

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope.programs import geglu
+    from fxscope._torch.programs import geglu
     from fxscope.render import report
     from fxscope.store import load
 
@@ -64,8 +64,8 @@ def record_here(model: Any, inputs: tuple[Any, ...], *, compiled: bool) -> Recor
 
 
 def plan_for_h200() -> Recording:
+    from fxscope._torch.programs import geglu
     from fxscope._torch.target import child
-    from fxscope.programs import geglu
 
     title = "GeGLU MLP, plan for H200"
     common.say(f"── {title}")

@@ -105,8 +105,8 @@ def triton(installed: str | None) -> Check:
 
 def recorded(*, compile: bool) -> list[Check]:
     """Record a small MLP on this machine's device; a second check has what the recording lacks."""
+    from fxscope._torch.programs import geglu
     from fxscope.capture import record
-    from fxscope.programs import geglu
 
     name, purpose = (COMPILER, "compiled programs") if compile else ("recording", "everything else")
     remedy, lost = install("g++ python3-dev") if compile else None, list[str]()

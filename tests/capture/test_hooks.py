@@ -153,7 +153,7 @@ def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_to
 
 def test_dynamo_compiles_the_programs_of_fxscope() -> None:
     """Its own functions are hidden from Dynamo, but not those that it records."""
-    from fxscope.programs import battery, geglu
+    from fxscope._torch.programs import battery, geglu
 
     model, inputs = geglu.make(batch=2, sequence=4, dim=8, hidden=16, dtype=torch.float32)
     recorded = fxscope.record(model, *inputs, compile={"backend": "aot_eager"})

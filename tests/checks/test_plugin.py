@@ -81,7 +81,7 @@ def test_a_live_program(fxscope) -> None:
 def test_a_plan_for_a_gpu_that_is_not_here(fxscope) -> None:
     """What guards fusion on a machine without a GPU: the plan for an H200, as Inductor would write it."""
     torch = pytest.importorskip("torch")
-    from fxscope.programs import geglu
+    from fxscope._torch.programs import geglu
 
     model, inputs = geglu.make(batch=2, sequence=8, dim=64, hidden=128, dtype=torch.bfloat16)
     r = fxscope.record(model, *inputs, target="h200")

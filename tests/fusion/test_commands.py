@@ -141,7 +141,9 @@ def test_a_part_of_the_answer(geglu, command, words, answer):
 )
 def test_what_cannot_be_answered_is_refused(geglu, tmp_path, command, words, message):
     eager = Recording().save(tmp_path / "eager.fxscope")
-    given = words.format(geglu=geglu, eager=eager, factory=f"{PROGRAMS.parents[2]}/fxscope/programs/geglu.py:make")
+    given = words.format(
+        geglu=geglu, eager=eager, factory=f"{PROGRAMS.parents[2]}/fxscope/_torch/programs/geglu.py:make"
+    )
     assert message in command(*given.split(), status=2).err
 
 

@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(),
 
 
 def geglu(*, grad: bool = False):
-    from fxscope.programs import geglu as demo
+    from fxscope._torch.programs import geglu as demo
 
     model, inputs = demo.here()
     return model.requires_grad_(grad), inputs
