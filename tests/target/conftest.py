@@ -35,6 +35,6 @@ def make(python: str, names: list[str]) -> dict:
 def geglu():
     """Return the recording of the GeGLU MLP planned for an H200, and the progress it made."""
     lines: list[str] = []
-    factory = Path(child.__file__).parents[2] / "programs" / "geglu.py"
+    factory = Path(child.__file__).parents[1] / "programs" / "geglu.py"
     recording = child.record(f"{factory}:full", target="h200", progress=lines.append)
     return recording, lines
