@@ -103,12 +103,12 @@ def record(
         return child.record(
             model, *inputs, target=target, compile=options, backward=backward, title=title, kwargs=kwargs
         )
-    title = title or getattr(model, "__qualname__", type(model).__name__)
-    with _alone(title), restore.restored(model, inputs, kwargs or {}) as problems:
+    name: str = title or getattr(model, "__qualname__", type(model).__name__)
+    with _alone(name), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup)
         recording = job.recorded(compiles=options is not None, numerics=numerics)
-    recording = replace(recording, title=title, problems=(*recording.problems, *problems))
+    recording = replace(recording, title=name, problems=(*recording.problems, *problems))
     return _finish(recording)
 
 

@@ -446,7 +446,7 @@ def _replay(
     target = live.overload(name, overload)
     if target is None or name.partition("::")[0] not in _REPLAYED:
         return None
-    metas = [item for item in tree_leaves(inputs) if isinstance(item, TensorMeta)]
+    metas: list[Any] = [item for item in tree_leaves(inputs) if isinstance(item, TensorMeta)]
     try:
         given = [torch.empty_strided(x.shape, x.stride, dtype=getattr(torch, x.dtype), device="meta") for x in metas]
         args, kwargs = _arguments_on_meta(target._schema, inputs, values, iter(given))

@@ -134,7 +134,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
-        self._undo: list[tuple[str, Callable[[], None]]] = []
+        self._undo: list[tuple[str, Callable[[], object]]] = []
         self._failed: set[str] = set()
 
     def problem(self, where: str, message: str, remedy: str | None = None) -> None:

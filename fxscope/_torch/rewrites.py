@@ -201,7 +201,7 @@ def _name_of(entry: Any) -> str | None:
     """The name that torch registered, else that of the function: its handler, or what the pattern was traced from."""
     check = getattr(entry, "extra_check", None)
     names = getattr(getattr(check, "__code__", None), "co_freevars", ())
-    held = dict(zip(names, getattr(check, "__closure__", None) or (), strict=False))
+    held: dict[str, Any] = dict(zip(names, getattr(check, "__closure__", None) or (), strict=False))
     functions = (getattr(entry, "handler", None), getattr(held.get("search_fn"), "cell_contents", None))
     known = (getattr(entry, "pattern_name", None), *(getattr(item, "__name__", None) for item in functions))
     return next(filter(None, known), None)

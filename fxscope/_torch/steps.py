@@ -450,7 +450,7 @@ class StepWatch:
 def _shapes(value: Any, levels: int = 4) -> Hashable:
     """Return the shapes of the tensors in arguments."""
     if type(value) in (torch.Tensor, torch.nn.Parameter):
-        return None if value.is_nested or torch._C._get_tracing_state() is not None else value.shape
+        return None if value.is_nested or torch.jit.is_tracing() else value.shape
     kind: Any = next((kind for kind in (tuple, list, dict) if issubclass(type(value), kind)), None)
     if not levels or kind is None:
         return None

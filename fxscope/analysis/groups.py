@@ -275,7 +275,7 @@ def call_shape(call: KernelCall, inside: Sequence[Node], nodes: Mapping[str, Nod
         sides = ([item for item in side if item.shape is not None] for side in (call.writes, call.reads or ()))
         # Not in Inductor's order, that of the buffers' names, which differ from layer to layer.
         return " ".join(
-            words for side in sides for words in sorted(f"{item.dtype} {sizes(item.shape)}" for item in side)
+            words for side in sides for words in sorted(f"{item.dtype} {sizes(item.shape or ())}" for item in side)
         )
     outputs = (meta for node in inside for meta in node.outputs)
     inputs = (meta for node in inside for name in node.inputs if name in nodes for meta in nodes[name].outputs)

@@ -57,7 +57,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
     """Return the pairs that were not fused, most time saved first, equal ones as one row; and which exclude each other."""
     ends = ends_of(recording)
     by_label = grouped(groups(recording), lambda group: (group.label, group.phase))
-    times = {key: time_of(recording, same) for key, same in by_label.items()}
+    times: dict[object, float | None] = {key: time_of(recording, same) for key, same in by_label.items()}
     found: dict[object, list[tuple[int, Decision, float]]] = {}
     for position, decision in enumerate(recording.decisions):
         if decision.verdict != "fused" and decision.saved_bytes != 0:

@@ -5,6 +5,6 @@ import signal
 # An interrupt inside the initialisation of msgspec's C module is lost, and what is decoded later is a segmentation fault.
 if hasattr(signal, "pthread_sigmask"):
     _mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    import msgspec  # noqa: F401
+    import msgspec  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
     signal.pthread_sigmask(signal.SIG_SETMASK, _mask)

@@ -177,7 +177,7 @@ def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Re
     for recording, place in zip(recordings, places, strict=True):
         is_one = sum(other.name == place.name for other in places) == 1
         shown = place.name if is_one else str(place.absolute().relative_to(common))
-        bare = place.name.startswith(recording.title) or recording.title == shown
+        bare = place.name.startswith(recording.title or "") or recording.title == shown
         out.append(replace(recording, title=legible(shown if bare else f"{recording.title} ({shown})")))
     return out
 

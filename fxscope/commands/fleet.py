@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     traces = sources.listed(arguments.traces, pattern=arguments.pattern)
     if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
         raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    options = {"jobs": arguments.jobs, "memory_bytes": arguments.memory, "on": arguments.on}
-    digests = running.digests(traces, progress=progress, **options)
+    limits = {"jobs": arguments.jobs, "memory_bytes": arguments.memory}
+    digests = running.digests(traces, progress=progress, on=arguments.on, **limits)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         words = [f"{item.where}: {item.message.rstrip('.')}. {item.remedy or ''}".rstrip() for item in fleet.problems]

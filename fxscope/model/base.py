@@ -74,7 +74,7 @@ class Printed(Item, frozen=True, kw_only=True):
     def __str__(self) -> str:
         from fxscope.render.report import lines
 
-        return "\n".join(lines(self))
+        return "\n".join(lines(cast("Any", self)))
 
 
 class TensorMeta(Item, frozen=True, kw_only=True):

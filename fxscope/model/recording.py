@@ -14,7 +14,7 @@ from fxscope.model.graphs import Graph, Link, NearMiss, Rewrite
 from fxscope.model.ops import Coverage, Memory, Op, Step, StepTimes, Summary
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame  # pyright: ignore[reportMissingImports]
 
     from fxscope.analysis.findings import Comparison
     from fxscope.analysis.report import Report

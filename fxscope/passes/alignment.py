@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from fxscope.index import grouped
 
@@ -17,7 +18,7 @@ def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     return longest(a, places, len(b))
 
 
-def longest(a: Sequence[Hashable], places: Mapping[Hashable, int], length: int) -> list[Pair]:
+def longest(a: Sequence[Hashable], places: Mapping[Any, int], length: int) -> list[Pair]:
     """The longest list of places in A and B that ascend in both; of several, the one that leaves rests of one length.
 
     `places`: for an item of A, the places in B, of `length` items, that it fits: bits; the lowest is the last place.
@@ -45,7 +46,7 @@ def _low(row: int, bits: int) -> int:
     return row & ((1 << bits) - 1)
 
 
-def _gains(a: Sequence[Hashable], places: Mapping[Hashable, int], length: int) -> list[int]:
+def _gains(a: Sequence[Hashable], places: Mapping[Any, int], length: int) -> list[int]:
     """A row for each place in A, and its end: bit y is 1 where place y of B makes the rest longer (Hyyrö 2004)."""
     every = (1 << length) - 1
     row, rows = every, [0]

@@ -185,10 +185,10 @@ def with_eager_nodes(links: list[Linked], recording: Recording) -> None:
     rows = positions(recording.ops, "id", array(recording.launches, "op_id"))
     has_op = (rows >= 0).nonzero()[0]
     graphs, names = (column(recording.ops, field, rows[has_op].tolist()) for field in ("graph", "node"))
-    evidence = {op: LaunchEvidence(op=op, call=None, nodes=op) for op in {link[-1].op for link in links}}
+    evidence = {how: replace(how, call=None, nodes=how.op) for how in {link[-1] for link in links}}
     for position, graph, name in zip(has_op.tolist(), graphs, names, strict=True):
         if graph is not None and name is not None:
-            links[position] = None, (name,), graph, None, evidence[links[position][-1].op]
+            links[position] = None, (name,), graph, None, evidence[links[position][-1]]
 
 
 def coverage_of(recording: Recording) -> Coverage:

@@ -165,7 +165,7 @@ def artifacts(path: Path, *names: str) -> Iterator[tuple[str, str, Any]]:
 def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any], str]]:
     entry: dict[str, Any] | None = None
     payload = bytearray()  # a string for each line would take twenty times as much
-    num_lost = 0
+    num_lost, line = 0, b""
     for line in _lines(path, collected):
         if line.startswith(b"\t") or (entry is not None and not line.strip()):  # torch.export writes empty ones
             payload += line.removeprefix(b"\t")
@@ -275,9 +275,9 @@ class _Log:
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
         if name in _CACHE or name == "aotautograd_cache_miss":
-            about = _json(payload)
-            self._cache_key(name, about if isinstance(about, dict) else {}, compile_id)
-            if limits := _limits(about):
+            found = _json(payload)
+            self._cache_key(name, found if isinstance(found, dict) else {}, compile_id)
+            if limits := _limits(found):
                 self._collected.limits[compile_id] = limits
             if gpu := _GPU.search(payload):
                 self._collected.gpu = gpu[1]

@@ -361,10 +361,9 @@ class _Walk:
         self.inputs = {name for s in assigned if ast.unparse(s.value) == "args" for name in _targets(s)}
         self.block(body)
         for at, call in enumerate(self.calls):  # a later kernel's signature may say the dtype of what one reads
-            reads = (item if item.dtype else replace(item, dtype=self.dtype_of(item.buffer)) for item in call.reads)
-            self.calls[at] = dataclasses.replace(
-                call, reads=tuple(reads), writes=tuple(map(self.asserted, call.writes))
-            )
+            reads, writes = call.reads or (), call.writes or ()
+            reads = (item if item.dtype else replace(item, dtype=self.dtype_of(item.buffer)) for item in reads)
+            self.calls[at] = dataclasses.replace(call, reads=tuple(reads), writes=tuple(map(self.asserted, writes)))
 
     def asserted(self, access: BufferAccess) -> BufferAccess:
         """The access with what the code says of its buffer after the call."""
@@ -432,7 +431,7 @@ class _Walk:
                 return
         for position, call in enumerate(self.calls):
             if owner.id in call.results:
-                writes = (*call.writes, BufferAccess(buffer=results[0]))
+                writes = (*(call.writes or ()), BufferAccess(buffer=results[0]))
                 self.calls[position] = dataclasses.replace(call, writes=writes)
 
     def same_memory(self, value: ast.expr, results: tuple[str, ...]) -> None:

@@ -53,7 +53,7 @@ class Digit(NamedTuple):
 class TritonAccess(NamedTuple):
     pointer: str
     what: str  # "load", "store", "atomic_add", …
-    index: str
+    expression: str  # of the index
     digits: dict[str, Digit]  # those of its variables that are known
     dep: MemoryDep | None  # `None` where its address is looked up
     certain: bool  # each place of `dep` is accessed
@@ -133,7 +133,7 @@ def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size
     """
     names = {digit.of for digit in access.digits.values()}
     if access.dep is None:  # threads look their place up: those of a row once, where nothing names its elements
-        is_of_rows = not any(name[0] == "r" for name in names) and "R0_BLOCK" not in access.index
+        is_of_rows = not any(name[0] == "r" for name in names) and "R0_BLOCK" not in access.expression
         names |= {name for name in spaces if name[0] != "r" or not is_of_rows}
     known = access.digits
     terms = [(known[name], int(by or 1), int(over or 1)) for by, name, over in access.terms if name in known]

@@ -111,16 +111,16 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
                 across += 1 if min(steps)[1] else -1
             count, loads, found = requests_of(access, spaces, item, size or 0)
             requests += loads
-            place = access.index if access.dep is None else access.terms
+            place = access.expression if access.dep is None else access.terms
             asked[place] = max(asked.get(place, 0.0), found)
             if access.what.startswith("atomic"):
                 # Threads beside each other that add to places beside each other do so in one transaction.
                 beside = {name for name, digit in access.digits.items() if digit.divisor == 1}
                 # What they look up along the last dimension lies close: resized, shifted and padded images do that.
                 looks_up = spaces.keys() - {access.digits[name].of for name in beside}
-                is_close = looks_up and _LAST_LOOKED_UP.search(access.index)
+                is_close = looks_up and _LAST_LOOKED_UP.search(access.expression)
                 atomics += min(found, count * item / SECTOR) if is_close else found
-                if size and not beside & {*re.split(r"[ (+,)]+", access.index)}:
+                if size and not beside & {*re.split(r"[ (+,)]+", access.expression)}:
                     crowded += count / size * (_RETRIES if item == 2 else 1)
         sectors += sum(asked.values())
     return Workload(

@@ -36,7 +36,7 @@ def render(fleet: Fleet, *, is_light: bool = False, head: bool = True) -> str:
         y += 28
     parts += findings(fleet, y + 40) if head else []
     tall = float(strip.HEIGHT) if head else y + 44
-    kinds: dict[Kind, str] = {kind: what for name, what, kind in PARTS if kind and any(getattr(x, name) for x in lines)}
+    kinds: dict[str, str] = {kind: what for name, what, kind in PARTS if kind and any(getattr(x, name) for x in lines)}
     parts += strip.key(kinds, ["widths: median times of a step"], tall)
     title = f"{fleet.title}: {fleet.verdict}"
     return legible(strip.frame(parts, title, tall, is_light=is_light, in_page=not head))

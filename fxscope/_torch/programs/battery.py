@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 import torch
-import torch.nn.attention.flex_attention  # which calls name
+import torch.nn.attention.flex_attention  # which calls name  # pyright: ignore[reportUnusedImport]
 from torch.nn import functional
 from torch.utils.benchmark import Timer
 
