@@ -40,8 +40,6 @@ lint: $(TEST_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	@# The types that others see: what is public has one. It looks the package up with the first python of PATH.
-	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR)" pyright --verifytypes fxscope --ignoreexternal
 	@if command -v npm >/dev/null; then $(NPM) install --no-audit --no-fund --no-package-lock && $(NPM) run lint && $(NPM) test; \
 	else echo "no npm: the page's scripts are not checked"; fi
 
