@@ -177,10 +177,7 @@ class EventTree:
     def _python(self, event: Any, around: _Around) -> _Around:
         fields = event.extra_fields
         is_users = _is_users(whole_path(fields.callsite.file_name))
-        if around.op is not None and around.python is False:
-            around.op.python += event.start_time_ns, event.end_time_ns
-            around = around._replace(python=True)
-        around = around._replace(place=_caller(event, around), frame=event if is_users else None)
+        around = _left(event, around)._replace(place=_caller(event, around), frame=event if is_users else None)
         if is_users and around.steps:
             self.times.closures.append((event.start_time_ns, event.end_time_ns))
         around = around._replace(steps=not is_users and (around.steps or fields.callsite.function_name == "step"))
@@ -206,9 +203,11 @@ class EventTree:
         if name.startswith(BACKWARD_NODE):
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:  # an annotation
-            if name.startswith(COMPILED_REGION) and around.module is None and around.op is None:
+            if not name.startswith(COMPILED_REGION):
+                return around._replace(python=None)
+            if around.module is None and around.op is None:
                 self.times.functions.append((begin, name))
-            return around._replace(python=None)
+            return _left(event, around)
         if around.root:
             self.roots.append((begin, around.root.pop()))
         outer = around.op
@@ -241,6 +240,14 @@ class EventTree:
                 around.op.allocated[fields.allocation_id] = None
             else:
                 around.op.allocated.pop(fields.allocation_id, None)
+
+
+def _left(event: Any, around: _Around) -> _Around:
+    """Note Python, or a compiled function, that an op calls itself: it is no part of the op."""
+    if around.op is None or around.python is not False:
+        return around
+    around.op.python += event.start_time_ns, event.end_time_ns
+    return around._replace(python=True)
 
 
 def _caller(event: Any, around: _Around) -> Source | None:

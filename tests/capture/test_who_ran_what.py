@@ -104,6 +104,17 @@ def test_what_python_calls_in_an_op_is_no_part_of_it() -> None:
     assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))  # what hooks take is no time of the op's
 
 
+def test_a_compiled_function_that_a_hook_runs_is_no_part_of_the_op() -> None:
+    def function(x, w):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t / 1):
+            return (x @ w).sigmoid()
+
+    tensors = torch.randn(8, 8, requires_grad=True), torch.randn(8, 8)
+    recording = fxscope.record(function, *tensors, compile=True, steps=1)
+    assert sum(call.timing.count for call in recording.calls) == 2  # of the product's and the sigmoid's hook
+    assert [launch.name for launch in recording.launches if launch.call is None] == ["aten::mm", "aten::sigmoid"]
+
+
 def test_an_op_of_a_mode_with_hooks_has_no_work_of_its_own() -> None:
     context = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
     options = {"use_reentrant": False, "context_fn": context}
