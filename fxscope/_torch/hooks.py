@@ -7,8 +7,8 @@
     hooks.install(watch)
 
 Every hook that fxscope puts into torch is probed (a name that this torch does not have is a problem,
-not an error), an exception inside fxscope's part never reaches the user's program, and leaving the `Hooks` context
-restores what was there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
+not an error), an exception inside fxscope's part never reaches the user's program, and `Hooks.close` restores what was
+there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
 """
 
 import functools
@@ -126,7 +126,7 @@ def _hide_with_inner(code: CodeType) -> None:
 
 
 class Hooks:
-    """A set of patches with one life: put on in `__enter__` order, taken off in reverse order.
+    """A set of patches with one life: put on in order, taken off in reverse order.
 
     Attributes:
         problems: what went wrong inside hooks; each place is reported once.
@@ -264,12 +264,6 @@ class Hooks:
                 _active.remove(label)
         if theirs is not None:
             raise theirs
-
-    def __enter__(self) -> "Hooks":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 hide_from_dynamo(Hooks.guard.__code__)

@@ -94,7 +94,7 @@ class _Run:
         before, mains = sys.argv, {name: sys.modules[name] for name in ("__main__", "__mp_main__")}
         with contextlib.ExitStack() as around:
             around.enter_context(stdout_for_the_result(self.arguments))
-            exits = around.enter_context(Hooks())
+            exits = around.enter_context(contextlib.closing(Hooks()))
             exits.wrap("os:_exit", "before", lambda *_: self._leave_at_once())  # nothing else would be run then
             exits.replace(f"{os._exit.__module__}:_exit", os._exit)  # by which it is pickled
             with tidy_on_termination():

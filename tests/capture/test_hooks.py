@@ -1,5 +1,6 @@
 """Hooks come off whatever happens, and never let fxscope's own mistakes out."""
 
+import contextlib
 import importlib
 import inspect
 import types
@@ -34,7 +35,7 @@ def owner(monkeypatch):
 
 def test_before_and_after_see_the_call_and_the_result_is_the_same(owner) -> None:
     seen = []
-    with Hooks() as installed:
+    with contextlib.closing(Hooks()) as installed:
         installed.wrap("fxscope_test_owner:Thing.method", "before", lambda self, x: seen.append(("before", x)))
         installed.wrap("fxscope_test_owner:Thing.method", "after", lambda result, *_: seen.append(("after", result)))
         assert owner.Thing().method(1) == 2
@@ -45,7 +46,7 @@ def test_before_and_after_see_the_call_and_the_result_is_the_same(owner) -> None
 
 
 def test_an_inherited_method_is_restored_by_inheriting_it_again(owner) -> None:
-    with Hooks() as installed:
+    with contextlib.closing(Hooks()) as installed:
         installed.wrap("fxscope_test_owner:Child.method", "before", lambda *_: None)
         assert "method" in vars(owner.Child)
     assert "method" not in vars(owner.Child)
@@ -63,7 +64,7 @@ def test_a_class_or_static_method_keeps_its_kind(owner) -> None:
 
     owner.Kinds, owner.Child = Kinds, type("Child", (Kinds,), {})
     before, seen = dict(vars(Kinds)), []
-    with Hooks() as installed:
+    with contextlib.closing(Hooks()) as installed:
         for name in ("name", "twice"):
             assert installed.wrap(f"fxscope_test_owner:Kinds.{name}", "after", lambda result, *_: seen.append(result))
         assert (owner.Child.name(), Kinds().twice(3)) == ("Child", 6)
@@ -74,7 +75,7 @@ def test_a_mistake_in_a_hook_is_one_problem(owner) -> None:
     def broken(*_):
         raise ValueError("ours\nmore")
 
-    with Hooks() as installed:
+    with contextlib.closing(Hooks()) as installed:
         installed.wrap("fxscope_test_owner:Thing.method", "before", broken)
         assert [owner.Thing().method(x) for x in (1, 2)] == [2, 3]
     assert [(problem.where, problem.message) for problem in installed.problems] == [
@@ -87,14 +88,14 @@ def test_the_programs_own_error_passes_through(owner) -> None:
         raise KeyError("theirs")
 
     owner.Thing.method = fails
-    with pytest.raises(KeyError, match="theirs"), Hooks() as installed:
+    with pytest.raises(KeyError, match="theirs"), contextlib.closing(Hooks()) as installed:
         installed.wrap("fxscope_test_owner:Thing.method", "before", lambda *_: None)
         owner.Thing().method(1)
     assert owner.Thing.method is fails
 
 
 def test_a_name_that_is_not_there_is_a_problem(owner) -> None:
-    with Hooks() as installed:
+    with contextlib.closing(Hooks()) as installed:
         assert not installed.wrap("fxscope_test_owner:Thing.nothing", "before", lambda *_: None)
         assert not installed.wrap("no_such_module_at_all:x", "before", lambda *_: None)
     assert len(installed.problems) == 2
