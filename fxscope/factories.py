@@ -49,6 +49,8 @@ def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict
     """
     match = _FACTORY.match(program)
     if match is None:
+        if Path(program).suffix:
+            opened(Path(program), CaptureError).close()
         takes = ", ".join(f"{name}=…" for name in given)
         raise CaptureError(f"{program}: write FILE.py:FACTORY, where FACTORY({takes}) returns (module, inputs).")
     factory = _load(match["module"], match["name"])

@@ -484,7 +484,8 @@ def cache_rows(recording: Recording) -> tuple[CompileRow, ...]:
     """The compiles that no cache can hold, or whose key differs from that of another of their frame; why, and in what."""
     rows: list[CompileRow] = []
     for item in recording.compiles:
-        reason, others = item.cache_bypass and f"{item.compile_id}: not cached: {item.cache_bypass}", []
+        kept = "not cached" if item.cache in (None, "bypassed") else "not in AOTAutograd's cache"
+        reason, others = item.cache_bypass and f"{item.compile_id}: {kept}: {first_line(item.cache_bypass)}", []
         if item.cache_nearest is not None:
             first, *others = item.cache_differs or ("unknown (torch logged no components)",)
             reason = f"{item.compile_id}: key differs from that of {item.cache_nearest} in {first}"

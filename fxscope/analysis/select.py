@@ -493,8 +493,8 @@ def nearest(name: str, known_names: Iterable[str]) -> str:
     close = [*_close(name, choices), *(item for item in choices if name.casefold() in item.casefold())]
     if close:
         return f"Did you mean {', '.join(list(dict.fromkeys(close))[:5])}?"
-    some = [word for word in choices if len(word) < 40][:12]
-    return f"Known are {', '.join(some)}{' …' if len(choices) > len(some) else ''}." if some else "Nothing is known."
+    some = [word for word in choices if len(word) < 40 and "/" not in word][:12]  # no ids, which nobody writes
+    return f"Known are {', '.join(some)}{' …' if len(choices) > len(some) else ''}." if some else "It has no names."
 
 
 def _close(name: str, choices: Iterable[str]) -> list[str]:

@@ -163,7 +163,7 @@ def call_named(recording: Recording, name: str) -> Place:
 
     places = [place for place in places_of(recording, name) if place.call is not None]
     if not places:
-        raise FxscopeError(f"{name} ran in no kernel call: see `fxscope why RECORDING NAME`.")
+        raise FxscopeError(f"no kernel call names {name}: see `fxscope why RECORDING NAME`.")
     if len(places) > 1:
         print(f"{name} ran in {len(places)} calls; this is the first. {name}#2 is the next.", file=sys.stderr)
     return places[0]

@@ -46,13 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
-    """Rank → its compile logs, of folders that hold no trace."""
+    """Rank → its compile logs, where no trace is given."""
     from fxscope.fleet import logs, sources
 
-    if not all(Path(place).is_dir() for place in arguments.traces):
-        return {}
     found = logs.find(arguments.traces)
-    return {} if found and any(sources.local(Path(place)) for place in arguments.traces) else found
+    given = {path for files in found.values() for path in files}
+    others = [place for place in map(Path, arguments.traces) if place not in given]
+    return {} if found and any(sources.local(place) for place in others) else found
 
 
 def progress(done: int, of: int, name: str) -> None:

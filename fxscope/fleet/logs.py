@@ -8,12 +8,15 @@ from typing import Any, NamedTuple, cast
 
 from fxscope.english import explained
 from fxscope.errors import FxscopeError
+from fxscope.fleet.sources import TRACE
 from fxscope.index import grouped
 from fxscope.model import Compile, Item, Problem, Recording
-from fxscope.readers.compile_log import artifacts, logs_of_ranks, read_log
-from fxscope.text import microseconds
+from fxscope.readers.compile_log import artifacts, read_log
+from fxscope.readers.log_files import is_log, logs_of_ranks
+from fxscope.text import first_line, microseconds
 
-ASPECTS = ("compiles", "graph breaks", "recompiles", "graphs", "kernels", "guards", "collectives", "estimated runtimes")
+LOGGED = ("compiles", "graph breaks", "recompiles", "graphs", "kernels", "guards", "collectives")
+ASPECTS = (*LOGGED, "cache hits and misses", "estimated runtimes")  # the last ones not by every torch
 SCHEDULE, RUNTIMES = "inductor_collective_schedule", "inductor_runtime_and_tensor_meta"
 COLLECTIVE = re.compile(r"_c10d_functional|\bc10d\b|wait_tensor")
 # What differs between processes of one program: addresses, ids of types, this rank's device.
@@ -52,13 +55,13 @@ class LogJob(Item, frozen=True, kw_only=True):
 
 
 def find(places: Sequence[str]) -> dict[int, list[Path]]:
-    """Rank → its logs, of folders in which names contain ranks."""
+    """Rank → its logs, of folders and of logs given one by one; 0 where no name contains a rank."""
     found: dict[int, list[Path]] = {}
-    for place in places:
-        if Path(place).is_dir():
-            for rank, files in logs_of_ranks(Path(place)).items():
-                if rank is not None:
-                    found.setdefault(rank, []).extend(files)
+    for place in map(Path, places):
+        ranks = logs_of_ranks(place) if not TRACE.search(place.name) and is_log(place) else {}
+        for rank, files in ranks.items():
+            if rank is not None or len(ranks) == 1:
+                found.setdefault(rank or 0, []).extend(files)
     return dict(sorted(found.items()))
 
 
@@ -74,14 +77,14 @@ def examine(logs: Mapping[int, Sequence[Path]], *, title: str) -> LogJob:
         except FxscopeError as error:
             problems.append(Problem(where=f"rank {rank}", message=str(error)))
             continue
-        facts[rank] = {aspect: [x for item in recordings for x in facts_of(item, aspect)] for aspect in ASPECTS[:-1]}
-        facts[rank] |= {ASPECTS[-1]: [], **_planned(planned)}
+        facts[rank] = {aspect: [x for item in recordings for x in facts_of(item, aspect)] for aspect in ASPECTS}
+        facts[rank] |= _planned(planned)
         times = [item.duration_us for recording in recordings for item in recording.compiles if item.duration_us]
         if times:
             seconds[rank] = round(sum(times) / 1e6, 3)
     if len(facts) < 2:
         why = f" ({problems[0].where}: {problems[0].message})" if problems else ""
-        raise FxscopeError(f"{title} holds the log of one rank: there is nothing to compare it with{why}.")
+        raise FxscopeError(f"{title} holds the log of one rank: nothing to compare with{why}. Try `fxscope view`.")
     found = [difference(aspect, {rank: item[aspect] for rank, item in facts.items()}) for aspect in ASPECTS]
     return LogJob(
         title=title,
@@ -96,7 +99,7 @@ def facts_of(recording: Recording, aspect: str) -> list[Fact]:
     """Return the items of one aspect, without what differs between processes of one program."""
     if aspect in ("graphs", "collectives"):
         rows = [
-            (graph.compile_id or graph.id, f"{node.target}({', '.join(node.inputs)})")
+            (graph.compile_id or graph.id, f"{node.target}({', '.join(node.inputs)}) {node.outputs}")
             for graph in recording.graphs
             if graph.stage == "post_grad"
             for node in graph.nodes
@@ -130,9 +133,9 @@ def _said(item: Compile, aspect: str) -> Sequence[str]:
         return [f"{Path(source.file).name}:{source.line}" if source and source.file else item.compile_id]
     if aspect == "guards":
         return sorted(OWN.sub("…", text.split("  # ")[0]) for text in item.guards)  # without the line that made it
-    broke = explained(item.break_reason) if item.break_reason else None
-    text = broke if aspect == "graph breaks" else item.recompile_reason
-    return [text.strip().splitlines()[0]] if text and text.strip() else []
+    broke = item.break_reason and explained(item.break_reason)
+    said = {"graph breaks": broke, "recompiles": item.recompile_reason, "cache hits and misses": item.cache}
+    return list(filter(None, [first_line(said.get(aspect) or "")]))
 
 
 def difference(aspect: str, facts: Mapping[int, Sequence[Fact]]) -> LogDifference | None:
@@ -153,11 +156,3 @@ def _group(rule: Sequence[Fact], own: Sequence[Fact], ranks: Sequence[int]) -> R
         first=mine.text if mine else None,
         instead=theirs.text if theirs else None,
     )
-
-
-def waiting_s(job: LogJob) -> tuple[int, float] | None:
-    """(The rank that compiles longest, how much longer than the quickest)."""
-    if len(job.compile_s) < 2:
-        return None
-    last = max(job.compile_s, key=lambda rank: job.compile_s[rank])
-    return last, job.compile_s[last] - min(job.compile_s.values())

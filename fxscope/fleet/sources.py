@@ -11,7 +11,7 @@ from fxscope.fleet.digest import rank_in
 from fxscope.readers.trace.unpacked import beginning
 from fxscope.store import NOT_JSON, unmarked
 
-_TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
+TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _HEAD_BYTES = 1 << 16
 _ANY = re.compile("")
 
@@ -53,7 +53,7 @@ def local(path: Path, wanted: re.Pattern[str] = _ANY) -> list[Source]:
     return [
         _source(item, name)
         for name, item in files.items()
-        if _TRACE.search(name) and not item.name.startswith(".") and wanted.search(name) and _may_be_trace(item)
+        if TRACE.search(name) and not item.name.startswith(".") and wanted.search(name) and _may_be_trace(item)
     ]
 
 

@@ -274,9 +274,10 @@ class _Log:
             self._collected.torch = _json(payload).get("pytorch_version")
         elif fields := _fields(name, payload):
             self._collected.note(compile_id, **fields)
-        if name in _CACHE or name == "aotautograd_cache_miss":
+        if name in _CACHE:
             found = _json(payload)
-            self._cache_key(name, found if isinstance(found, dict) else {}, compile_id)
+            if isinstance(found, dict) and found.get("key"):
+                self._cache_key(name, found, compile_id)
             if limits := _limits(found):
                 self._collected.limits[compile_id] = limits
             if gpu := _GPU.search(payload):
@@ -360,9 +361,9 @@ class _Log:
 
 
 _ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
-_GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
+_GUARD = re.compile(r"\+- ([A-Z_]+: [^\n]*)")
 _ENTRIES = read_table("log_entries.json")
-_CACHE: dict[str, str] = _ENTRIES["cache"]
+_CACHE: dict[str, str | None] = _ENTRIES["cache"]  # → of Inductor's code; `None`: says nothing of it
 _GPU = re.compile(r"system_info\[device\]: \{'name': '([^']+)'")
 _SWITCH = re.compile(r"\[\w+\] inductor_config\[([\w.]+)\]: (.*)")
 # → end of the graph's id, stage, direction
@@ -396,6 +397,8 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
         return {"recompile_reason": "\n".join(texts) or None}
     if name == "dynamo_cpp_guards_str":
         return {"guards": tuple(found[1].strip() for found in _GUARD.finditer(payload))}
+    if name == "dynamo_guards" and isinstance(guards := _json(payload), list):  # before torch 2.5
+        return {"guards": tuple(str(guard.get("code")) for guard in guards)}
     if name == "dynamo_error":
         return {"failure": payload.strip().rpartition("\n")[2].strip() or None}
     return {}
@@ -563,9 +566,11 @@ def _recording(collected: Collected) -> Recording:
     links: list[Link] = []
     sources: list[SourceText] = []
     schedules: list[Schedule] = []
-    # Dynamo may have started over: the last of each
+    # A cache holds the code without its graph. Dynamo may have started over: the last of each
+    written = {item.code: item.post_grad for item in collected.found if item.post_grad}
     for found in {item.id: item for item in collected.found}.values():
-        post_grad = collected.graph(f"{found.id}:post_grad", "post_grad", found.direction, found.post_grad)
+        text = found.post_grad or written.get(found.code, "")
+        post_grad = collected.graph(f"{found.id}:post_grad", "post_grad", found.direction, text)
         parsed = None
         if found.code is not None:
             code_id = f"{found.id}:output_code"

@@ -15,7 +15,7 @@ from fxscope.errors import NOT_PYTHON
 from fxscope.model import Node, Source, TensorMeta, replace
 from fxscope.op_names import OPERATORS
 
-_PLACE = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$")
+_PLACE = re.compile(r"^\s*# (?:File: (.+?):(\d+) in ([^,]+)(?:, code: (.*))?|No stacktrace found.*)$")
 _ASSIGN = re.compile(r'^(\s*\w+(?:: "[^"]*")? = )\S.*$')
 _TENSOR = re.compile(r"^(?P<dtype>\w+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[a-z]+(?::\d+)?)?$")
 _MAX_DAMAGED = 100  # lines that are not Python
@@ -26,7 +26,7 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
 
     Text that is no printed graph gives no nodes.
     """
-    lines = text.replace("\r", " ").split("\n")
+    lines = text.partition("\n # graph id: ")[0].replace("\r", " ").split("\n")
     heads = [at for at, line in enumerate(lines) if line.lstrip().startswith(("def forward(", "class "))]
     begin = next((at for at in heads if "def forward(" in lines[at]), len(lines))
     end = next((at for at in heads if at > begin), None)  # a graph within this one is a class
@@ -40,12 +40,8 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     seen = 0
     for statement in forward.body:
         for place in filter(None, map(_PLACE.match, lines[seen : statement.lineno])):
-            source = Source(
-                file=place["file"],
-                line=int(place["line"]),
-                function=place["function"].strip(),
-                code=place["code"] or None,
-            )
+            file, line, function, code = place.groups()
+            source = Source(file=file, line=int(line), function=function.strip(), code=code or None) if file else None
         seen = statement.lineno
         if isinstance(statement, ast.Return):
             returned = (alias.get(name, name) for name in _names(statement))

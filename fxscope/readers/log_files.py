@@ -19,12 +19,12 @@ def is_log(path: Path) -> bool:
 
 
 def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:
-    """The logs below a folder by their rank (`rank_3/…`, `…_rank_3_….log`), `None` where no name contains one."""
+    """The logs below a folder by their rank (`rank_3/…`, `…_rank_3_….log`), `None` where no name contains one; or a log."""
 
     def rank(path: Path) -> int | None:
-        numbers = re.findall(r"rank[_-]?(\d+)", str(path.relative_to(folder)))
+        numbers = re.findall(r"rank[_-]?(\d+)", str(path.relative_to(folder)) if path != folder else path.name)
         return int(numbers[-1]) if numbers else None
 
-    names = sorted(path for path in folder.rglob("*") if path.name.endswith(LOG_SUFFIXES))
+    names = sorted(path for path in folder.rglob("*") if path.name.endswith(LOG_SUFFIXES)) or [folder]
     found = grouped((path for path in names if path.is_file() and path.stat().st_size), rank)
     return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0)))

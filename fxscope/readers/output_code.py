@@ -93,7 +93,8 @@ _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 # Of a wrapper in C++ (AOTInductor, `cpp_wrapper`), which may have an entry of its own for constants before the last one.
 _CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
 _CPP_CALL = re.compile(
-    r"^[ \t]*(?:// \[Provenance debug handles\] (?P<handle>\S+)|(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?"
+    r"^[ \t]*(?:// \[Provenance debug handles\] (?P<handle>\S+)|// Topologically Sorted .*, Original ATen: \[(?P<aten>.*)\]|"
+    r"(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?"
     r"(?:aoti_torch_call_dispatcher\(\"(?P<op>\w+::\w+)|(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\())",
     re.MULTILINE,
 )
@@ -138,17 +139,17 @@ def parse(text: str, dtypes: Mapping[str, str | None] = MappingProxyType({})) ->
 
 def _cpp_calls(code: str, entry: int) -> Iterator[Call]:
     """Yield the calls of a wrapper in C++ behind its entry; their buffers are not known."""
-    handle: str | None = None
+    handle, aten = None, ""
     for match in _CPP_CALL.finditer(code, entry):
-        if match["handle"]:
-            handle = match["handle"]
-            continue
         kernel, line = match["op"] or match["kernel"], code.count("\n", 0, match.start()) + 1
+        if kernel is None:
+            handle, aten = match["handle"] or handle, match["aten"] or aten
+            continue
         kind: CallType = "extern" if kernel.startswith("aoti_torch_") or "::" in kernel else "cpp"
         if kernel.startswith("triton_"):
             kind = TRITON_KINDS.get((decode(kernel) or {}).get("kind", ""), "triton_other")
-        yield Call(kernel=kernel, type=kind, handle=handle, lines=(line, line))
-        handle = None
+        yield Call(kernel=kernel, type=kind, handle=handle, lines=(line, line), original_aten=_words(aten))
+        handle, aten = None, ""
 
 
 def _ops_in_name(call: Call) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The logs of a job's ranks as text: what differs, where first, and what follows in time."""
 
-from fxscope.fleet.logs import ASPECTS, LogJob, RankGroup, waiting_s
+from fxscope.fleet.logs import LOGGED, LogJob, RankGroup
 from fxscope.fleet.model import named, ranges
 from fxscope.render import grid
 from fxscope.render.legible import legible
@@ -14,14 +14,14 @@ NOTEWORTHY_S = 0.5  # seconds that ranks compile longer
 def text(job: LogJob, *, width: int = 80, every: bool = False) -> str:
     """The differences, one paragraph for each aspect; `every`: all groups of ranks."""
     differing = [item.aspect for item in job.differences]
-    verdict = f"{listed(differing)} differ between ranks" if differing else "no difference between ranks"
+    verdict = f"{listed(differing, 9)} differ between ranks" if differing else "no difference between ranks"
     lines = [f"{legible(job.title)}: compile logs of {counted(len(job.ranks), 'rank')} ({ranges(job.ranks)})"]
     lines += [f"{verdict[0].upper()}{verdict[1:]}."]
-    same = [aspect for aspect in ASPECTS[:-1] if aspect not in differing]
+    same = [aspect for aspect in LOGGED if aspect not in differing]
     lines += [f"The same on all: {listed(same, 9)}."] if same and differing else []
-    waiting = waiting_s(job)
-    if waiting is not None and waiting[1] >= NOTEWORTHY_S:
-        lines.append(f"Rank {waiting[0]} compiles {waiting[1]:.1f} s longer than the quickest.")
+    last = max(job.compile_s, key=job.compile_s.__getitem__, default=0)
+    if (longer := job.compile_s.get(last, 0.0) - min(job.compile_s.values(), default=0.0)) >= NOTEWORTHY_S:
+        lines.append(f"Rank {last} compiles {longer:.1f} s longer than the quickest.")
     if "collectives" in differing:
         lines.append("The logs do not hold process groups: ranks of one group must call the same collectives.")
     lines = [part for line in lines for part in grid.folded(line, width)]

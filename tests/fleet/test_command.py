@@ -29,6 +29,7 @@ def test_the_terminal_says_who_and_why_within_80_columns(command) -> None:
 
 
 LOGS = """V0804 12:34:15.353000 1 torch/_x.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}
+V0804 12:34:15.353000 1 torch/_x.py:1] {"artifact": {"name": "fx_graph_cache_%s"}, "frame_id": 0, "frame_compile_id": 0}
 V0804 12:34:15.353000 1 torch/_x.py:1] {"artifact": {"name": "recompile_reasons", "encoding": "string"}, \
 "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "x"}
 \t0/0: tensor 'L['the_only_argument']' size mismatch at index 0. expected %d, actual 5
@@ -43,22 +44,20 @@ V0804 12:34:15.353000 1 torch/_x.py:1] {"artifact": {"name": "inductor_runtime_a
 
 def test_compile_logs_without_traces_say_which_ranks_differ_and_where(tmp_path: Path, command) -> None:
     both, one = '["torch.ops.c.reduce", "torch.ops.c.wait"]', '["torch.ops.c.reduce"]'
-    for rank, (calls, ns) in enumerate(((both, 1000), (one, 9000), (both, 1000))):
+    for rank, (cache, calls, ns) in enumerate((("hit", both, 1000), ("miss", one, 9000), ("hit", both, 1000))):
         folder = tmp_path / f"rank_{rank}" if rank else tmp_path
         folder.mkdir(exist_ok=True)
-        (folder / f"dedicated_log_torch_trace_rank_{rank}_x.log").write_text(LOGS % (ns, calls, ns))
+        (folder / f"dedicated_log_torch_trace_rank_{rank}_x.log").write_text(LOGS % (cache, ns, calls, ns))
     lines = command("fleet", tmp_path).out.splitlines()
-    assert "Recompiles, collectives and estimated runtimes differ between ranks." in lines and len(lines) <= 40
+    assert "Recompiles, collectives, cache hits and misses and estimated runtimes differ" in lines and len(lines) <= 40
     assert "9000, actual 5 (others: …ted 1000, actual 5)" in lines[lines.index("Recompiles") + 2]
-    assert lines[lines.index("Collectives") + 1 :][:2] == [
-        "  ranks 0, 2: 2",
-        "  rank 1: 1; first in 0/0: nothing (others: c.wait)",
-    ]
-    assert "  rank 1: 1; first in 0/0: 9.00 µs (others: 1.00 µs)" in lines
+    firsts = ["nothing (others: c.wait)", "miss (others: hit)", "9.00 µs (others: 1.00 µs)"]
+    assert [line.partition(" in 0/0: ")[2] for line in lines if "rank 1: 1; first" in line][1:] == firsts
     shutil.rmtree(tmp_path / "rank_1")
     assert json.loads(command("fleet", tmp_path, "--json").out).get("differences", []) == []
     shutil.rmtree(tmp_path / "rank_2")
-    assert len(command("fleet", tmp_path, status=2).err.splitlines()) == 1
+    given = (tmp_path, *tmp_path.glob("*.log"))
+    assert all("holds the log of one rank: " in command("fleet", place, status=2).err for place in given)
 
 
 @pytest.mark.parametrize("job", ["ddp_even", "fsdp_even", "ddp_slow_gpu", "ddp_other_plan"])

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,8 @@ LOGS = Path(__file__).parent.parent / "data" / "logs"
 
 def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
     recording = read_trace(LOGS / "aot_inductor.log.gz")
-    assert [graph.id for graph in recording.graphs] == ["aot/0:inference", "aot/0:inference:post_grad"]
+    ids = [graph.id for graph in recording.graphs]
+    assert ids == ["aot/0:pre_grad", "aot/0:inference", "aot/0:inference:post_grad"]
     assert [(call.handle, call.nodes) for call in recording.calls] == [
         ("aoti_torch_cuda_mm_out:4", ("mm_default_1",)),
         ("triton_poi_fused_addmm_relu_sigmoid_0:1", ("add_tensor_1", "relu", "sigmoid")),
@@ -32,10 +35,15 @@ def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
         ("aoti_torch_cuda_mm_out:5", ("mm_default",)),
         ("triton_poi_fused_addmm_gelu_2:3", ("add_tensor", "mul_1", "mul_2", "erf", "add", "mul_3")),
     ]
-    assert report(recording).kernels[0].label == "mm"
+    assert {row.label for row in report(recording).kernels} == {"addmm", "addmm·gelu", "addmm·relu·sigmoid", "mul"}
+    lines = {node.source.line for node in recording.graphs[2].nodes if node.source}
+    assert lines == {node.source.line for node in recording.graphs[0].nodes if node.source}  # no line of the one before
     answer = why_text.words(recording, recording.why(), width=100)
     assert answer == "missed fusions unknown: the buffers of 2 of 5 kernel calls were not read.\n"
-    assert "unknown" in why_text.words(recording, recording.why("mm", "mul"), width=100)
+    assert "unknown" in why_text.words(recording, recording.why("addmm", "mul"), width=100)
+    call = replace(recording.calls[1], nodes=(), purpose=None)
+    assert Places(recording).of_call(call).label == "triton_poi_fused_addmm_relu_sigmoid_0"
+    assert Places(recording).of_call(replace(call, purpose="layout_copy")).label == "layout copy"
 
 
 def test_a_wrapper_in_cpp_has_its_kernel_calls(tmp_path: Path) -> None:
@@ -75,11 +83,6 @@ def test_graphs_that_inductor_did_not_compile_are_counted(name: str, contents: s
     assert (made.contents, made.num_compiles) == (contents, num_compiles)
 
 
-def test_a_compiled_module_of_torchs_is_at_the_users_line() -> None:
-    compiles = read_trace(LOGS / "other_backends.log.gz").compiles
-    assert [item.source and item.source.line for item in compiles if item.failure is None] == [75, 76]
-
-
 def test_nodes_of_cpp_kernels_are_those_that_can_run_nowhere_else() -> None:
     """No comment of Inductor's names them; every node of three graphs must run in one of five C++ kernels."""
     recording = read_trace(LOGS / "cpp_training.log.gz")
@@ -115,29 +118,32 @@ def test_export_keeps_its_graph_its_guards_and_the_data_that_it_read() -> None:
     assert [node.name for node in graph.nodes][:4] == ["x", "y", "_local_scalar_dense", "neg"]
     assert compile_.guards[:3] == ("(((-u0)//3)) + 5 >= 0", "(((-u0)//3)) + 5 < 2*s0", "Ne((((-u0)//3)) + 5, 0)")
     assert "export read real data at" in recording.problems[0].message
+    assert why_text.nothing(recording).startswith("no fusion decisions: the recording has no kernel call")
+    assert why_text.nothing(read_trace(LOGS / "autotune_with_compile_id.log.gz")).startswith("no missed fusions")
     assert read_trace(LOGS / "export_guard_added.log.gz").compiles[0].guards == ("Eq(s0, 3)",)
 
 
-def test_a_failed_compile_says_what_failed() -> None:
+def test_a_failed_compile_says_what_failed_and_a_module_of_torch_is_at_the_users_line() -> None:
+    compiles = read_trace(LOGS / "other_backends.log.gz").compiles
+    assert [item.source and item.source.line for item in compiles if item.failure is None] == [75, 76]
     failed = read_trace(LOGS / "comp_failure.log.gz").compiles[0]
     assert failed.failure == "BackendCompilerFailed: backend='broken_backend' raised: RuntimeError: broken backend"
     assert failed.phases.keys() == {"Dynamo", "AOTAutograd"} and failed.duration_us == sum(failed.phases.values())
 
 
-def test_recompiles_list_every_guard_that_failed() -> None:
-    compiles = {item.compile_id: item for item in read_trace(LOGS / "recompiles.log.gz").compiles}
-    assert compiles["0/2"].recompile_reason == (
-        "0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4\n"
-        "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 4"
-    )
-
-
-def test_a_log_with_kernel_calls_is_not_said_to_hold_no_compiled_graph() -> None:
-    words = {
-        name: why_text.nothing(read_trace(LOGS / f"{name}.log.gz")) for name in ("autotune_with_compile_id", "export")
-    }
-    assert words["autotune_with_compile_id"].startswith("no missed fusions")
-    assert words["export"].startswith("no fusion decisions: the recording has no kernel call")
+@pytest.mark.parametrize("log", sorted(LOGS.glob("*.log.gz")), ids=lambda log: log.name.partition(".")[0])
+def test_what_tlparse_shows_of_a_log_is_in_its_recording(log: Path) -> None:
+    """By lines alone: guards, those that failed, results in graphs, calls of kernels in generated code."""
+    recording, text = read_trace(log), gzip.decompress(log.read_bytes()).decode()
+    guards = {guard for item in recording.compiles for guard in item.guards}
+    assert guards >= {*re.findall(r"\+- ([A-Z][A-Z_]+: .*\S)", text)}
+    assert guards >= {*re.findall(r'^\t\{"code": "(.*?)", "stack', text, re.M)}
+    failed = "\n".join(item.recompile_reason or "" for item in recording.compiles)
+    assert all(guard in failed for guard in re.findall(r'^\t"(\d+/\d+: [^"\\]*)', text, re.M))
+    names = {node.name for graph in recording.graphs for node in graph.nodes}
+    assert names >= {*re.findall(r'^\t +(\w+): "[^"]+" = (?!L_)', text, re.M)}
+    called = re.findall(r"^\t +(?:call_)?(triton_\w+|cpp_fused_\w+|extern_kernels\.\w+)(?:\.run)?\(", text, re.M)
+    assert Counter(called) <= Counter(call.kernel for call in recording.calls)
 
 
 @pytest.mark.parametrize("verb", ["view", "why", "code"])
@@ -153,8 +159,9 @@ def test_switches_are_those_of_the_cache_key(tmp_path: Path, is_on: bool) -> Non
     entry = {"artifact": {"name": "fx_graph_cache_miss"}, "frame_id": 0, "frame_compile_id": 0, "has_payload": "x"}
     log = tmp_path / "t.log"
     text = gzip.decompress((LOGS / "collectives.log.gz").read_bytes()).decode()
-    text += f"V1206 15:24:50.000000 1 a.py:1] {json.dumps(entry)}\n\t{json.dumps({'components': parts})}\n"
-    log.write_text(text)
+    log.write_text(
+        f"{text}V1206 15:24:50.000000 1 a.py:1] {json.dumps(entry)}\n\t{json.dumps({'components': parts})}\n"
+    )
     limits = {item.graph: item.limits for item in read_trace(log).schedules}
     assert limits["0/0:inference:post_grad"] == {"max_autotune": is_on} and limits["1/0:inference:post_grad"] == {}
     known = limits["0/0:inference:post_grad"]
@@ -169,8 +176,7 @@ def test_a_log_folder_of_ranks_asks_which_one(tmp_path: Path) -> None:
     assert list(logs_of_ranks(tmp_path)) == [0, 1, 2]
     with pytest.raises(TraceError, match=r"logs of 3 ranks \(0 to 2\): which one\?"):
         read_trace(tmp_path)
-    one = tmp_path / "rank_7"
-    one.mkdir()
+    (one := tmp_path / "rank_7").mkdir()
     (one / "x.log").write_bytes(gzip.decompress((LOGS / "recompiles.log.gz").read_bytes()))
     assert len(read_trace(one).compiles) == len(read_trace(LOGS / "recompiles.log.gz").compiles)
 
@@ -198,13 +204,6 @@ def test_compiles_after_a_reset_of_dynamo_have_ids_of_their_own(tmp_path: Path) 
     assert [row.reason for row in made.cache_keys] == [words]
     made = report(recording)
     assert made.cold is None and compile_words(made).endswith("4 times (1 from the cache)")
-
-
-def test_a_kernel_of_unknown_ops_goes_by_its_name() -> None:
-    recording = read_trace(LOGS / "aot_inductor.log.gz")
-    call = replace(recording.calls[1], nodes=(), purpose=None)
-    assert Places(recording).of_call(call).label == "triton_poi_fused_addmm_relu_sigmoid_0"
-    assert Places(recording).of_call(replace(call, purpose="layout_copy")).label == "layout copy"
 
 
 @pytest.mark.parametrize(
