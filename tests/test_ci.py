@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import __version__
+from tests.processes import run_program
 
 SCRIPT = Path(__file__).parent.parent / ".ci" / "test_all"
 WRITES = "printf '{\\n  \"a.py::b\": true\\n}' > .pytest_cache/v/cache/lastfailed\n"
@@ -48,8 +49,7 @@ def test_what_failed_is_run_again_where_that_run_came_to_its_end(
 @pytest.mark.slow
 @pytest.mark.skipif(not all(map(importlib.util.find_spec, ("build", "twine"))), reason="needs build and twine")
 def test_a_release_is_made_and_not_published(tmp_path: Path) -> None:
-    command = [str(SCRIPT.with_name("release")), str(tmp_path / "dist"), sys.executable]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program(SCRIPT.with_name("release"), tmp_path / "dist", sys.executable)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     source, wheel = f"fxscope-{__version__}.tar.gz", f"fxscope-{__version__}-py3-none-any.whl"
     assert {path.name for path in (tmp_path / "dist").iterdir()} == {source, wheel}

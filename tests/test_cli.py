@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from fxscope import cli, store
 from tests import build
-from tests.processes import run_python
+from tests.processes import run_program, run_python
 
 ROOT = Path(__file__).parent.parent
 
@@ -132,7 +131,7 @@ def test_an_unknown_verb_lists_those_there_are() -> None:
 
 def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     command = f"{sys.executable} -m fxscope view {saved} --format json | head -c 10"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    done = run_program("bash", "-o", "pipefail", "-c", command)
     assert done.stdout == '{\n "schema'[:10] and "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
 
 

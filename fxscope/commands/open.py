@@ -5,10 +5,11 @@ import io
 import os
 import secrets
 import shutil
+import threading
 import time
 import urllib.parse
 import webbrowser
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO
 
@@ -33,15 +34,24 @@ def run(arguments: argparse.Namespace) -> int:
     if path.is_dir() or (path.exists() and (".json" not in path.suffixes or common.is_recording(path))):
         raise FxscopeError(f"{path} is not a trace: Perfetto opens what `export_chrome_trace` writes (.json).")
     with store.opened(path) as data, listen() as server:
-        packed = data.read(2) == b"\x1f\x8b"
-        name = path.name if path.name.endswith(".gz") == packed else path.name + ".gz"
-        return serve(server, name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
+        return serve(server, path.name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
 
 
-def listen() -> HTTPServer:
-    """A server that answers nobody yet. Raises FxscopeError where the port is taken."""
+class Server(ThreadingHTTPServer):
+    """A thread per client: one that sends its request slowly, or never, delays no other."""
+
+    timeout = 0.5
+    request_queue_size = 128
+    allow_reuse_address = os.name == "posix"  # on Windows it would let a second program listen on the same port
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print nothing about a client that goes away."""
+
+
+def listen() -> Server:
+    """Return a server that answers nobody yet. Raises FxscopeError where the port is taken."""
     try:
-        return HTTPServer(ADDRESS, BaseHTTPRequestHandler)
+        return Server(ADDRESS, BaseHTTPRequestHandler)
     except OSError as error:
         raise FxscopeError(
             f"cannot listen on {ADDRESS[0]}:{ADDRESS[1]} ({error.strerror}), and Perfetto's page fetches from nowhere else. "
@@ -49,48 +59,40 @@ def listen() -> HTTPServer:
         ) from None
 
 
-def serve(server: HTTPServer, name: str, data: IO[bytes], *, browser: bool, timeout_s: float) -> int:
+def serve(server: Server, name: str, data: IO[bytes], *, browser: bool, timeout_s: float) -> int:
     """Serve one file, once, to Perfetto's page and nobody else; return when it was fetched."""
     # The token keeps out other users of this machine, who may have no right to the file.
     where = f"/{secrets.token_urlsafe(16)}/{urllib.parse.quote(os.fsencode(name))}"
     size = data.seek(0, io.SEEK_END)
-    fetched = False
+    fetched = threading.Event()
+    sending = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
-        timeout = 5  # of a client that says nothing, or takes nothing
+        timeout = 5  # seconds in which a client sends nothing, or accepts nothing
 
         def do_GET(self) -> None:
-            nonlocal fetched
             # Only a script of Perfetto's page sends this origin: no other page, no navigation, no name that resolves here.
             asked = self.headers.get("Host"), self.headers.get("Origin")
-            if asked != (f"{ADDRESS[0]}:{ADDRESS[1]}", PERFETTO):
+            is_allowed = asked == (f"{ADDRESS[0]}:{ADDRESS[1]}", PERFETTO)
+            if not is_allowed or not secrets.compare_digest(self.path.encode(), where.encode()):
                 self.send_error(403)
-            elif not secrets.compare_digest(self.path.encode(), where.encode()):
-                self.send_error(404)
             else:
-                self.answer(200)
-                data.seek(0)
-                shutil.copyfileobj(data, self.wfile)
-                fetched = True
-
-        def do_OPTIONS(self) -> None:
-            self.answer(204)
-
-        def answer(self, status: int) -> None:
-            self.send_response(status)
-            self.send_header("Access-Control-Allow-Origin", PERFETTO)
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("Content-Type", "application/octet-stream")
-            self.send_header("Content-Length", str(size if status == 200 else 0))
-            self.end_headers()
+                with sending:
+                    self.send_response(200)
+                    self.send_header("Access-Control-Allow-Origin", PERFETTO)
+                    self.send_header("Cache-Control", "no-store")
+                    self.send_header("Content-Length", str(size))
+                    self.end_headers()
+                    data.seek(0)
+                    shutil.copyfileobj(data, self.wfile)
+                    fetched.set()
 
         def log_message(self, format: str, *arguments: object) -> None:
             """Say nothing: the terminal is the user's."""
 
     server.RequestHandlerClass = Handler
-    server.handle_error = lambda request, client_address: None  # a client that goes away
-    server.timeout = 0.5
-    url = f"{PERFETTO}/#!/?url=http://{ADDRESS[0]}:{ADDRESS[1]}{where}"
+    # Quoted twice: Perfetto's page decodes the parameter once, and the file's name may contain "#", "&" or "%".
+    url = f"{PERFETTO}/#!/?url={urllib.parse.quote(f'http://{ADDRESS[0]}:{ADDRESS[1]}{where}', safe=':/')}"
     with store.OwnFolder() as folder:  # others see the command line of a browser, but not what is in this folder
         page = Path(folder) / "open.html"
         page.write_text(f'<meta http-equiv="refresh" content="0;url={url}">')
@@ -101,8 +103,9 @@ def serve(server: HTTPServer, name: str, data: IO[bytes], *, browser: bool, time
         if not shown:
             print(url, flush=True)
         end = time.monotonic() + timeout_s
-        while not fetched and time.monotonic() < end:
+        while not fetched.is_set() and time.monotonic() < end:
             server.handle_request()
-    if not fetched:
-        raise FxscopeError(f"no one fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
+        with sending:  # a download that has begun ends first
+            if not fetched.is_set():
+                raise FxscopeError(f"no browser fetched {name} in {timeout_s:g} s: open what --no-browser prints.")
     return 0

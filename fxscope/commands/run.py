@@ -1,7 +1,7 @@
 """`fxscope run`: run a script or a factory and record it.
 
-    fxscope run [options] SCRIPT.py [its arguments]
-    fxscope run [options] -m package.module [its arguments]
+    fxscope run [options] SCRIPT.py [arguments]
+    fxscope run [options] -m package.module [arguments]
     fxscope run [options] FILE.py:FACTORY [options]
 
 A script runs unchanged, as with `python SCRIPT.py …`. fxscope's options come before its name; what follows is the script's.
@@ -25,9 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (__doc__ or "").strip()
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.allow_abbrev = False  # else an option of the script's that begins like two of ours is an error
-    parser.usage = (
-        "fxscope run [options] SCRIPT.py [its arguments] | -m MODULE [its arguments] | FILE.py:FACTORY [options]"
-    )
+    parser.usage = "fxscope run [options] SCRIPT.py [arguments] | -m MODULE [arguments] | FILE.py:FACTORY [options]"
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, run as `python -m` would")
     parser.add_argument("program", metavar="PROGRAM", help="SCRIPT.py, or FILE.py:FACTORY, or package.module:FACTORY")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")

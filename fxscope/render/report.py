@@ -206,8 +206,7 @@ def kernels(made: Report, width: int, limit: int, *, everything: bool) -> list[s
     for row in [*shown, *([rest] if rest else [])]:
         rows.append([with_phase(row.label, row.phase), _place(row), *_numbers(row)])
         inside = [groups[item] for item in row.groups if item in groups] if everything and row is not rest else []
-        for group in inside if len(inside) > 1 else ():
-            rows.append([f"  {_shape(group)}", _place(group), *_numbers(group)])
+        rows += [[f"  {_shape(group)}", _place(group), *_numbers(group)] for group in inside if len(inside) > 1]
     heads = ["", "", "launches", "time", "share", "roof"]
     named = {2, *(place for place in (3, 4) if any(row[place] != UNKNOWN for row in rows))}
     named |= {5} if width >= WIDE and any(row[5] for row in rows) else set()

@@ -2,8 +2,6 @@
 
 import io
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +13,7 @@ from fxscope.model import replace
 from fxscope.render import markdown, render, terminal
 from fxscope.render.legible import LegibleStream, legible
 from tests import build
-from tests.processes import run_python
+from tests.processes import printed, run_python
 
 HOSTILE = (
     "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\U000e0041\u3164\ufe01\x85\x1b]52;c;ZXZpbA==\x07\x9b31m\r\x1b[8mend```"
@@ -93,14 +91,7 @@ def test_a_terminal_gets_colours_of_ours_alone(
 
 def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:
     path = store.write(tmp_path / "recording.fxscope", store.encode(build.mlp_compiled()))
-    done = subprocess.run(
-        [sys.executable, "-m", "fxscope", "view", str(path)],
-        capture_output=True,
-        check=False,
-        env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert "56.2 ?s" in done.stdout.decode("ascii")
+    assert "56.2 ?s" in printed("-m", "fxscope", "view", path, PYTHONIOENCODING="ascii")
 
 
 def test_a_name_in_markdown_stays_inside_its_fence() -> None:

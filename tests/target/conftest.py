@@ -1,14 +1,13 @@
 """Plans are made once for all tests here: in one process for the comparison, in fxscope's own for the recording."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from fxscope._torch.target import child
+from tests.processes import run_program
 from tests.target import plans
 
 HERE = Path(__file__).parent
@@ -23,10 +22,8 @@ def planned() -> dict:
 
 
 def make(python: str, names: list[str]) -> dict:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        [python, str(HERE / "make_plans.py"), *names], capture_output=True, text=True, env=environment, check=False
-    )
+    environment = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = run_program(python, HERE / "make_plans.py", *names, timeout_s=600, **environment)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 

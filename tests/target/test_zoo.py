@@ -5,13 +5,13 @@ another torch writes other code on a GPU too, and then the kind and the tensors 
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.processes import run_program
 from tests.target import plans
 
 ROOT = Path(__file__).parents[2]
@@ -20,8 +20,8 @@ PLAIN = ("recurrent", "frozen_backbone_train", "mlp_autocast_train")
 
 
 def planned(python: str, gpu: str, folder: Path) -> dict[str, dict]:
-    command = [python, str(ROOT / "tools" / "zoo.py"), "plan", str(folder), "--gpu", gpu, "--only", *PLAIN]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = (ROOT / "tools/zoo.py", "plan", folder, "--gpu", gpu, "--only", *PLAIN)
+    done = run_program(python, *words, timeout_s=600)
     assert done.returncode == 0, done.stderr[-2000:]
     return {name: plans.unpacked(folder / f"{name}.json.xz") for name in PLAIN}
 
