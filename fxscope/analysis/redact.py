@@ -1,8 +1,8 @@
 """A copy of a recording without the program's text and names, for a bug report or a vendor.
 
 Removed: source text (the program's lines, generated code, PTX), line numbers, arguments of ops, guards, reasons of breaks,
-recompiles and failures, scalar values, switches with text values, messages of problems, the platform. Replaced, equal
-ones by the same made-up name: files, functions, modules, title, annotations, all words that are not PyTorch's or fxscope's
+recompiles and failures, scalar values, switches with text values, messages of problems, the platform. Replaced by made-up
+names, equal names by the same one: files, functions, modules, title, annotations, all words that are not PyTorch's or fxscope's
 (parameters, user-written kernels), and all numbers but torch's counters (`mul_3`). Kept: graphs, shapes, dtypes, launches,
 times, decisions, versions and the device's name.
 """

@@ -137,7 +137,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     add("--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3")
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
     add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
-    add("--capture", metavar="TRACE", help="trace of the capture, if CUDA or HIP graphs are only replayed in RECORDING")
+    add("--capture", metavar="TRACE", help="trace in which the CUDA or HIP graphs that RECORDING replays were captured")
     add("--max-size", type=size, metavar="SIZE", help=HELP["--max-size"])
 
 
@@ -292,7 +292,7 @@ def add_output_options(
         group.add_argument("-o", "--output", metavar="FILE", action=action, help=output)
         group.add_argument("--format", choices=formats, help="output format, whatever the suffix")
     as_json = "report" if formats is None else "json"
-    group.add_argument("--json", action="store_const", const=as_json, dest="format", help="the answer as JSON")
+    group.add_argument("--json", action="store_const", const=as_json, dest="format", help="print the answer as JSON")
     add_budget_option(group)
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
     group.add_argument("--all", action="store_true", help="print all rows, not one screen")

@@ -14,7 +14,7 @@ BUNDLED = ("eager", "compiled", "liger")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="for recordings and pictures")
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="default: %(default)s")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
 

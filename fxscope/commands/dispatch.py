@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("op", metavar="OP", help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear")
+    add("op", metavar="OP", help="such as aten::linear, aten.linear.default, torch.nn.functional.linear or linear")
     add("--device", metavar="DEVICE", help="where the tensors are: cpu, cuda, meta (default: cuda if there is a GPU)")
     add("--autocast", action="store_true", help="inside torch.autocast")
     add("--json", action="store_true", help="everything as JSON")

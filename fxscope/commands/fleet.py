@@ -17,9 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("traces", nargs="+", metavar="FOLDER", help="a folder with a trace or a compile log per rank; or the traces")
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
-    add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT: a task per rank")
+    add("--on", default="local", metavar="WHERE", help="where ranks are read: local (default), ray, ray://HOST:PORT")
     add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
-    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="of all processes together (default: 2G)")
+    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="limit for all processes (default: 2G)")
     common.add_output_options(parser, f"write to FILE: {' '.join(SUFFIXES)}; repeatable", FORMATS, several=True)
 
 

@@ -40,11 +40,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=HELP["--set of run"])
     group.add_argument("--backward", action="store_true", help="run the backward pass as well")
     group.add_argument("--numerics", action="store_true", help=HELP["--numerics"])
-    group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
+    group.add_argument("--target", metavar="GPU", help="plan for this GPU (h200, a100, FILE.json) instead of running")
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="title of the recording")
     both.add_argument("--steps", type=int, metavar="N", help="profiled calls, or steps of a script (default: 3)")
-    both.add_argument("--warmup", type=int, metavar="N", help="unprofiled calls before (default: 2; a script: 1 step)")
+    both.add_argument("--warmup", type=int, metavar="N", help="calls before these (default: 2; a script: 1 step)")
     add_output_options(parser)
 
 
