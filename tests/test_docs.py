@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -32,28 +33,42 @@ FILES |= {name: f"{MLP}/{name}" for name in ("trace.json.gz", "torch_trace.log.g
 FILES |= {"torch_compile_debug/…": f"{MLP}/inductor", "eager.fxscope": "fxscope/data/h200/mlp_eager.fxscope"}
 FILES |= {"FOLDER": RANKS, "rank0.json.gz": f"{RANKS}/rank0.json.gz", "rank7.json.gz": f"{RANKS}/rank3.json.gz"}
 FILES |= {f"profile_traces/iteration_20/rank{rank}.json.gz": f"{RANKS}/rank{rank}.json.gz" for rank in (0, 1)}
+# Commands that do not run here: where they run, or why they cannot.
 ELSEWHERE = {
     "fxscope check tests/data/h200/{": "tests/checks/test_article.py",
     "fxscope fleet FOLDER --on ray": "tests/fleet/test_cluster.py",
     "fxscope mcp .": "tests/agents/test_mcp.py",
+    "pip ": "tests/test_wheel.py",
+    "make ": ".ci/run",
+    "tools/bare.sh ": ".ci/run",
+    "python action/compare.py ": "tests/agents/test_action.py",
+    "python benchmarks/": "measures: minutes of an idle machine, a GPU, or other tools",
+    "python3 tools/zoo.py ": "plans 77 programs: minutes of 16 cores",
+    "tools/test_with_torch.sh ": "installs another torch",
 }
+MODELS = "from fxscope._torch.programs import geglu\nmodel, (x,) = geglu.make()\nmlp = model\n"
+PYTHON = f"from fxscope.model import Recording\n{MODELS}"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    found = re.findall(r"^ *```(.*?)\n(.*?)^ *```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(text) for name, text in found if name == language]
 
 
 def commands(page: Path) -> list[str]:
     """The commands of a page's blocks without a language; what stands after `$ ` with its output has its own tests."""
-    blocks = re.findall(r"^ *```(.*?)\n(.*?)^ *```$", page.read_text(), re.DOTALL | re.MULTILINE)
-    found = [line.strip() for language, block in blocks if not language for line in block.splitlines()]
+    found = [line.strip() for block in blocks(page, "") for line in block.splitlines()]
     found += re.findall(r"^    (\S.*)", page.read_text(), re.MULTILINE)
-    return [line for line in found if line.startswith(("fxscope ", "printf "))]
+    return [line for line in found if line.startswith(("fxscope ", "printf ", "python", "tools/", *ELSEWHERE))]
 
 
-PAGES = [path for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))) if commands(path)]
+PAGES = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")) if commands(path) or blocks(path, "python")]
 
 
 @pytest.mark.slow
 @pytest.mark.cpp
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+def test_every_command_and_python_block_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     for name in (*TEXTS, *FILES):
         place = tmp_path / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -63,14 +78,20 @@ def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
         if not command.startswith(tuple(ELSEWHERE)):
             done = run_program("bash", "-c", prelude + command, cwd=tmp_path, PYTHONPATH=PATHS)
             assert done.returncode == 0, (command, done.stderr)
+    (tmp_path / "python").mkdir()
+    for block in blocks(page, "python"):
+        (tmp_path / "python/block.py").write_text(PYTHON + block)
+        words = ("-m", "pytest", "-q", "block.py") if "def test_" in block else ("block.py",)
+        done = run_python(*words, cwd=tmp_path / "python", PYTHONPATH=PATHS)
+        assert done.returncode == 0, (block, done.stdout + done.stderr)
 
 
-def test_every_page_with_commands_is_found() -> None:
-    """And what is left to another test is in a page."""
+def test_every_page_and_every_command_that_is_left_to_others_is_found() -> None:
     found = {command for page in PAGES for command in commands(page)}
+    assert all((ROOT / file).exists() for file in re.findall(r"(?:benchmarks|tools|action)/\w+\.\w+", "\n".join(found)))
     assert {"README", "SKILL", "agents", "fleet", "index", "target", "tutorial"} <= {page.stem for page in PAGES}
     for start, test in ELSEWHERE.items():
-        assert any(command.startswith(start) for command in found) and (ROOT / test).exists(), start
+        assert any(command.startswith(start) for command in found) and ((ROOT / test).exists() or " " in test), start
 
 
 def test_the_skill_has_what_a_client_reads() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.test_docs import ROOT, blocks
+
 PAGE, README = ROOT / "docs" / "questions.md", ROOT / "README.md"
 MAX_SHOWN = 15
 
@@ -14,12 +15,11 @@ MAX_SHOWN = 15
 def shown(page: Path) -> list[tuple[str, list[str]]]:
     """Return (command, lines that the page shows of its output); `…` stands for lines that it leaves out."""
     found: list[tuple[str, list[str]]] = []
-    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL):
-        for line in block.splitlines():
-            if line.startswith("$ fxscope "):
-                found.append((line.removeprefix("$ fxscope "), []))
-            elif line != "…":
-                found[-1][1].append(line)
+    for line in "".join(blocks(page, "console")).splitlines():
+        if line.startswith("$ fxscope "):
+            found.append((line.removeprefix("$ fxscope "), []))
+        elif line != "…":
+            found[-1][1].append(line)
     return found
 
 

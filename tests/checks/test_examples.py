@@ -2,15 +2,16 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pytest
 
 from tests.processes import run_program
+from tests.test_docs import blocks
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if (path / "README.md").exists())
@@ -25,17 +26,16 @@ SCRIPTS = {
 
 def commands(folder: str, *, gpu: bool) -> list[str]:
     """Return the commands of the README's console blocks; those of `console gpu` blocks need a GPU."""
-    text = (EXAMPLES / folder / "README.md").read_text()
-    blocks = re.findall(r"^```console( gpu)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [
-        line[2:] for tag, block in blocks if bool(tag) == gpu for line in block.splitlines() if line.startswith("$ ")
-    ]
+    text = "".join(blocks(EXAMPLES / folder / "README.md", "console gpu" if gpu else "console"))
+    return [line[2:] for line in text.splitlines() if line.startswith("$ ")]
 
 
-def run(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(command: str, folder: Path, status: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100", **environment}
-    return run_program("bash", "-c", command, cwd=folder, **environment)
+    done = run_program("bash", "-c", command, cwd=folder, **environment)
+    assert done.returncode == status, f"$ {command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done
 
 
 @pytest.fixture
@@ -56,9 +56,7 @@ def test_the_readme_of(folder: str, copied: Path) -> None:
     lines = commands(folder, gpu=False)
     assert lines or folder == "03_kernels_mlp"
     for line in lines:
-        done = run(line, copied / folder)
-        assert done.returncode == 0, f"$ {line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        assert "Traceback" not in done.stderr
+        assert "Traceback" not in run(line, copied / folder).stderr
 
 
 @pytest.mark.gpu
@@ -68,8 +66,7 @@ def test_the_gpu_part_of_the_readme_of(folder: str, copied: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("torch sees no GPU here")
     for line in commands(folder, gpu=True):
-        done = run(line, copied / folder)
-        assert done.returncode == 0, f"$ {line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        run(line, copied / folder)
 
 
 @pytest.mark.parametrize("folder", SCRIPTS)
@@ -89,15 +86,8 @@ def test_the_labels_are_the_articles() -> None:
         assert '"mlp_fwd"' in (EXAMPLES / name).read_text()
 
 
-def kernels_mlp() -> types.ModuleType:
-    import importlib.util
-
-    path = EXAMPLES / "03_kernels_mlp" / "kernels_mlp.py"
-    spec = importlib.util.spec_from_file_location("kernels_mlp_example", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+LAYER = EXAMPLES / "03_kernels_mlp" / "kernels_mlp.py"
+SMALL = f"python {LAYER} --batch 1 --seq 2 --dim 8 --hidden 8"
 
 
 @pytest.mark.slow
@@ -106,9 +96,7 @@ def test_without_the_layer_one_clear_message(tmp_path: Path) -> None:
     for name in ("kernels", "liger_kernel"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('hidden for this test')\n")
-    script = EXAMPLES / "03_kernels_mlp" / "kernels_mlp.py"
-    done = run(f"python {script} --batch 1 --seq 2 --dim 8 --hidden 8", tmp_path, PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2, done.stderr
+    done = run(SMALL, tmp_path, status=2, PYTHONPATH=str(tmp_path))
     assert "LigerGEGLUMLP is not here" in done.stderr and "LOCAL_KERNELS" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -126,16 +114,14 @@ def test_a_local_kernel_that_runs_on_the_cpu(tmp_path: Path) -> None:
         "    assert (repository, version) == ('kernels-community/liger-kernels', 1)\n"
         "    return types.SimpleNamespace(layers=types.SimpleNamespace(LigerGEGLUMLP=LigerGEGLUMLP))\n"
     )
-    script = EXAMPLES / "03_kernels_mlp" / "kernels_mlp.py"
-    done = run(f"python {script} --batch 1 --seq 2 --dim 8 --hidden 8", tmp_path, PYTHONPATH=str(tmp_path))
-    assert done.returncode == 0, done.stderr
+    done = run(SMALL, tmp_path, PYTHONPATH=str(tmp_path))
     assert "mlp_fwd" in done.stdout and (tmp_path / "traces" / "kernels_mlp.json").stat().st_size > 1000
 
 
 def test_both_kinds_of_layer_get_their_projections() -> None:
     from torch import nn
 
-    module = kernels_mlp()
+    build = runpy.run_path(str(LAYER))["build"]
 
     class First(nn.Module):
         def __init__(self, config) -> None:
@@ -146,6 +132,6 @@ def test_both_kinds_of_layer_get_their_projections() -> None:
         def forward(self, x):
             return self.down_proj(self.gate_proj(x) * self.up_proj(x))
 
-    assert module.build(First, 8, 16).gate_proj.weight.shape == (16, 8)
-    later = module.build(Later, 8, 16)
+    assert build(First, 8, 16).gate_proj.weight.shape == (16, 8)
+    later = build(Later, 8, 16)
     assert later.down_proj.weight.shape == (8, 16) and later.config.hidden_size == 8
