@@ -94,9 +94,8 @@ def load(path: str | Path) -> Recording:
     """
     path = Path(path)
     data = contents(path, limit=MOST_BYTES)
-    if data[:4] == b"PK\x03\x04":
-        return _whole(_from_columns(data, str(path)), str(path))
-    return _whole(loads(data, where=str(path)), str(path))
+    is_archive = data[:4] == b"PK\x03\x04"
+    return _whole(_from_columns(data, str(path)) if is_archive else loads(data, where=str(path)), str(path))
 
 
 def _whole(recording: Recording, where: str) -> Recording:

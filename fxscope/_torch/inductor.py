@@ -57,9 +57,7 @@ TREES = "torch._inductor.cudagraph_trees"
 FRAMES_SO_FAR = "torch._dynamo.convert_frame:FRAME_COUNTER"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 _MAX_GUARDS = 2000
-NO_FRAME = (
-    "Dynamo compiled no frame: it is disabled here, has none in Python, or failed earlier (torch._dynamo.reset())"
-)
+NO_FRAME = "Dynamo compiled no frame: it is disabled, has none in Python, or failed earlier (torch._dynamo.reset())"
 
 
 # The switches that a capture needs, for each config module. Level 1 of provenance tracking writes a debug handle beside

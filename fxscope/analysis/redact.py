@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from fxscope import op_names
+from fxscope import gpus, op_names
 from fxscope.model import Recording, plain
 
 _NAME = re.compile(r"\w+")
@@ -25,17 +25,23 @@ _CHUNK = re.compile(rf"{_FIGURE}|{_NUMBERS}|\w+(?:[.-]\w+)*")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _MOST_DIGITS = 4  # of all counters of a name: arg12_1, mul_1234
 _LIBRARY = re.compile(
-    r"(?!.*\d{5})(?:(?:void )?at::native::|nvjet_sm\d+_|ncclDevKernel_|Mem(?:cpy|set) [\w() >-]*$|"
+    r"(?!.*\d{5})(?:nvjet_sm\d+_|ncclDevKernel_|Mem(?:cpy|set) [\w() >-]*$|"
     r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_)"
 )
+# A kernel of ATen may have functions of the program in its template arguments: those are in no namespace of a library.
+_ATEN = re.compile(r"(?!.*\d{5})(?:void )?at::native::")
+_PLACE = r"(?:\w+|\(anonymous namespace\))"
+_QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLACE})*")
+_NAMESPACES = frozenset("at c10 std torch TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split())
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
     "code arguments text cache_key cache_differs guards recompile_reason break_reason concrete_inputs raw_reason platform"
     " device_properties remedy sources decoded".split()
 )
+_FRAME = re.compile(r"\(\d+\): ")  # of Python, as a profiler names it: a.py(3): f
 _ANNOTATIONS = frozenset({"user_annotation", "python_function"})
 _SAY_NOTHING = frozenset({type(None), bool, int, float})
-_THEIRS = {"file": "file", "function": "function", "title": "title", "module": "module"}
+_THEIRS = frozenset({"file", "function", "title", "module"})
 
 
 def redact(recording: Recording) -> Recording:
@@ -66,12 +72,13 @@ class _Redactor:
             if key in ("config", "limits"):  # switches: numbers say nothing of the program
                 return {name: item for name, item in value.items() if isinstance(item, (bool, int, float))}
             if key == "environment":
-                return {name: item for name, item in value.items() if name not in _DROPPED}
-            theirs = value.get("category") in _ANNOTATIONS
+                kept = {name: item for name, item in value.items() if name not in _DROPPED}
+                target = kept["target"]
+                return kept if target in (None, *gpus.names()) else {**kept, "target": self.token("gpu", target)}
             return {
                 self.words(name) if key in ("renames", "kwargs") else name: item
                 if type(item) in _SAY_NOTHING
-                else self.field(name, item, theirs)
+                else self.field(name, item)
                 for name, item in value.items()
                 if name not in _DROPPED or (name == "code" and "pattern" in value)  # of a near miss: torch's word
             }
@@ -79,17 +86,12 @@ class _Redactor:
             return [self.item(item, key) for item in value]
         return self.words(value) if isinstance(value, str) else value
 
-    def field(self, name: str, value: Any, theirs: bool) -> Any:
+    def field(self, name: str, value: Any) -> Any:
         if name in ("message", "failure"):
             return "removed"
         if name == "cudagraph_skip":  # behind torch's reason, the program's line
             value = value.partition("Found from")[0]
-        if name == "chain":  # names of annotations and ops
-            return [self.field("name", item, item in self.annotations) for item in value]
-        theirs = theirs and name == "name" and not value.startswith(_TORCHS)
-        if isinstance(value, str) and (theirs or name in _THEIRS):
-            return self.theirs(_THEIRS.get(name, "annotation"), value)
-        return self.item(value, name)
+        return self.theirs(name, value) if isinstance(value, str) and name in _THEIRS else self.item(value, name)
 
     def theirs(self, kind: str, text: str) -> str:
         """Replace a user's name; the parts of a module's path one by one, its numbers kept."""
@@ -99,14 +101,24 @@ class _Redactor:
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
     def _words(self, text: str) -> str:
+        if (text in self.annotations and not text.startswith(_TORCHS)) or _FRAME.search(text):
+            return self.token("annotation", text)
+        if _ATEN.match(text):
+            return _QUALIFIED.sub(self._qualified, text)
         return text if _LIBRARY.match(text) else _CHUNK.sub(self._chunk, text)
+
+    def _qualified(self, found: re.Match[str]) -> str:
+        return found[0] if found[0].partition("::")[0] in _NAMESPACES else self._parts(found[0])
 
     def _chunk(self, found: re.Match[str]) -> str:
         """A dotted name; where it is not public, those of its parts that have no number may be."""
         is_figure = " " in found[0] and not found[0][-1].isdigit()
         if is_figure or public(re.sub(r"\W+", "_", found[0]), self.counters):
             return found[0]
-        return _NAME.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), found[0])
+        return self._parts(found[0])
+
+    def _parts(self, name: str) -> str:
+        return _NAME.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), name)
 
     def token(self, kind: str, text: str) -> str:
         return self._tokens.setdefault((kind, text), f"{kind}{len(self._tokens)}")

@@ -24,9 +24,7 @@ class SchedulerNode(Item, frozen=True, kw_only=True):
     group: int  # position of its group in the final schedule; members of one group were fused
     origins: tuple[str, ...] = ()  # post-grad nodes, in graph order
     origin_node: str | None = None
-    ran: tuple[str, ...] | None = (
-        None  # post-grad nodes whose code it executes, in graph order; `None` where not recorded
-    )
+    ran: tuple[str, ...] | None = None  # post-grad nodes whose code it executes, in graph order; None not recorded
     parts: tuple[str, ...] = ()  # nodes of a library's kernel of which it computes a part (a bias)
     reads: tuple[BufferAccess, ...] = ()
     writes: tuple[BufferAccess, ...] = ()

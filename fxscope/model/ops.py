@@ -124,9 +124,7 @@ class StepTimes(Item, frozen=True, kw_only=True):
     """
 
     count: int
-    when: Literal["before", "after", "calls", "device", "recording"] = (
-        "after"  # the observed steps; "calls": a timing loop
-    )
+    when: Literal["before", "after", "calls", "device", "recording"] = "after"  # observed steps; "calls": timing loop
     samples_us: tuple[float, ...] = ()  # the first of them, in order
     total_us: float
     median_us: float

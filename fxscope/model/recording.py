@@ -27,9 +27,7 @@ class Compile(Item, frozen=True, kw_only=True):
     compile_id: str
     source: Source | None = None
     guards: tuple[str, ...] = ()
-    recompile_reason: str | None = (
-        None  # the guards that failed, as Dynamo says it; "": the first compile of another module
-    )
+    recompile_reason: str | None = None  # failed guards, as Dynamo says them; "": the first compile of another module
     break_reason: str | None = None  # why the graph ended here
     break_source: Source | None = None
     cache: Literal["miss", "hit", "bypassed"] | None = None  # no live compile is a hit: what caches hold is hidden

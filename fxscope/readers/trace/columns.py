@@ -172,9 +172,7 @@ def add_captures(trace: Trace, other: Trace) -> list[Capture]:
     """Append the host rows of another trace, and return its captures by their rows here. Raises TraceError if it has none."""
     captures = graphs.captures_of(other)
     if not captures:
-        raise TraceError(
-            f"{other.path} holds no capture of a graph: give the trace that was recorded while it was captured."
-        )
+        raise TraceError(f"{other.path} holds no capture of a graph: give the trace in which it was captured.")
     rows = np.flatnonzero(other.category < NUM_HOST)
     here = np.full(len(other) + 1, -1, np.int64)  # the last for -1
     here[rows] = np.arange(len(rows)) + len(trace)
