@@ -89,6 +89,8 @@ _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 # With `cpp.enable_kernel_profile` (torch 2.13, codegen/cpp.py and cpp_template_kernel.py).
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _PARTITIONS = re.compile(r"\bRunner\(partitions=\[([^\]]*)\]")
+# Of a mix-order kernel, which leaves parts of its sums over rows: `buf3 = workspace_0[…].view(2048, 1024).sum(dim=0)…`
+_FINISHES = re.compile(r"(\w+)\[.*\]\.view\((.+), (.+)\)\.sum\(dim=0\)\.view\(.*\)")
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 # Of a wrapper in C++ (AOTInductor, `cpp_wrapper`), which may have an entry of its own for constants before the last one.
 _CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
@@ -379,8 +381,8 @@ class _Walk:
 
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
-            if isinstance(statement, ast.With):
-                guard = ", ".join(ast.unparse(item.context_expr) for item in statement.items)
+            if isinstance(statement, ast.With | ast.Try):
+                guard = ", ".join(ast.unparse(item.context_expr) for item in getattr(statement, "items", ()))
                 found = re.search(r"torch\.(\w+)\._DeviceGuard\((\d+)\)", guard)
                 if found:
                     self.device = f"{found[1]}:{found[2]}"
@@ -390,8 +392,6 @@ class _Walk:
                 self.block(statement.body)
                 self.block(statement.orelse)
                 self.conditions -= 1
-            elif isinstance(statement, ast.Try):
-                self.block(statement.body)
             elif isinstance(statement, ast.Return) and not self.active:
                 self.returned = tuple(item.id for item in ast.walk(statement) if isinstance(item, ast.Name))
             elif isinstance(statement, ast.Expr):
@@ -400,6 +400,9 @@ class _Walk:
                 self.value(statement.value, _targets(statement), statement)
 
     def value(self, value: ast.expr, results: tuple[str, ...], statement: ast.stmt) -> None:
+        if found := _FINISHES.fullmatch(ast.unparse(value)):
+            parts = "reinterpret_tensor({0}, ({1}, {2}), ({2}, 1))".format(*found.groups())
+            value = ast.parse(f"torch.ops.aten.sum.dim_IntList({parts}, 0)", mode="eval").body
         if not isinstance(value, ast.Call):
             self.rename(value, results)
             return
@@ -544,9 +547,7 @@ class _Walk:
             return function, self.kernels[function].type
         if function.startswith("extern_kernels."):
             return function, "extern"
-        if _NO_KERNEL.match(function):
-            return None
-        if function.startswith(_OPS):
+        if function.startswith(_OPS) and not _NO_KERNEL.match(function):
             return function, "fallback"
         if function.endswith(".copy_") and function.count(".") == 1:
             return "aten.copy_", "fallback"
