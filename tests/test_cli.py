@@ -14,8 +14,6 @@ from tests import build
 from tests.processes import run_program, run_python
 
 ROOT = Path(__file__).parent.parent
-
-
 fxscope = partial(run_python, "-m", "fxscope")
 
 

@@ -13,8 +13,6 @@ from fxscope import __version__
 from tests.processes import run_program, run_python
 
 ROOT = Path(__file__).parent.parent
-
-
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 

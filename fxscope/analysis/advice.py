@@ -77,8 +77,8 @@ def _fusion_advice(made: Report) -> Iterator[Advice]:
     for row in made.missed:
         if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN):
             total = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
-            text = f"{row.producer} → {row.consumer} ×{row.count}: {row.hint}"
-            yield Advice(text, f"~{microseconds(row.time_us)} (estimate)", total or row.time_us)
+            text = f"Fuse {row.producer} → {row.consumer} ×{row.count}: {row.hint}"
+            yield Advice(text, f"saves ~{microseconds(row.time_us)} (estimate)", total or row.time_us)
             return
 
 

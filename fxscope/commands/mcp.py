@@ -28,7 +28,7 @@ change one thing, record again, diff. Ids and names in an answer are what `why` 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
-    folders = "tools read and write here only; relative paths start at the first"
+    folders = "tools read and write here only; relative paths start at the first folder"
     parser.add_argument("folders", nargs="+", metavar="FOLDER", help=folders)
     add_budget_option(parser)
 

@@ -13,7 +13,7 @@ ENTRY = re.compile(r"^[VDIWEC]\d{4} .*?\{")
 def is_log(path: Path) -> bool:
     """Return whether a path is a log, packed or not, by its first lines; or a folder with logs below it."""
     if path.is_dir():
-        return bool(logs_of_ranks(path))
+        return any(is_log(file) for files in logs_of_ranks(path).values() for file in files)
     lines = (beginning(path, 1 << 20) or b"").decode("utf-8", errors="replace").splitlines()
     return any(ENTRY.match(line) for line in lines[:20])
 

@@ -66,7 +66,7 @@ def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
     if len(recordings) > MAX_LINES - 3:
         out.append(f"… {len(recordings) - MAX_LINES + 3} more")
     if any(row[3].endswith("*") for row in rows):
-        out.append("* of steps under the profiler, which slows a CPU")
+        out.append("* measured under the profiler, which slows a CPU")
     return [cut(line, width) for line in out]
 
 

@@ -1,6 +1,7 @@
 """The cell magic, and the article as a notebook, executed."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,6 @@ def test_the_article_runs_as_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None
     nbclient = pytest.importorskip("nbclient", reason="needs nbclient")
     pytest.importorskip("ipykernel", reason="needs ipykernel")
     nbformat = pytest.importorskip("nbformat")
-    import sys
-
     # The kernel finds this checkout, and `!fxscope` this environment's.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))

@@ -491,6 +491,11 @@ def test_what_is_no_wrapper_in_python_is_said(tmp_path: Path, command) -> None:
     (tmp_path / "torch_compile_debug" / "run" / "torchdynamo").mkdir(parents=True)
     assert "Inductor compiled nothing in that run" in command("view", trace, "--debug-dir", tmp_path, status=2).err
     assert "is not a debug folder" in command("view", trace, "--debug-dir", folder.parent / "sweep", status=2).err
+    (tmp_path / "torch_compile_debug" / "run" / "torchdynamo" / "debug.log").write_text(
+        "a log, but none of TORCH_TRACE"
+    )
+    shutil.copytree(folder, tmp_path / "torch_compile_debug" / "run" / "torchinductor")
+    assert store.loads(command("view", tmp_path, "--format", "json").out).calls == read.calls
 
 
 def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> None:
