@@ -1,10 +1,10 @@
 """A copy of a recording without the program's text and names, for a bug report or a vendor.
 
-Removed: source text (the program's lines, generated code, PTX), line numbers, arguments of ops, guards, reasons of breaks,
+Removed: source text (the program's lines, generated code, PTX), arguments of ops, guards, reasons of breaks,
 recompiles and failures, scalar values, switches with text values, messages of problems, the platform. Replaced by made-up
 names, equal names by the same one: files, functions, modules, title, annotations, all words that are not PyTorch's or fxscope's
 (parameters, user-written kernels), and all numbers but torch's counters (`mul_3`). Kept: graphs, shapes, dtypes, launches,
-times, decisions, versions and the device's name.
+times, decisions, line numbers, how often it breaks and recompiles, versions and the device's name.
 """
 
 import itertools
@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from fxscope import gpus, op_names
+from fxscope.index import COMPILING
 from fxscope.model import Recording, plain
 
 _NAME = re.compile(r"\w+")
@@ -35,7 +36,7 @@ _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLAC
 _NAMESPACES = frozenset("at c10 std torch TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split())
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
-    "code arguments text cache_key cache_differs guards recompile_reason break_reason concrete_inputs raw_reason platform"
+    "code arguments text cache_key cache_differs guards concrete_inputs raw_reason platform"
     " device_properties remedy sources decoded".split()
 )
 _FRAME = re.compile(r"\(\d+\): ")  # of Python, as a profiler names it: a.py(3): f
@@ -52,9 +53,12 @@ def redact(recording: Recording) -> Recording:
     return msgspec.convert(redactor.item(tree), Recording)
 
 
-# Annotations that torch makes itself: a step and a call of compiled code are found by them. (That
+# Annotations that torch makes itself: steps, compiles and calls of compiled code are found by them. (That
 # autograd::engine::evaluate_function is torch's is known by its words standing here.)
-_TORCHS = ("ProfilerStep#", f"{op_names.INDUCTOR_RUNS} ")
+_TORCHS = re.compile(
+    rf"ProfilerStep#|{op_names.INDUCTOR_RUNS} |{op_names.COMPILED_REGION}|TorchDynamo Cache Lookup|Pregraph bytecode|"
+    rf"enumerate\(DataLoader\)#|Optimizer\.(?:step|zero_grad)#|.*{re.escape(COMPILING)}$"
+)
 
 
 class _Redactor:
@@ -87,8 +91,8 @@ class _Redactor:
         return self.words(value) if isinstance(value, str) else value
 
     def field(self, name: str, value: Any) -> Any:
-        if name in ("message", "failure"):
-            return "removed"
+        if name in ("message", "failure", "break_reason", "recompile_reason"):
+            return value and "removed"
         if name == "cudagraph_skip":  # behind torch's reason, the program's line
             value = value.partition("Found from")[0]
         return self.theirs(name, value) if isinstance(value, str) and name in _THEIRS else self.item(value, name)
@@ -101,7 +105,7 @@ class _Redactor:
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
     def _words(self, text: str) -> str:
-        if (text in self.annotations and not text.startswith(_TORCHS)) or _FRAME.search(text):
+        if (text in self.annotations and not _TORCHS.match(text)) or _FRAME.search(text):
             return self.token("annotation", text)
         if _ATEN.match(text):
             return _QUALIFIED.sub(self._qualified, text)

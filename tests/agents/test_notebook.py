@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from fxscope import notebook
 from fxscope.errors import CaptureError
@@ -13,8 +14,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_last_call_of_a_cell_is_recorded() -> None:
-    import torch
-
     names: dict[str, object] = {"torch": torch}
     recording = notebook.record_cell("--name r", "x = torch.ones(3)\ny = torch.add(x, other=x)", names)
     assert names["r"] is recording and recording.title == "torch.add(x, other=x)"

@@ -12,6 +12,7 @@ import pytest
 
 from fxscope import cli, store
 from fxscope.analysis.redact import redact
+from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.model import Environment, Graph, Launch, Node, Op, Recording, Source, replace
 from fxscope.passes import verify
@@ -87,7 +88,7 @@ def test_what_is_pytorchs_stays(name: str) -> None:
     assert [launch.name for launch in kept.launches] == [launch.name for launch in was.launches]
     assert [call.handle for call in kept.calls] == [call.handle for call in was.calls]
     assert [item.reason for item in kept.decisions] == [item.reason for item in was.decisions]
-    assert kept.sources == ()
+    assert kept.sources == () and report(kept).step == report(was).step
 
 
 def filled(kind: Any, text: str) -> Any:
@@ -118,7 +119,7 @@ def test_no_secret_is_left_in_any_text(secret: str) -> None:
     kept = redact(replace(recording, ops=ops, compiles=(compiled,), environment=Environment(target=secret)))
     text = repr(msgspec.json.decode(kept.to_json()))
     assert not [word for word in (secret, "acme", "jane", "mary/") if word in text]
-    assert kept.compiles[0].cudagraph_skip == "incompatible op\n"
+    assert (kept.compiles[0].cudagraph_skip, kept.compiles[0].break_reason) == ("incompatible op\n", "removed")
     assert kept.ops[0].name == "aten::add" and kept.near_misses[0].matched == recording.near_misses[0].matched
 
 

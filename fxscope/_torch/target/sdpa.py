@@ -243,9 +243,7 @@ def _has_cudnn_heads(call: AttentionCall) -> bool:
     if not call.rules.recent:
         limit = 256 if is_hopper and version >= 91000 else limit
     else:
-        has_256 = (
-            (is_hopper or major == 10) and version > 92200 and not (call.capability == (10, 7) and version <= 92500)
-        )
+        has_256 = (is_hopper or major == 10) and version > (92500 if call.capability == (10, 7) else 92200)
         if max(call.query.size(0), call.query.size(1)) > 65535:
             return False
         if has_256 and call.needs_grad and max(call.heads) > 128 and call.heads not in (_LATENT, (256, 256)):

@@ -43,9 +43,7 @@ class Values:
                 return original(func, types, args, kwargs or {})
             real = self._computed(func, args, kwargs or {})
             if isinstance(real, bool | int | float):
-                plan.assume(
-                    "value", f"{real}{asked_at()}", "computed from the integers and masks that the program was given"
-                )
+                plan.assume("value", f"{real}{asked_at()}", "computed from the integers and masks of the inputs")
                 return real
             try:
                 fake = original(func, types, args, kwargs or {})
