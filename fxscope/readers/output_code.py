@@ -89,8 +89,8 @@ _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 # With `cpp.enable_kernel_profile` (torch 2.13, codegen/cpp.py and cpp_template_kernel.py).
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _PARTITIONS = re.compile(r"\bRunner\(partitions=\[([^\]]*)\]")
-# Of a mix-order kernel, which leaves parts of its sums over rows: `buf3 = workspace_0[…].view(2048, 1024).sum(dim=0)…`
-_FINISHES = re.compile(r"(\w+)\[.*\]\.view\((.+), (.+)\)\.sum\(dim=0\)\.view\(.*\)")
+# Of a mix-order kernel, which leaves parts of its reductions: `buf3 = workspace_0[…].view(2048, 1024).sum(dim=0)…`
+_FINISHES = re.compile(r"(\w+)\[.*\]\.view\((.+), (.+)\)\.(\w+)\(dim=0.*")
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 # Of a wrapper in C++ (AOTInductor, `cpp_wrapper`), which may have an entry of its own for constants before the last one.
 _CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
@@ -401,8 +401,8 @@ class _Walk:
 
     def value(self, value: ast.expr, results: tuple[str, ...], statement: ast.stmt) -> None:
         if found := _FINISHES.fullmatch(ast.unparse(value)):
-            parts = "reinterpret_tensor({0}, ({1}, {2}), ({2}, 1))".format(*found.groups())
-            value = ast.parse(f"torch.ops.aten.sum.dim_IntList({parts}, 0)", mode="eval").body
+            call = "torch.ops.aten.{3}(reinterpret_tensor({0}, ({1}, {2}), ({2}, 1)), 0)".format(*found.groups())
+            value = ast.parse(call, mode="eval").body
         if not isinstance(value, ast.Call):
             self.rename(value, results)
             return
