@@ -30,6 +30,7 @@ from fxscope.op_names import BACKWARD_NODE, COMPILED_REGION, INDUCTOR_RUNS, expe
 from fxscope.readers.eager_graph import SeenOp, SeenTensor
 from fxscope.readers.own_trace import MODE, STEP_ENDS, SessionCut, Timeline
 from fxscope.readers.trace.graphs import LAUNCHES
+from fxscope.readers.trace.kept import hands_on
 
 COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read
@@ -77,6 +78,7 @@ class _Raw:
         self.inputs, self.sequence = _input(event.extra_fields.inputs), event.extra_fields.sequence_number
         self.around = around._replace(frame=None)
         self.python: list[int] = []  # when Python that it calls itself begins and ends
+        self.works = True  # itself: what it calls is a detail
         self.allocated: dict[int, None] = {}  # allocations that outlive the op, in order
         self.hands_on = False  # it calls itself or another product: for a batch, a tangent, a mode, a wrapped tensor
 
@@ -108,7 +110,7 @@ class EventTree:
         self._num_ops = self._num_launches = self._last_launch = 0
         self._down(results.experimental_event_tree())
         self.raws = sorted((raw for raw in self.raws if not raw.hands_on), key=lambda raw: raw.start)
-        work = (raw for raw in self.raws if raw.python and expected_nature(raw.name) == "kernel")
+        work = (raw for raw in self.raws if raw.python and raw.works and expected_nature(raw.name) == "kernel")
         self.times.python = {raw.id: raw.python for raw in work}
         self.times.outer.sort()
         fake = [_META, _META | _SOME, *([0] if self.has_allocations else [])]  # 0: nothing is there, and nothing made
@@ -210,15 +212,17 @@ class EventTree:
             return _left(event, around)
         if around.root:
             self.roots.append((begin, around.root.pop()))
-        outer = around.op
-        if outer is not None and not around.python and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
+        outer = None if around.python else around.op
+        if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
             outer.hands_on = True
         device = next(iter(devices), "CPU")
-        is_part = outer is not None and not outer.hands_on and not around.python
+        if outer is not None and hands_on(outer.name, name):
+            outer.works = False
+        is_part = outer is not None and not outer.hands_on
         if is_part or not _has_own_kernel(name, event.overload_name, device):
             return around._replace(frame=None)
         raw = _Raw(event, around)
-        if outer is not None and not around.python:
+        if outer is not None:
             raw.sequence = outer.sequence if raw.sequence < 0 else raw.sequence
         self.raws.append(raw)
         return around._replace(op=raw, frame=None, python=False)
@@ -253,9 +257,7 @@ def _left(event: Any, around: _Around) -> _Around:
 def _caller(event: Any, around: _Around) -> Source | None:
     caller = event.extra_fields.caller
     file = whole_path(caller.file_name)
-    if not _is_users(file):
-        return around.place
-    return live.place(file, caller.line_number, caller.function_name)
+    return live.place(file, caller.line_number, caller.function_name) if _is_users(file) else around.place
 
 
 @functools.lru_cache(maxsize=4096)
@@ -462,8 +464,7 @@ def _replay(
         return None
     except Exception:  # any meta kernel may refuse: then the profiler's own facts are all there is
         return None if any(item.stride is None for item in metas) else ()
-    names = [argument.name for argument in target._schema.arguments]
-    asked = dict(zip(names, values, strict=False)).get("device")
+    asked = dict(zip((item.name for item in target._schema.arguments), values, strict=False)).get("device")
     device = asked or next((item.device for item in metas if item.device != "cpu"), "cpu")
     storages = {_storage_of(tensor): index for index, tensor in reversed(list(enumerate(given)))}
     storages.pop(None, None)

@@ -262,19 +262,19 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     works = of_names(trace, name, _does_work) & is_op & (of_names(trace, name, is_dispatched) | ~calls)
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
-    hands_on = np.zeros(len(kept.rows), np.bool_)
+    passes_on = np.zeros(len(kept.rows), np.bool_)
     pairs, which = np.unique(np.stack([name[around[inner]], name[inner]]), axis=1, return_inverse=True)
-    passed = [_hands_on(trace.names[outer], trace.names[called]) for outer, called in pairs.T.tolist()]
-    hands_on[around[inner[np.array(passed, np.bool_)[which.reshape(-1)]]]] = True
+    passed = [hands_on(trace.names[outer], trace.names[called]) for outer, called in pairs.T.tolist()]
+    passes_on[around[inner[np.array(passed, np.bool_)[which.reshape(-1)]]]] = True
     # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
     same = np.unique([out_of_place(text) for text in trace.names], return_inverse=True)[1][name]
     repeated = np.zeros(len(kept.rows), np.bool_)
     outer = around[inner]
     while inner.size:
         repeated[outer[same[inner] == same[outer]]] = True
-        inner, outer = inner[hands_on[outer]], around[outer[hands_on[outer]]]
+        inner, outer = inner[passes_on[outer]], around[outer[passes_on[outer]]]
         inner, outer = inner[outer >= 0], outer[outer >= 0]
-    does = works & ~hands_on & ~repeated
+    does = works & ~passes_on & ~repeated
     chosen = np.flatnonzero(does & (nearest(kept.parent, does) < 0))
     kept.launch_rows, kept.launch_step = kept.rows[chosen], kept.step[chosen]
     kept.launch_op = chosen.astype(np.int32)
@@ -290,7 +290,7 @@ def _does_work(name: str) -> bool:
     return expected_nature(name) not in none and op_name(name) not in MAY_COPY
 
 
-def _hands_on(name: str, called: str) -> bool:
+def hands_on(name: str, called: str) -> bool:
     """Return whether an op leaves all its work to the ops that it calls, of which this is one."""
     op = op_name(name)
     if is_gemm(name) and is_gemm(called):  # for a batch
