@@ -61,11 +61,11 @@ Column = Numbers | Chosen | Given | Made  # one field of every item; `take` has 
 class Items(Sequence[T], Generic[T]):
     """A sequence like a tuple of items: equal to one, hashed as one, a slice of it is one. A pickle or copy is a tuple."""
 
-    __slots__ = ("_length", "_type", "columns")
+    __slots__ = ("_length", "columns", "type")
 
     def __init__(self, type_: type[T], length: int, columns: dict[str, Column]) -> None:
         """Take the columns by the names of the type's fields; a field without one has its default."""
-        self._type = type_
+        self.type = type_
         self._length = length
         self.columns = columns
 
@@ -90,7 +90,7 @@ class Items(Sequence[T], Generic[T]):
         return [item for start in starts for item in self._made(positions[start : start + BLOCK])]
 
     def _made(self, which: slice | list[int]) -> list[T]:
-        make, names = self._type, tuple(self.columns)
+        make, names = self.type, tuple(self.columns)
         columns = [column.take(which) for column in self.columns.values()]
         return [make(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
@@ -103,7 +103,7 @@ class Items(Sequence[T], Generic[T]):
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        return f"<{self._length} of {self._type.__name__}>"
+        return f"<{self._length} of {self.type.__name__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)
@@ -112,12 +112,12 @@ class Items(Sequence[T], Generic[T]):
         """The field's value of some items."""
         if field in self.columns:
             return self.columns[field].take(which)
-        known = next(item for item in msgspec.structs.fields(self._type) if item.name == field)
+        known = next(item for item in msgspec.structs.fields(self.type) if item.name == field)
         default: Any = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
         return [default] * len(which if isinstance(which, list) else range(self._length)[which])
 
     def replaced(self, columns: dict[str, Column]) -> "Items[T]":
-        return type(self)(self._type, self._length, self.columns | columns)
+        return type(self)(self.type, self._length, self.columns | columns)
 
 
 class KeptItems(Items[T]):
@@ -174,6 +174,9 @@ def uncollected() -> Generator[None]:
         yield
     finally:
         if collecting:
+            if not gc.get_freeze_count():
+                gc.freeze()  # what was made goes to the oldest generation, unseen: the youngest would be looked at now
+                gc.unfreeze()
             gc.enable()
 
 
@@ -196,7 +199,7 @@ def rows_of(items: Sequence[Any], *fields: str, which: slice | list[int] = slice
 def distinct(items: Sequence[Any], field: str) -> set[Any]:
     """The values that a field has in some item, `Items` or tuple."""
     codes, table = coded(items, field)
-    return {table[code] if code >= 0 else None for code in set(codes.tolist())}
+    return {table[code] if code >= 0 else None for code in np.unique(codes).tolist()}
 
 
 def array(items: Sequence[Any], field: str) -> Any:
@@ -233,8 +236,9 @@ def marked(items: Sequence[Any], field: str, test: Callable[[Any], Any]) -> Any:
 def positions(items: Sequence[Any], field: str, wanted: Any) -> Any:
     """For each number of an array the position of the item with it, -1 for none; a field's values differ."""
     numbers = array(items, field)
-    if not len(numbers):
-        return np.full(len(wanted), -1)
+    wanted = np.asarray(wanted, np.int64)
+    if np.array_equal(numbers, np.arange(len(numbers))):  # ids of a trace
+        return np.where((wanted >= 0) & (wanted < len(numbers)), wanted, -1)
     order = np.argsort(numbers, kind="stable")
     found = order[np.searchsorted(numbers[order], wanted).clip(max=len(numbers) - 1)]
     return np.where(numbers[found] == wanted, found, -1)
@@ -250,19 +254,21 @@ def different(*columns: Any) -> tuple[Any, Any]:
     return codes, order[is_new]
 
 
-def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:
+def with_columns(items: Sequence[T], **values: Sequence[Any] | Chosen) -> Sequence[T]:
     """The items with other values of some fields, each given for every item."""
+    columns = {field: given if isinstance(given, Chosen) else Given(given) for field, given in values.items()}
     if isinstance(items, Items):
-        return items.replaced({field: Given(given) for field, given in values.items()})
-    names = tuple(values)
-    return tuple(
-        replace(item, **dict(zip(names, row, strict=True)))
-        for item, row in zip(items, zip(*values.values(), strict=True), strict=True)
-    )
+        return items.replaced(columns)
+    rows = zip(*(given.take(slice(None)) for given in columns.values()), strict=True)
+    return tuple(replace(item, **dict(zip(columns, row, strict=True))) for item, row in zip(items, rows, strict=True))
 
 
-def picked(items: Sequence[T], which: slice | list[int]) -> Sequence[T]:
-    """The items, `Items` or of a tuple, at some positions."""
+def picked(items: Sequence[T], which: slice | list[int], *fields: str) -> Sequence[T]:
+    """The items, `Items` or of a tuple, at some positions; where fields are named, `Items` are made with these alone."""
     if isinstance(which, slice):
         return items[which]
-    return items.at(which) if isinstance(items, Items) else [items[position] for position in which]
+    if not isinstance(items, Items):
+        return [items[position] for position in which]
+    if fields:
+        items = Items(items.type, len(items), {name: items.columns[name] for name in fields if name in items.columns})
+    return items.at(which)

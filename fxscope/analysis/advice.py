@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fxscope import gpus
 from fxscope.analysis.select import place
 from fxscope.analysis.traced_regions import hides_kernels, is_compiled, runs_other_backend
-from fxscope.columns import array, distinct, marked, rows_of
+from fxscope.columns import array, column, distinct, marked, rows_of
 from fxscope.index import index_of, warm
 from fxscope.model import Gap, Item, Recording
 from fxscope.op_names import is_gemm, is_pointwise, op_name
@@ -106,10 +106,10 @@ def _last_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Advise workers where torch's DataLoader takes much of a step that the device does not limit."""
     loading: Counter[int] = Counter()
-    loaders = {name for name in distinct(recording.ops, "name") if name.startswith(LOADER)}
-    for name, step, took_ns in rows_of(recording.ops, "name", "step", "duration_ns") if loaders else ():
-        if name in loaders:
-            loading[step] += took_ns
+    rows = marked(recording.ops, "name", lambda name: name.startswith(LOADER)).nonzero()[0].tolist()
+    loaders = set(column(recording.ops, "name", rows))
+    for step, took_ns in rows_of(recording.ops, "step", "duration_ns", which=rows):
+        loading[step] += took_ns
     loading_us = median(loading[step] for step in index_of(recording).steps) / 1e3
     share = min(1.0, loading_us / made.step.wall_us) if made.step.wall_us else 0.0
     if share >= MIN_LONG_IDLE and made.step.bound != "gpu" and made.step.wall_us is not None:

@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.analysis.select import collective_label, ops_in, ran_backward
-from fxscope.columns import Items, array, coded, column, different, marked, positions, rows_of
+from fxscope.analysis.select import collective_label, nodes_by_key, ops_in, ran_backward
+from fxscope.columns import array, coded, column, different, marked, positions, rows_of
 from fxscope.index import grouped, index_of, kept, per_step
 from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMeta, replace
 from fxscope.op_names import (
@@ -41,7 +41,6 @@ Outside = Literal["eager", "wrapper_copy", "unknown"]  # a copy into a compiled 
 
 MAX_OPS = 4  # ops of a label
 VARY = "shapes vary"
-NODE_FIELDS = ("name", "op", "target", "nature", "source", "roof")  # what the facts of a trace's node are made of
 # The number of a part, "3", and "Linear_12" as torch's profiler counts the instances of a class.
 _NUMBER = re.compile(r"(?<![^_.])\d+(?![^.])")
 _FAMILIAR = re.compile(
@@ -163,7 +162,7 @@ class Places:
         self._trains = bool(directions & {"forward", "backward"})
         self._known: dict[Any, PlaceFacts] = {}
         self._phases: dict[Any, Phase | None] = {}
-        self.seen: dict[tuple[str, str], Node] = {}  # of a trace, with `NODE_FIELDS` alone
+        self.seen: dict[tuple[str | None, str], Node] = {}  # made before they are looked up
 
     def of_call(self, call: KernelCall) -> PlaceFacts:
         if call.id not in self._known:
@@ -429,12 +428,7 @@ def _first_facts(
     fields = "name", "graph", "source", "dtypes", "shapes"
     ops = dict(zip(known, rows_of(recording.ops, *fields, which=known), strict=True))
     names = {(row[1], name) for row, kind in zip(seen, kinds, strict=True) if kind == 1 for name in row[2]}
-    for graph in recording.graphs:
-        if isinstance(graph.nodes, Items):
-            wanted = [row for row, name in enumerate(column(graph.nodes, "name")) if (graph.id, name) in names]
-            nodes = rows_of(graph.nodes, *NODE_FIELDS, which=wanted)
-            values = (dict(zip(NODE_FIELDS, row, strict=True)) for row in nodes)
-            places.seen |= {(graph.id, row["name"]): Node(**row) for row in values}
+    places.seen |= nodes_by_key(recording, names)
     made: list[PlaceFacts] = []
     for at, (call, graph, nodes, kernel, chain), op_row, kind in zip(first, seen, op_rows, kinds, strict=True):
         name, of_graph, source, dtypes, shapes = ops.get(op_row, ("", None, None, None, None))

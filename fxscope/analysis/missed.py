@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from fxscope.analysis.groups import Phase, ends_of, groups, pattern, time_of
 from fxscope.english import reason_text
-from fxscope.index import grouped
+from fxscope.index import connected, grouped
 from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import TEMPLATES, stood_in_for
@@ -134,16 +134,13 @@ def _bracketed(
     """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
     if not rows:
         return (), ()
-    from networkx import Graph, connected_components
-
     home: dict[object, int] = {}
-    sharing: Graph[int] = Graph()
-    sharing.add_nodes_from(range(len(rows)))
+    sharing: list[tuple[int, int]] = []
     for place, (_, pairs) in enumerate(rows):
         for _, decision, _ in pairs:
             sides = _sides(decision) if joins_library(recording, decision) else ()
-            sharing.add_edges_from((place, home.setdefault(side, place)) for side in sides)
-    members = list(map(sorted, connected_components(sharing)))
+            sharing += [(place, home.setdefault(side, place)) for side in sides]
+    members = list(map(sorted, connected(range(len(rows)), sharing)))
     together: list[float | None] = []
     for same in members:
         pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]

@@ -593,9 +593,9 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
         return CudaGraphs(state="skipped", reason=next(iter(told.values())))
     if True in asked:
         return CudaGraphs(state="skipped", reason="asked for, and nothing was replayed")
-    if True in column(recording.ops, "captured"):
+    if True in distinct(recording.ops, "captured"):
         return CudaGraphs(state="off", reason="captured here, not replayed")
-    if {*distinct(recording.launches, "launched_ns"), *distinct(recording.launches, "op")} == {None}:
+    if all(distinct(recording.launches, field) == {None} for field in ("op", "launched_ns")):
         return CudaGraphs(state="unknown", reason="launches not recorded")
     if not traced_regions.is_compiled(recording) and recording.launches:
         return CudaGraphs(state="off", reason="eager" if "eager" in column(recording.graphs, "stage") else "")

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from fxscope.english import near_miss_text, rewrite_text
 from fxscope.errors import PassError
-from fxscope.index import Key, grouped, index_of
+from fxscope.index import Key, grouped, index_of, reachable
 from fxscope.model import Recording, Rewrite
 from fxscope.op_names import expected_nature, is_called, op_name
 from fxscope.text import counted, listed
@@ -110,14 +110,7 @@ def lowered(recording: Recording, starts: Iterable[Key]) -> dict[Key, None]:
         (link for link in recording.links if link.relation == "lowered_to" and not link.to[0].endswith(":post_grad")),
         lambda link: link.from_,
     )
-    found: dict[Key, None] = {}
-    waiting = list(starts)
-    while waiting:
-        key = waiting.pop(0)
-        if key not in found:
-            found[key] = None
-            waiting += [link.to for link in later.get(key, ())]
-    return found
+    return reachable(starts, lambda key: [link.to for link in later.get(key, ())])
 
 
 def followed(recording: Recording, nodes: Iterable[Key]) -> list[Rewrite]:

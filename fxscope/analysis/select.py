@@ -9,7 +9,7 @@ A name that is nowhere in the recording is an error that names the nearest known
 
 import difflib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
 from fxscope import op_names
-from fxscope.columns import column, picked, rows_of, uncollected
+from fxscope.columns import column, picked, positions, rows_of, uncollected
 from fxscope.errors import PassError
 from fxscope.index import Index, grouped, index_of, kept
 from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source
@@ -25,6 +25,9 @@ from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of,
 from fxscope.text import counted
 
 T = TypeVar("T")
+# Of a trace, what the nodes of units and groups are made of, and `Unit.op`
+NODE_FIELDS = ("name", "op", "target", "nature", "source", "roof")
+OP_FIELDS = ("id", "name", "category", "start_ns", "duration_ns", "shapes", "dtypes", "config", "source")
 
 
 @lru_cache(maxsize=4096)
@@ -52,7 +55,7 @@ class Unit(NamedTuple):
     modules: tuple[str, ...]
     sources: tuple[str, ...]
     backward: bool | None = None  # whether autograd ran it; None where nothing tells
-    op: Op | None = None  # that launched it: its place, shapes, dtypes and configuration
+    op: Op | None = None  # that launched it, of a trace with `OP_FIELDS` alone
 
     @property
     def is_kernel(self) -> bool:
@@ -68,22 +71,31 @@ def units(recording: Recording) -> tuple[Unit, ...]:
 def _units(recording: Recording) -> tuple[Unit, ...]:
     index = index_of(recording)
     if not recording.launches:
-        return tuple(_unit(index, position, call) for position, call in enumerate(recording.calls))
+        nodes = nodes_by_key(recording, {(call.graph, name) for call in recording.calls for name in call.nodes})
+        return tuple(_unit(index, nodes, position, call) for position, call in enumerate(recording.calls))
     found = launches_by_position(recording)
-    wanted = {launch.op_id for launch, _ in found}
-    rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
-    ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, rows)}
-    names = {(launch.graph, name) for launch, _ in found for name in launch.nodes}
-    for graph in recording.graphs:  # a trace's nodes are made together in a tenth of the time
-        picked(graph.nodes, [row for row, name in enumerate(column(graph.nodes, "name")) if (graph.id, name) in names])
+    rows = positions(recording.ops, "id", [-1 if launch.op_id is None else launch.op_id for launch, _ in found])
+    made = picked(recording.ops, sorted({*rows[rows >= 0].tolist()}), *OP_FIELDS)
+    ops: dict[int | None, Op] = {op.id: op for op in made}
+    nodes = nodes_by_key(recording, {(launch.graph, name) for launch, _ in found for name in launch.nodes})
     return tuple(
-        _unit(index, position, index.calls.get(launch.call or ""), launch, samples_us, ops.get(launch.op_id))
+        _unit(index, nodes, position, index.calls.get(launch.call or ""), launch, samples_us, ops.get(launch.op_id))
         for position, (launch, samples_us) in enumerate(found)
     )
 
 
+def nodes_by_key(recording: Recording, keys: Collection[tuple[str | None, str]]) -> dict[tuple[str | None, str], Node]:
+    """The nodes of some graph ids and names; those of a trace with `NODE_FIELDS` alone."""
+    found: dict[tuple[str | None, str], Node] = {}
+    for graph in recording.graphs:  # a trace's nodes are made together in a tenth of the time
+        rows = [row for row, name in enumerate(column(graph.nodes, "name")) if (graph.id, name) in keys]
+        found |= {(graph.id, node.name): node for node in picked(graph.nodes, rows, *NODE_FIELDS)}
+    return found
+
+
 def _unit(
     index: Index,
+    nodes: Mapping[tuple[str | None, str], Node],
     position: int,
     call: KernelCall | None,
     launch: Launch | None = None,
@@ -92,9 +104,8 @@ def _unit(
 ) -> Unit:
     home = call or launch
     assert home is not None
-    nodes = index.nodes.get(home.graph or "", {})
-    inside = [nodes[name] for name in home.nodes if name in nodes]
-    ops = tuple(ops_in(call, nodes) if call is not None else ops_of(inside))
+    inside = [nodes[home.graph, name] for name in home.nodes if (home.graph, name) in nodes]
+    ops = tuple(ops_in(call, index.nodes.get(call.graph, {})) if call is not None else ops_of(inside))
     every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
     chain: tuple[str, ...] = launch.chain if launch else ()
     if launch and launch.op:
@@ -363,9 +374,9 @@ def _names(recording: Recording, sort: str) -> dict[str, list[Place]]:
         for key in keys.get(sort, ()):
             add(key, Place(call.graph, call.nodes, call.id))
     for graph in recording.graphs if sort in ("op", "node", "module", "line", "variable") else ():
-        if graph.stage in ("post_grad", "eager"):
+        if graph.stage in (("post_grad",) if sort == "variable" else ("post_grad", "eager")):
             _name_nodes(graph, recording, sort, add)
-    if sort == "op":
+    if sort == "op" and recording.calls:
         _name_decomposed(recording, found, add)
     return found
 
@@ -388,8 +399,8 @@ def _name_decomposed(recording: Recording, ops: dict[str, list[Place]], add: Cal
 def _name_nodes(graph: Graph, recording: Recording, sort: str, add: Callable[[str, Place], None]) -> None:
     index, views = index_of(recording), index_of(recording).views[graph.id]
     runs, is_eager = graph.id in index.calls_of_graph, graph.stage == "eager"
-    # name → call id (or what else tells two executions apart) → the nodes of that name in it
-    found: dict[str, dict[str | None, list[str]]] = {}
+    found: dict[str, dict[str | None, list[str]]] = {}  # name → call id → the nodes of that name in it
+    eager: dict[str, tuple[list[Place], list[Place]]] = defaultdict(lambda: ([], []))  # name → kernels and so on, views
     calls: dict[str, KernelCall] = {}
     fields = "op", "name", "target", "original_aten", "replaced_by", "source", "from_node"
     for op, node, target, original, replaced_by, source, earlier in rows_of(graph.nodes, *fields):
@@ -410,19 +421,26 @@ def _name_nodes(graph: Graph, recording: Recording, sort: str, add: Callable[[st
             written = dict.fromkeys((source.module, source.module.rpartition(".")[2]))
         elif sort == "variable" and calls:
             written = dict.fromkeys(known for name in earlier for known in _names_of_variable(name, graph, index))
+        alone = Place(graph.id, (node,), None)
         for name in written:
+            if is_eager:
+                eager[name][node in views].append(alone)
+                continue
             executions = found.setdefault(name, {})
-            for execution in calls or ((node if is_eager else None),):
+            for execution in calls or (None,):
                 executions.setdefault(execution, []).append(node)
     for name, by_execution in found.items():
         # An op that only became strides of somebody's call did not run anywhere: ask for it by node.
         places = [
             Place(graph.id, tuple(nodes), execution if execution in index.calls else None)
             for execution, nodes in by_execution.items()
-            if is_eager or len(by_execution) == 1 or execution in index.calls
+            if len(by_execution) == 1 or execution in index.calls
         ]
         # Views that ran in another's call are not what the user means.
         for item in [item for item in places if not views.issuperset(item.nodes)] or places:
+            add(name, item)
+    for name, (working, moved) in eager.items():
+        for item in working or moved:
             add(name, item)
 
 

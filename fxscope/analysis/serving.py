@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from typing import Literal, NamedTuple
 
-from fxscope.columns import column, distinct, rows_of
+from fxscope.columns import column, distinct, marked, rows_of
 from fxscope.index import known_sum
 from fxscope.model import Item, Recording
 
@@ -61,8 +61,9 @@ def parsed(name: str) -> tuple[ServingPhase, int, int | None] | None:
 def passes_of(recording: Recording) -> list[Pass]:
     """The annotated passes in order of time; one within another is the same pass."""
     known = {name: found for name in distinct(recording.ops, "name") if (found := parsed(name)) is not None}
-    rows = rows_of(recording.ops, "name", "start_ns", "duration_ns") if known else ()
-    found = [Pass(start, start + duration, *known[name]) for name, start, duration in rows if name in known]
+    which = marked(recording.ops, "name", known.__contains__).nonzero()[0].tolist() if known else []
+    rows = rows_of(recording.ops, "name", "start_ns", "duration_ns", which=which)
+    found = [Pass(start, start + duration, *known[name]) for name, start, duration in rows]
     out: list[Pass] = []
     for item in sorted(found, key=lambda item: (item.start_ns, -item.end_ns)):
         if not out or item.start_ns >= out[-1].end_ns:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from fxscope.columns import array, column, distinct, marked, positions, rows_of, with_columns
-from fxscope.index import Index, grouped, index_of
+from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, Graph, KernelCall, Launch, LaunchEvidence, Problem, Recording, Timing, replace
 from fxscope.op_names import COMPILED_REGION, copies_around_graph, expected_nature
@@ -237,22 +237,20 @@ def with_timing(recording: Recording) -> Recording:
         replace(call, timing=timing(index.executions[call.id].values()) if call.id in index.executions else None)
         for call in recording.calls
     )
-    graphs = tuple(with_times(graph, index) if graph.stage == "eager" else graph for graph in recording.graphs)
+    graphs = tuple(with_times(graph, recording) if graph.stage == "eager" else graph for graph in recording.graphs)
     return replace(recording, calls=calls, graphs=graphs)
 
 
-def with_times(graph: Graph, index: Index) -> Graph:
+def with_times(graph: Graph, recording: Recording) -> Graph:
     """The graph whose nodes have the time of their launches in the steps that count."""
-    found: dict[str, Timing] = {}
-    for name, kernels in index.runs_of_node[graph.id].items():
-        per_step = Counter[int]()
-        for step, time in itertools.chain.from_iterable(kernels.values()):
-            if step in index.step_set:
-                per_step[step] += time
-        if per_step:
-            found[name] = timing(per_step.values())
-    if not found:
+    totals: dict[str, Counter[int]] = {}  # node → nanoseconds by step
+    steps = index_of(recording).step_set
+    for of, nodes, step, time in rows_of(recording.launches, "graph", "nodes", "step", "duration_ns"):
+        for name in nodes if of == graph.id and step in steps else ():
+            totals.setdefault(name, Counter())[step] += time
+    if not totals:
         return graph
+    found = {name: timing(per_step.values()) for name, per_step in totals.items()}
     times = [found.get(name, before) for name, before in rows_of(graph.nodes, "name", "timing")]
     return replace(graph, nodes=with_columns(graph.nodes, timing=times))
 

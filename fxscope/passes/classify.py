@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from fxscope.columns import column, rows_of, with_columns
-from fxscope.index import by_each, index_of
+from fxscope.columns import column, distinct, rows_of, with_columns
+from fxscope.index import by_each, index_of, reachable
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, Rewrite, replace
 from fxscope.op_names import CASTS, CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
 from fxscope.passes.slices import written_by
@@ -245,14 +245,7 @@ class Replaced:
         self.later = {node.name: node for item in lowered for node in item.nodes}
 
     def into(self, name: str) -> list[Node]:
-        waiting, seen = [name], set[str]()
-        while waiting:
-            here = waiting.pop()
-            if here in self.by and here not in seen:
-                seen.add(here)
-                waiting += self.by[here].added
-            elif here in self.later:
-                seen.add(here)
+        seen = reachable([name], lambda here: self.by[here].added if here in self.by else ())
         return [node for here, node in self.later.items() if here in seen]
 
     def returns_operand(self, node: Node) -> bool:
@@ -333,16 +326,16 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
             above.add(parent)
     callers = set(parents)
     captured: set[str] = set()
-    if True in column(recording.ops, "captured"):
+    if True in distinct(recording.ops, "captured"):
         ops = rows_of(recording.ops, "captured", "graph", "node")
         captured = {node for is_captured, of, node in ops if is_captured and of == graph.id}
-    ran, on_cpu = bool(recording.launches), "cpu_kernel" in column(recording.launches, "category")
+    ran, on_cpu = bool(recording.launches), "cpu_kernel" in distinct(recording.launches, "category")
     parts: dict[str | None, str] = {}  # op inside one that is a kernel of the CPU → that one
     found: list[tuple[Kind, Nature | None, Nature | None, str]] = []
     fields = ("name", "parent", "op", "target", "aliases", "mutates", "expected")
     for name, parent, op, target, aliases, mutates, known in rows_of(graph.nodes, *fields):
         expected = None if op != "dispatch" else known or expected_nature(target)
-        kernels = list(launched[name]) if name in launched else []
+        kernels = list(launched.get(name, ()))
         if expected is None:
             kind, nature, reason = "input", None, "a tensor from outside"
         elif kernels:

@@ -74,7 +74,8 @@ def launch_time(recording: Recording) -> float | None:
     """The median CPU time of the runtime calls that launched something here, in µs."""
     launches, ops = recording.launches, recording.ops
     launched = array(launches, "correlation")[marked(launches, "category", "kernel".__eq__)]
-    calls = np.isin(array(ops, "correlation"), launched[launched >= 0]) & marked(ops, "category", "runtime".__eq__)
+    calls = marked(ops, "category", "runtime".__eq__)
+    calls[calls] = np.isin(array(ops, "correlation")[calls], launched[launched >= 0])
     return float(np.median(array(ops, "duration_ns")[calls])) / 1e3 if calls.any() else None
 
 

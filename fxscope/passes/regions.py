@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fxscope.columns import column
+from fxscope.columns import array, column, marked, positions
 from fxscope.index import grouped
 from fxscope.model import Graph, KernelCall, Launch, Recording
 from fxscope.op_names import REGION_ID, REGION_KEY, runs_as, without_graph_number, without_number
@@ -31,27 +31,24 @@ class Region:
 
 
 def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
-    ops = _Ops(recording)
-    keys = {name: found["key"] for name in set(ops.name) if (found := REGION_KEY.match(name))}
-    regions = {
-        row: _region(row, keys[name], ops)
-        for row, name in enumerate(ops.name)
-        if name in keys and ops.category[row] in ("user_annotation", "cpu_op")
-    }
-    if not regions:
+    are_host = marked(recording.ops, "category", ("user_annotation", "cpu_op").__contains__)
+    rows = (marked(recording.ops, "name", REGION_KEY.match) & are_host).nonzero()[0].tolist()
+    if not rows:
         return []
-    runtime = {
+    ops = _Ops(recording)
+    regions = {row: _region(row, ops) for row in rows}
+    runtime: dict[int | None, int] = {
         correlation: row
         for row, correlation in enumerate(column(recording.ops, "correlation"))
         if correlation is not None and ops.category[row] == "runtime"
     }
     groups: dict[tuple[int, int], OpGroup] = {}
     for launch in launches.values():
-        issuer = ops.row.get(launch.op_id) if launch.op_id is not None else None
-        call = runtime.get(launch.correlation) if launch.correlation is not None else None
+        issuer = ops.row.get(launch.op_id, -1)
+        call = runtime.get(launch.correlation, -1)
         # A replay's kernels belong where they were captured, not to what launched the graph
-        captured = issuer is not None and launch.evidence.op == "order"
-        around, child = _region_around(issuer if call is None or captured else call, regions, ops)
+        captured = issuer >= 0 and launch.evidence.op == "order"
+        around, child = _region_around(issuer if call < 0 or captured else call, regions, ops)
         if around is None:
             continue
         region = regions[around]
@@ -105,23 +102,20 @@ class _Ops:
         ops = recording.ops
         self.name, self.category = column(ops, "name"), column(ops, "category")
         self.step, self.start_ns = column(ops, "step"), column(ops, "start_ns")
-        self.row = {op_id: row for row, op_id in enumerate(column(ops, "id"))}
-        self._parent = column(ops, "parent")
-
-    def around(self, row: int) -> int | None:
-        parent = self._parent[row]
-        return self.row.get(parent) if parent is not None else None
+        self.row: dict[int | None, int] = {op_id: row for row, op_id in enumerate(column(ops, "id"))}
+        self.around = positions(ops, "id", array(ops, "parent")).tolist()  # -1 for none
 
 
-def _region(row: int, key: str, ops: _Ops) -> Region:
+def _region(row: int, ops: _Ops) -> Region:
+    key = REGION_KEY.sub(r"\g<key>", ops.name[row])
     compile_id, backward = None, False
-    around = ops.around(row)
-    while around is not None:
+    around = ops.around[row]
+    while around >= 0:
         found = REGION_ID.match(ops.name[around])
         if found and compile_id is None:
             compile_id = found["id"]
         backward = backward or "CompiledFunctionBackward" in ops.name[around]
-        around = ops.around(around)
+        around = ops.around[around]
     return Region(
         start_ns=ops.start_ns[row],
         key=None if key in ("None", "") else key,
@@ -131,15 +125,15 @@ def _region(row: int, key: str, ops: _Ops) -> Region:
     )
 
 
-def _region_around(row: int | None, regions: dict[int, Region], ops: _Ops) -> tuple[int | None, int | None]:
+def _region_around(row: int, regions: dict[int, Region], ops: _Ops) -> tuple[int | None, int | None]:
     """(innermost region, its direct child on the way to the op); annotations below a region are looked through."""
     child: int | None = None
-    while row is not None:
+    while row >= 0:
         if row in regions:
             return row, child
         if ops.category[row] != "user_annotation":
             child = row
-        row = ops.around(row)
+        row = ops.around[row]
     return None, None
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from math import prod
 
-from fxscope.index import by_each
+from fxscope.index import by_each, reachable
 from fxscope.model import EXTERN, BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode, replace
 from fxscope.op_names import USERS_TRITON, expected_nature, is_collective, is_pointwise, op_name, runs_as
 from fxscope.passes.unfused import is_library
@@ -155,20 +155,14 @@ class Slice:
 
     def back_from(self, roots: Iterable[str]) -> tuple[set[str], set[str]]:
         """The nodes between the roots, which are among them, and what is given; and what of that is needed."""
-        found: set[str] = set()
-        used: set[str] = set()
-        waiting = list(roots)
-        while waiting:
-            name = waiting.pop()
-            if name in found:
-                continue
-            found.add(name)
-            for source in self.flow.sources(name, self.given):
-                if source in self.given:
-                    used.add(source)
-                elif not self.flow.is_input(source) and source in self.flow.nodes and self.grounded(source):
-                    waiting.append(source)
-        return found, used
+
+        def computed(name: str) -> list[str]:
+            sources = (item for item in self.flow.sources(name, self.given) if item not in self.given)
+            sources = (item for item in sources if item in self.flow.nodes and not self.flow.is_input(item))
+            return list(filter(self.grounded, sources))
+
+        found = reachable(roots, computed)
+        return {*found}, {item for name in found for item in self.flow.sources(name, self.given) if item in self.given}
 
 
 class OpSlices:

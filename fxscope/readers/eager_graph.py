@@ -7,15 +7,15 @@ id. `tie` finds the ops of further steps in the graph.
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import Column, Given, KeptItems, Made, array, column, marked, positions, rows_of, with_columns
-from fxscope.index import grouped
+from fxscope.columns import Chosen, Given, KeptItems, Made, array, column, marked, positions, rows_of, with_columns
+from fxscope.index import grouped, reachable
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
 from fxscope.op_names import COMPILED_CODE, COPIES, INDUCTOR_RUNS, expected_nature, is_dispatched, is_generated, op_name
 from fxscope.readers.trace.columns import nearest
@@ -60,10 +60,9 @@ def _graph(
     Args:
         facts: external id → what the session says; none of a trace, whose nodes are made when they are looked at.
     """
-    op_names, sources = column(ops, "name"), column(ops, "source")
     external_ids = column(ops, "external_id") if facts else ()
     rows = list(tree)
-    targets = [op_names[row] for row in rows]
+    targets, sources = column(ops, "name", rows), dict(zip(rows, column(ops, "source", rows), strict=True))
     names = _Names()
     inputs: dict[Any, Node] = {}
     node_of: dict[int, str] = {}  # position of an op → node
@@ -89,7 +88,7 @@ def _graph(
                 known[place]["expected"] = "host"
     parents = [None if (parent := tree[row]) is None else node_of.get(parent) for row in rows]
     expected = {target: expected_nature(target) for target in set(targets)}
-    columns: dict[str, Column] = {
+    columns: dict[str, Any] = {
         "name": Given(list(node_of.values())),
         "op": Given(["dispatch"] * len(rows)),
         "target": Given(targets),
@@ -153,13 +152,13 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
     out, it has graphs of its own. Steps of the same ops are one stretch of the graph; each other kind of step is another.
     """
     ops = tuple(ops)
-    tree = op_tree(ops, list(range(len(ops))))
+    tree = op_tree(ops, np.arange(len(ops)))
     outside = {*outside_of_compiled(ops).tolist()}
     inside: set[int] = set()  # an op that is known, or below one
     for row, parent in tree.items():  # parents first
         if row in outside and (ops[row].external_id in facts or parent in inside):
             inside.add(row)
-    keep = _above(tree.get, inside)
+    keep = {*reachable(inside, lambda row: [] if (parent := tree.get(row)) is None else [parent])}
     # What an op calls before it hands on to one that is known: `mse_loss_backward` fills its output first
     for row, parent in tree.items():
         if parent in keep and row in outside and is_dispatched(ops[parent].name):
@@ -175,17 +174,6 @@ def program_graph(ops: Sequence[Op], facts: Mapping[int, SeenOp]) -> tuple[Graph
     return replace(graph, nodes=tuple(graph.nodes)), tuple(ties)
 
 
-def _above(parent_of: Callable[[int], int | None], rows: Iterable[int]) -> set[int]:
-    """Some rows and all that are around them; a parent of none is `None` or -1."""
-    found: set[int] = set()
-    for row in rows:
-        at: int | None = row
-        while at is not None and at >= 0 and at not in found:
-            found.add(at)
-            at = parent_of(at)
-    return found
-
-
 def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
     """Positions of the ops that no code of Inductor's ran. A region of another backend calls eager ops."""
     runs = marked(ops, "name", lambda name: name.startswith(INDUCTOR_RUNS) or is_generated(name))
@@ -194,27 +182,24 @@ def outside_of_compiled(ops: Sequence[Op]) -> NDArray[np.int64]:
         return np.flatnonzero(outside)
     parent = positions(ops, "id", array(ops, "parent")).astype(np.int32)
     around = np.zeros(len(ops), np.bool_)
-    around[list(_above(parent.tolist().__getitem__, np.flatnonzero(runs).tolist()))] = True
+    above = parent.tolist()
+    around[list(reachable(np.flatnonzero(runs).tolist(), lambda row: [above[row]] if above[row] >= 0 else []))] = True
     calls_code = around & marked(ops, "name", lambda name: name.startswith(COMPILED_CODE))
     copies = marked(ops, "name", lambda name: op_name(name) in COPIES) & (parent >= 0)
     compiled = runs | (copies & calls_code[parent])
     return np.flatnonzero(outside & ~compiled & (nearest(parent, compiled) < 0))
 
 
-def op_tree(ops: Sequence[Op], rows: list[int]) -> dict[int, int | None]:
+def op_tree(ops: Sequence[Op], rows: NDArray[np.int64]) -> dict[int, int | None]:
     """Map the positions of CPU ops among `rows`, parents first, to that of the op that called each, `None` for none."""
-    ids, *columns = (column(ops, field, rows) for field in ("id", "category", "parent", "start_ns"))
-    category, parents, start = (dict(zip(rows, values, strict=True)) for values in columns)
-    position_of: dict[int | None, int] = dict(zip(ids, rows, strict=True))
-    tree: dict[int, int | None] = {}
-    for row in sorted(position_of.values(), key=start.__getitem__):
-        if category[row] != "cpu_op":
-            continue
-        parent = position_of.get(parents[row])
-        while parent is not None and category[parent] != "cpu_op":
-            parent = position_of.get(parents[parent])
-        tree[row] = parent
-    return tree
+    inside, is_op = np.zeros(len(ops), np.bool_), marked(ops, "category", "cpu_op".__eq__)
+    inside[rows] = True
+    parent = positions(ops, "id", array(ops, "parent"))
+    parent = np.where((parent >= 0) & inside[parent], parent, -1).astype(np.int32)
+    found = rows[np.argsort(array(ops, "start_ns")[rows], kind="stable")]
+    found = found[is_op[found]]
+    parents = nearest(parent, inside & is_op)[found].tolist()
+    return dict(zip(found.tolist(), [None if row < 0 else row for row in parents], strict=True))
 
 
 def traced_graph(ops: Sequence[Op]) -> tuple[Graph, Sequence[Op]]:
@@ -223,7 +208,7 @@ def traced_graph(ops: Sequence[Op]) -> tuple[Graph, Sequence[Op]]:
     steps = array(ops, "step")[outside]
     numbers, sizes = np.unique(steps, return_counts=True)
     step = numbers[sizes.argmax()] if len(sizes) else 0
-    graph, nodes = _graph(ops, op_tree(ops, outside[steps == step].tolist()), {})
+    graph, nodes = _graph(ops, op_tree(ops, outside[steps == step]), {})
     return graph, tie(ops, graph, outside[steps != step], nodes)
 
 
@@ -234,27 +219,26 @@ def tie(ops: Sequence[Op], graph: Graph, only: NDArray[np.int64], known: Mapping
         only: positions of the ops that can be in it.
         known: position → node, of those that it was made of.
     """
-    graphs, nodes = column(ops, "graph"), column(ops, "node")
-    for position, node in known.items():
-        graphs[position], nodes[position] = graph.id, node
-    wanted = [(name, target) for name, target, op in rows_of(graph.nodes, "name", "target", "op") if op == "dispatch"]
-    names = [target for _, target in wanted]
+    names, targets = column(graph.nodes, "name"), column(graph.nodes, "target")
+    place_of = {name: place for place, name in enumerate(names)}
+    places = np.full(len(ops), -1)
+    places[list(known)] = [place_of[node] for node in known.values()]
     left, step = only[marked(ops, "category", "cpu_op".__eq__)[only]], array(ops, "step")
     left = left[np.lexsort((array(ops, "start_ns")[left], step[left]))]
     for in_step in np.split(left, np.flatnonzero(np.diff(step[left])) + 1):
-        mine = in_step.tolist()
-        for index, place in _align(column(ops, "name", mine), names):
-            graphs[mine[index]], nodes[mine[index]] = graph.id, wanted[place][0]
-    return with_columns(ops, graph=graphs, node=nodes)
+        places[in_step] = _align(column(ops, "name", in_step.tolist()), targets)
+    return with_columns(ops, graph=Chosen(np.minimum(places, 0), [graph.id]), node=Chosen(places, names))
 
 
-def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:
+def _align(left: list[str], right: list[str]) -> Sequence[int]:
+    """The place of each name on the other side, -1 for none."""
     if left == right:
-        return ((index, index) for index in range(len(left)))
-    if max(len(left), len(right)) > _MAX_DIFFERENT:
-        return ()
-    blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
-    return ((block.a + offset, block.b + offset) for block in blocks for offset in range(block.size))
+        return range(len(left))
+    found = [-1] * len(left)
+    if max(len(left), len(right)) <= _MAX_DIFFERENT:
+        for a, b, size in difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
+            found[a : a + size] = range(b, b + size)
+    return found
 
 
 def _source_name(tensor: SeenTensor, producer: dict[int, str], inputs: dict[Any, Node], names: "_Names") -> str:
@@ -275,9 +259,8 @@ def _source_name(tensor: SeenTensor, producer: dict[int, str], inputs: dict[Any,
     return inputs[key].name
 
 
-def _with_parents(tree: Mapping[int, int | None], sources: Sequence[Source | None]) -> list[Source | None]:
+def _with_parents(tree: Mapping[int, int | None], found: dict[int, Source | None]) -> list[Source | None]:
     """The line of each op: one that the dispatcher did not show has that of what it calls, or of what calls it."""
-    found = {row: sources[row] for row in tree}
     if not any(found.values()):
         return list(found.values())
     for row, parent in reversed(list(tree.items())):  # children begin after their parent

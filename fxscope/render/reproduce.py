@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fxscope.data import read_text
 from fxscope.errors import RenderError
-from fxscope.index import index_of
+from fxscope.index import index_of, reachable
 from fxscope.model import BufferAccess, Decision, KernelCall, Node, Recording
 from fxscope.text import microseconds, num_bytes
 
@@ -77,12 +77,12 @@ def render_pair(recording: Recording, decision: Decision) -> str:
 
 def _function(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, list[str], list[str]]:
     """The body of a function that runs a call's ops, with views that no kernel ran; what it takes; what it returns."""
-    inside, waiting = set[str](), [name for name in call.nodes if name in nodes]
-    while waiting:
-        name = waiting.pop()
-        inside.add(name)
-        before = (item for item in nodes[name].inputs if item not in inside)
-        waiting += [item for item in before if nodes[item].nature == "view" and "getitem" not in nodes[item].target]
+
+    def views_before(name: str) -> list[str]:
+        inputs = nodes[name].inputs
+        return [item for item in inputs if nodes[item].nature == "view" and "getitem" not in nodes[item].target]
+
+    inside = reachable((name for name in call.nodes if name in nodes), views_before)
     ops = [node for name, node in nodes.items() if name in inside]
     if wrong := next((node for node in ops if node.arguments is None or "…" in node.arguments), None):
         raise RenderError(f"{call.handle}: the recording does not hold the arguments of {wrong.name}.")

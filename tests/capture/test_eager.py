@@ -95,7 +95,7 @@ def test_later_steps_are_tied_to_the_graph_by_order() -> None:
 def test_annotations_are_not_ops_but_keep_the_tree_together() -> None:
     annotation = Op(id=5, name="my region", category="user_annotation", start_ns=0, duration_ns=200)
     inside = op(6, "aten::mm", 10, 20, 5)
-    assert eager_graph.op_tree((annotation, inside), [0, 1]) == {1: None}
+    assert eager_graph.op_tree((annotation, inside), np.arange(2)) == {1: None}
 
 
 def test_what_a_compiled_region_runs_is_not_eager() -> None:

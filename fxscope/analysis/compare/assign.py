@@ -8,14 +8,14 @@ import itertools
 import re
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.analysis.findings import AlignedBy, KernelUse
 from fxscope.analysis.select import Unit
-from fxscope.index import grouped, index_of
+from fxscope.index import connected, grouped
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Node, Recording
 from fxscope.passes.alignment import common, equally_often
@@ -82,8 +82,7 @@ def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequen
     for items, keys in ((links.nodes, NODES), (links.kernels, KERNELS), (links.ops, OPS)):
         rows = [items(side) for side in (0, 1)]
         for key in keys:
-            rows = links.take(rows, key)
-            links.cut()
+            rows = links.take(rows, key) if all(rows) else rows
     links.share()
     links.take_places()
     return sorted(links.groups(), key=lambda group: ((group.a or group.b)[0].position, not group.a))
@@ -100,7 +99,8 @@ class _Links:
         self.graphs = same_graphs(*recordings)
         self.votes: tuple[dict[int, Counter[int]], ...] = (defaultdict(Counter), defaultdict(Counter))
         self.how: dict[tuple[int, int], AlignedBy] = {}
-        self.cuts: list[tuple[int, int]] = []
+        self.names = [list(map(name_of, side)) for side in sides]
+        self.cuts: tuple[list[int], list[int]] = ([], [])  # places in A, and in B, of the pairs that are certain
 
     def _common(self, trait: Callable[[Unit], Iterable[str]]) -> frozenset[str]:
         return frozenset.intersection(
@@ -128,7 +128,7 @@ class _Links:
         return [
             Piece(
                 at,
-                (unit.is_kernel, name_of(unit)),
+                (unit.is_kernel, self.names[side][at]),
                 (unit.category == "gpu_memset", frozenset(map(canonical, unit.ops))) if work([unit]) else None,
                 self.modules & {*unit.modules},
                 self.lines & {*unit.sources},
@@ -141,19 +141,22 @@ class _Links:
     def ops(self, side: int) -> list[Piece]:
         """The ops of the kernels without a counterpart. The copy of a bias before `addmm` is not a product."""
         found: list[Piece] = []
-        for place in self.unlinked(side):
-            unit = self.sides[side][place]
-            for op, module, line in _ops_of(self.recordings[side], unit):
+        units = [(place, self.sides[side][place]) for place in self.unlinked(side)]
+        keys = {(unit.graph, name) for _, unit in units for name in unit.nodes}
+        nodes = select.nodes_by_key(self.recordings[side], keys)
+        for place, unit in units:
+            for op, module, line in _ops_of(nodes, unit):
                 what = unit.category == "gpu_memset", op, op_names.is_gemm(op) and is_gemm(unit)
                 found.append(Piece(place, None, what, self.modules & {module}, self.lines & {line}))
         return found
 
     def take(self, rows: list[list[Piece]], key: PairKey) -> list[list[Piece]]:
-        """Link the items of equal keys, and return those that are left."""
-        items = [[item for item in row if key.of(item)] for row in rows]
+        """Link the items of equal keys, divide the steps there, and return the items that are left."""
+        known = [[(item, what) for item in row if (what := key.of(item))] for row in rows]
+        items = [[item for item, _ in row] for row in known]
         keys: list[list[Hashable]] = [
-            [(0 if key.moved else self.gap(n, item.unit), self.phases[n][item.unit], key.of(item)) for item in row]
-            for n, row in enumerate(items)
+            [(0 if key.moved else self.gap(n, item.unit), self.phases[n][item.unit], what) for item, what in row]
+            for n, row in enumerate(known)
         ]
         used = set[int]()
         for x, y in (equally_often if key.moved else common)(*keys):
@@ -161,6 +164,8 @@ class _Links:
             if not self._contradict(one, two, key):
                 self.link(one.unit, two.unit, key.how)
                 used |= {id(one), id(two)}
+        if used:
+            self.cut()
         return [[item for item in row if id(item) not in used] for row in rows]
 
     def _contradict(self, x: Piece, y: Piece, key: PairKey) -> bool:
@@ -176,19 +181,20 @@ class _Links:
 
     def gap(self, side: int, place: int) -> int:
         """Between which two of the pairs that are certain a kernel runs."""
-        return bisect(self.cuts, place, key=lambda cut: cut[side])
+        return bisect(self.cuts[side], place)
 
     def cut(self) -> None:
         """Divide both steps at the pairs of one name that are in the same order on both sides."""
-        self.cuts = []
+        xs, ys = self.cuts = [], []
         for x, y in sorted(self._kept()):
             alone = len(self.votes[0][x]) == len(self.votes[1][y]) == 1
-            if alone and (not self.cuts or y > self.cuts[-1][1]):
-                self.cuts.append((x, y))
+            if alone and (not ys or y > ys[-1]):
+                xs.append(x)
+                ys.append(y)
 
     def _kept(self) -> list[tuple[int, int]]:
-        a, b = self.sides
-        return [(x, y) for x, y in self.how if name_of(a[x]) == name_of(b[y])]
+        a, b = self.names
+        return [(x, y) for x, y in self.how if a[x] == b[y]]
 
     def share(self) -> None:
         """Link a kernel that has no counterpart with the one that ran more of its ops, or the rest of its line or module.
@@ -244,7 +250,7 @@ class _Links:
         places = [
             grouped(self.unlinked_kernels(n), lambda at, n=n: (self.gap(n, at), self.phases[n][at])) for n in (0, 1)
         ]
-        for key in places[0].keys() & places[1].keys() if self.cuts else ():
+        for key in places[0].keys() & places[1].keys() if self.cuts[0] else ():
             xs, ys = places[0][key], places[1][key]
             alone = [work([self.sides[n][row[0]]]) for n, row in enumerate((xs, ys)) if len(row) == 1]
             if any(not ran or not are_torchs(ran) for ran in alone):
@@ -253,20 +259,17 @@ class _Links:
 
     def groups(self) -> list[Aligned]:
         """Kernels with the one with which each shares most items; with all of them where the graph's nodes say so."""
-        from networkx import Graph, connected_components
-
-        ties: Graph[Any] = Graph()
-        ties.add_edges_from(((0, x), (1, y)) for (x, y), how in self.how.items() if how == "nodes")
+        ties = {pair for pair, how in self.how.items() if how == "nodes"}
         for side in (0, 1):
-            ties.add_nodes_from((side, place) for place in range(len(self.sides[side])))
             for place, votes in self.votes[side].items():
                 best = max(votes, key=lambda other: (votes[other], -abs(other - place)))
-                ties.add_edge((side, place), (1 - side, best))
+                ties.add((best, place) if side else (place, best))
+        tied_to = grouped(ties, lambda tie: tie[0])
+        every = [(side, place) for side in (0, 1) for place in range(len(self.sides[side]))]
         found: list[Aligned] = []
-        for members in connected_components(ties):
+        for members in connected(every, [((0, x), (1, y)) for x, y in ties]):
             xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
-            tied = (sorted(tie) for tie in ties.edges(members))
-            hows: list[AlignedBy] = [self.how[x, y] for (_, x), (_, y) in tied]
+            hows = [self.how[tie] for side, place in members if side == 0 for tie in tied_to.get(place, ())]
             how = max(hows, key=TRUST.index, default=None)
             are_named_alike = list(map(name_of, xs)) == list(map(name_of, ys))
             found.append(Aligned(xs, ys, "name" if how != "shapes" and are_named_alike else how))
@@ -289,11 +292,10 @@ def _phases(units: Sequence[Unit], *, known: bool) -> list[Hashable]:
     return found
 
 
-def _ops_of(recording: Recording, unit: Unit) -> Iterator[tuple[str, str | None, str | None]]:
+def _ops_of(nodes: Mapping[tuple[str | None, str], Node], unit: Unit) -> Iterator[tuple[str, str | None, str | None]]:
     """(Op, module, line) of what a kernel runs: of its nodes, where the recording has them."""
-    nodes = index_of(recording).nodes.get(unit.graph or "", {})
     found: Counter[tuple[str, str | None, str | None]] = Counter()
-    for node in (nodes[name] for name in unit.nodes if name in nodes):
+    for node in (nodes[unit.graph, name] for name in unit.nodes if (unit.graph, name) in nodes):
         if node.nature != "view" and op_names.op_of(node) in unit.ops:
             module = node.source.module if node.source is not None else None
             key = canonical(op_names.op_of(node)), module, select.place(node.source)

@@ -319,11 +319,12 @@ def find_rows(
 
 def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
     """For each row the nearest row around it, itself left out, that is wanted; -1 for none."""
-    jump = np.where(wanted, np.arange(len(parent), dtype=np.int32), parent)
+    jump = np.full(len(parent) + 1, -1, np.int32)  # the last one is for -1
+    jump[:-1] = np.where(wanted, np.arange(len(parent), dtype=np.int32), parent)
     while True:  # each round looks twice as far up
-        further = np.where(jump >= 0, jump[jump], -1)
+        further = jump[jump]
         if np.array_equal(further, jump):
-            return np.where(parent >= 0, jump[parent], -1)
+            return jump[parent]
         jump = further
 
 

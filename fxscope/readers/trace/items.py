@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fxscope.columns import BLOCK, Chosen, Column, Given, Items, Made, Numbers
+from fxscope.columns import BLOCK, Chosen, Column, Items, Made, Numbers
 from fxscope.kernel_names.tables import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
@@ -69,7 +69,7 @@ def ops(kept: Kept) -> Items[Op]:
         Op,
         len(rows),
         {
-            "id": Given(range(len(rows))),
+            "id": Numbers(np.arange(len(rows))),
             "name": Chosen(kept.name, trace.names),
             "category": Chosen(kept.category, _HOST_CATEGORY),
             "step": Numbers(kept.step),
@@ -151,7 +151,7 @@ def launches(kept: Kept) -> Items[Launch]:
     in_replay = trace.graph[rows] >= 0
     evidence = trace.op_evidence[rows] if kept.on_device else np.full(len(rows), t.BY_CORRELATION)
     columns: dict[str, Column] = {
-        "id": Given(range(len(rows))),
+        "id": Numbers(np.arange(len(rows))),
         "name": Chosen(kept.launch_name, trace.names),
         "category": Chosen(trace.category[rows], LAUNCH_CATEGORY),
         "step": Numbers(kept.launch_step),
@@ -220,7 +220,6 @@ def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
     named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~is_step
     around = np.where(named, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, named))
     lowest, which = np.unique(np.where(rows >= 0, around[rows], -1), return_inverse=True)
-    above, names = np.where(trace.parent >= 0, around[trace.parent], -1).tolist(), trace.name.tolist()
     table: list[tuple[str, ...]] = [()]
     code_of: dict[int, int] = {-1: 0}  # row → place in the table
     known: dict[tuple[int, int], int] = {}  # chain above and name → place in the table
@@ -228,10 +227,11 @@ def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
         path: list[int] = []
         while row not in code_of:
             path.append(row)
-            row = above[row]
+            row = trace.parent.item(row)
+            row = around.item(row) if row >= 0 else -1
         code = code_of[row]
         for step in reversed(path):
-            key = code, names[step]
+            key = code, trace.name.item(step)
             if key not in known:
                 known[key] = len(table)
                 name = trace.names[key[1]]
@@ -246,6 +246,8 @@ def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
 def _sources(trace: Trace, rows: NDArray[np.int64]) -> Chosen:
     """The user's line and module around host events, from Python frames where the trace has them."""
     frames = trace.category == t.PYTHON
+    if not frames.any():
+        return Chosen(np.full(len(rows), -1), ())
     place = nearest(trace.parent, frames & of_names(trace, trace.name, _place))[rows]
     above = nearest(trace.parent, frames & of_names(trace, trace.name, lambda name: name.startswith(_MODULE)))
     modules, which = np.unique(_of_forward(trace, above)[rows], return_inverse=True)
