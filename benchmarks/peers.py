@@ -1,21 +1,30 @@
 """fxscope beside TraceLens, HolisticTraceAnalysis and tlparse on their own samples, from folders that are given.
 
-    python benchmarks/peers.py --tracelens DIR --hta DIR --tlparse DIR [--docs docs/benchmarks.md]
+    python benchmarks/peers.py --tracelens DIR --hta DIR --tlparse DIR [--shown DIR] [--docs docs/benchmarks.md]
 
 Nothing is fetched. Of TraceLens' reference tables the busy time, the kernel table and the op table are compared; of every trace
-the share of device time with an owner (an op or a graph's node), CPU seconds and peak memory; of tlparse's logs how many open.
+the share of device time with an owner (an op or a graph's node), CPU seconds and peak memory; of tlparse's logs how many open,
+and how much of what tlparse shows of each is in the recording. What it shows is made with `tlparse LOG -o SHOWN/PATH`, where
+PATH is the log's path in its repository's `tests/inputs`.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
+import html
 import json
+import re
 import resource
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fxscope.model import Recording
 
 BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
 ONE = """
@@ -124,12 +133,62 @@ def trace_table(folders: list[Path]) -> list[str]:
     return lines
 
 
-def log_lines(folder: Path) -> list[str]:
+# Files of tlparse's output that are graphs; those before a pass are printed again after it.
+GRAPHS = re.compile(
+    r"dynamo_output_graph|exported_program|aot_\w+_graph_\d|(?:after|inductor)_post_grad_graph|before_pre_grad"
+)
+RESULT = re.compile(r'^ +(\w+): "[^"]+" = (?!L_)', re.MULTILINE)  # of a line of a printed graph; Dynamo renames inputs
+KERNEL = re.compile(r"(?:extern_kernels|torch\.ops|aten)\.(?!_?inductor\._)|cpp_fused|.*\.run$")
+
+
+def called(code: str) -> list[str]:
+    """The functions that the wrapper in a file of generated code calls to run kernels."""
+    functions = [
+        item for item in ast.walk(ast.parse(code)) if isinstance(item, ast.FunctionDef) and item.name == "call"
+    ]
+    calls = (ast.unparse(item.func) for item in ast.walk(functions[0]) if isinstance(item, ast.Call))
+    return [name.removesuffix(".run").removeprefix("torch.ops.") for name in calls if KERNEL.match(name)]
+
+
+def shown_of(folder: Path, recording: Recording) -> dict[str, tuple[int, int]]:
+    """(How many the recording has, how many tlparse's output of the log shows) of each kind of thing."""
+    names = [{node.name for node in graph.nodes} for graph in recording.graphs]
+    calls = Counter(call.kernel.removeprefix("torch.ops.") for call in recording.calls)
+    codes = {re.sub(r"\s+", "", item.text) for item in recording.sources}
+    guards = {guard for item in recording.compiles for guard in item.guards}
+    failed = "\n".join(item.recompile_reason or "" for item in recording.compiles)
+    caches = {item.cache for item in recording.compiles} | {
+        "bypass" for item in recording.compiles if item.cache_bypass
+    }
+    found: dict[str, list[bool]] = {}
+    for path in sorted(folder.glob("*_*_*_*/*")):
+        text = html.unescape(re.sub("<[^>]*>", "", path.read_text()))
+        if GRAPHS.match(path.name):
+            results = set(RESULT.findall(text))
+            found.setdefault("graphs", []).append(any(results <= known for known in names))
+        elif path.name.startswith("inductor_output_code"):
+            found.setdefault("files of code", []).append(re.sub(r"\s+", "", text) in codes)
+            times = Counter(called(text))
+            found.setdefault("kernel calls", []).extend(calls[name] >= times[name] for name in times.elements())
+        elif path.name.startswith("dynamo_cpp_guards"):
+            lines = re.findall(r"\+- ([A-Z_]+: .*\S)", text)
+            found.setdefault("guards", []).extend(line in guards for line in lines)
+        elif path.name.startswith("recompile_reasons"):
+            found.setdefault("guards that failed", []).extend(line in failed for line in json.loads(text))
+        elif match := re.match(r"(?:fx_graph|aotautograd)_cache_(hit|miss|bypass)_\d", path.name):
+            found.setdefault("results of caches", []).append(match[1] in caches)
+        elif path.name.startswith("dynamo_error"):
+            found.setdefault("errors", []).append(any(item.failure for item in recording.compiles))
+    return {kind: (sum(each), len(each)) for kind, each in found.items()}
+
+
+def log_lines(folder: Path, shown: Path | None) -> list[str]:
     from fxscope import read_trace
     from fxscope.errors import FxscopeError
 
     logs = [path for path in sorted(folder.rglob("*")) if path.suffix in (".log", ".txt") and path.stat().st_size]
     opened, calls, failed = 0, 0, list[str]()
+    have, of = Counter[str](), Counter[str]()
     for path in logs:
         try:
             recording = read_trace(path)
@@ -137,9 +196,13 @@ def log_lines(folder: Path) -> list[str]:
             failed.append(f"{path.name}: {error}")
         else:
             opened, calls = opened + 1, calls + len(recording.calls)
+            for kind, (mine, theirs) in shown_of(shown / path.relative_to(folder), recording).items() if shown else ():
+                have[kind] += mine
+                of[kind] += theirs
     times = resource.getrusage(resource.RUSAGE_SELF)
     text = f"tlparse's logs: {opened} of {len(logs)} open, {calls} kernel calls, {times.ru_utime:.1f} CPU s for all."
-    return [text, *(f"- {line}" for line in failed)]
+    kinds = ", ".join(f"{have[kind]} of {count} {kind}" for kind, count in of.items())
+    return [text + (f" Of what tlparse shows of them the recordings have {kinds}." if kinds else ""), *failed]
 
 
 def main() -> None:
@@ -147,12 +210,13 @@ def main() -> None:
     parser.add_argument("--tracelens", type=Path, help="its repository, or tests/traces of it")
     parser.add_argument("--hta", type=Path, help="its repository, or tests/data of it")
     parser.add_argument("--tlparse", type=Path, help="its repository, or tests of it")
+    parser.add_argument("--shown", type=Path, help="the output of tlparse for each log, at the log's path")
     parser.add_argument("--docs", type=Path, help="the Markdown file whose table is replaced")
     arguments = parser.parse_args()
     folders = [folder for folder in (arguments.tracelens, arguments.hta) if folder]
     lines = trace_table(folders) if folders else []
     if arguments.tlparse:
-        lines += ["", *log_lines(arguments.tlparse)]
+        lines += ["", *log_lines(arguments.tlparse, arguments.shown)]
     text = "\n".join(lines)
     print(text if not folders else "", *lines[-2:], sep="\n")
     if arguments.docs:
