@@ -27,7 +27,7 @@ from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RU
 if TYPE_CHECKING:
     from fxscope.readers.trace.graphs import Capture
 
-_OF_GPUS = re.compile(r"aten::record_stream$|nccl:|aten::_?(cudnn|miopen)_(?!is_)")  # ops and annotations
+_OF_GPUS = re.compile(r"nccl:|aten::(record_stream$|_?(cudnn|miopen|(flash|efficient)_attention)_(?!is_))")
 _OF_MPS = re.compile(r"aten::(\w+_|_)?mps(_|$)")
 _OPTIMIZER = "Optimizer.step#"  # begins the annotation of a call of `step`
 CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs

@@ -92,7 +92,7 @@ class Kept:
         if (unread := trace.unread_device) is not None:
             known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace", "cpu_instant_event"}
             kinds = ", ".join(sorted(trace.categories - known)) or "none"
-            say(f"{unread}: no device event is known (other kinds of events: {kinds}), its work is not shown")
+            say(f"{unread}: no device event is known (other kinds: {kinds}), its work is not shown", "Profile it, too.")
         if not self.on_device:
             return tuple(found)
         rows = self.launch_rows[trace.op[self.launch_rows] < 0]
