@@ -10,6 +10,7 @@ from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import TEMPLATES, stood_in_for
 
 IMPOSSIBLE = "fallback cycle extern_attention extern_convolution epilogue_not_pointwise prologue_not_pointwise".split()
+Pairs = list[tuple[int, Decision, float]]  # its position in `Recording.decisions`, a decision, its runs per step
 
 
 class MissedRow(Item, frozen=True, kw_only=True):
@@ -43,6 +44,7 @@ class Bracket(Item, frozen=True, kw_only=True):
 
     number: int
     time_us: float | None
+    bytes: float | None
 
 
 def short_reason(decisions: Iterable[Decision]) -> str:
@@ -58,7 +60,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
     ends = ends_of(recording)
     by_label = grouped(groups(recording), lambda group: (group.label, group.phase))
     times: dict[object, float | None] = {key: time_of(recording, same) for key, same in by_label.items()}
-    found: dict[object, list[tuple[int, Decision, float]]] = {}
+    found: dict[object, Pairs] = {}
     for position, decision in enumerate(recording.decisions):
         if decision.verdict != "fused" and decision.saved_bytes != 0:
             a, b = ends(decision)
@@ -68,7 +70,7 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
             old = short_reason([decision]) if decision.reason_code == "recorded" else ""
             key = (a.label, a.phase, b.label, b.phase, decision.reason_code, old, decision.hint_code)
             found.setdefault(key, []).append((position, decision, runs))
-    rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]] = []
+    rows: list[tuple[MissedRow, Pairs]] = []
     for same in found.values():
         first = same[0][1]
         a, b = ends(first)
@@ -129,7 +131,7 @@ def saved(recording: Recording, pairs: Iterable[tuple[int, Decision, float]], fi
 
 
 def _bracketed(
-    recording: Recording, rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]]
+    recording: Recording, rows: list[tuple[MissedRow, Pairs]]
 ) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
     """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
     if not rows:
@@ -140,24 +142,25 @@ def _bracketed(
         for _, decision, _ in pairs:
             sides = _sides(decision) if joins_library(recording, decision) else ()
             sharing += [(place, home.setdefault(side, place)) for side in sides]
-    members = list(map(sorted, connected(range(len(rows)), sharing)))
-    together: list[float | None] = []
-    for same in members:
-        pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
-        known = [time for item in same if (time := rows[item][0].time_us) is not None]
-        total = saved(recording, pairs, "expected_us")
-        together.append(min(total, sum(known)) if total is not None and known else total)
-    out: list[MissedRow] = []
-    brackets: list[Bracket] = []
-    # The rows of a bracket can save more together than a row before them alone.
-    order: list[tuple[float, float, int]] = []
-    for place, (same, time) in enumerate(zip(members, together, strict=True)):
-        row = next((rows[item][0] for item in same if rows[item][0].is_possible), rows[same[0]][0])
-        order.append((-(time or row.time_us or 0.0), -(row.bytes or 0.0), place))
-    for *_, place in sorted(order):
-        same = members[place]
-        number = len(brackets) + 1 if len(same) > 1 else None
-        out += [replace(rows[item][0], bracket=number) for item in same]
-        if number is not None:
-            brackets.append(Bracket(number=number, time_us=together[place]))
+    found: list[tuple[float, float, list[MissedRow], float | None, float | None]] = []
+    for places in connected(range(len(rows)), sharing):
+        same = [rows[place] for place in sorted(places) if rows[place][0].is_possible]
+        time_us = _together(recording, same, "expected_us", "time_us")
+        size = _together(recording, same, "saved_bytes", "bytes")
+        first = same[0][0] if same else rows[min(places)][0]
+        # The rows of a bracket can save more together than a row before them alone.
+        order = time_us or first.time_us or 0.0, size or first.bytes or 0.0
+        found.append((*order, [rows[place][0] for place in sorted(places)], time_us, size))
+    out, brackets = list[MissedRow](), list[Bracket]()
+    for *_, same, time_us, size in sorted(found, key=lambda item: (-item[0], -item[1])):
+        if len(same) > 1:
+            brackets.append(Bracket(number=len(brackets) + 1, time_us=time_us, bytes=size))
+        out += [replace(row, bracket=len(brackets) if len(same) > 1 else None) for row in same]
     return tuple(out), tuple(brackets)
+
+
+def _together(recording: Recording, rows: list[tuple[MissedRow, Pairs]], of_pair: str, of_row: str) -> float | None:
+    """What rows that share kernels save, as far as it is known of their pairs; at most the sum of the rows."""
+    known = [saving for row, _ in rows if (saving := getattr(row, of_row)) is not None]
+    total = saved(recording, [x for _, pairs in rows for x in pairs if getattr(x[1], of_pair) is not None], of_pair)
+    return min(total, sum(known)) if total is not None and known else total

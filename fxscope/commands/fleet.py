@@ -40,8 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not fleet.ranks:
         words = [f"{item.where}: {item.message.rstrip('.')}. {item.remedy or ''}".rstrip() for item in fleet.problems]
         raise FxscopeError(f"no rank's trace holds a step that can be compared: {[*words, 'there is none.'][0]}")
+    by_trace = {source.path: made for source, made in zip(traces, digests, strict=True)}
     for path, format in outputs:
-        show(fleet, digests, path, format, arguments)
+        show(fleet, by_trace, path, format, arguments)
     return 0
 
 
@@ -96,13 +97,17 @@ def title(arguments: argparse.Namespace) -> str:
     return Path(os.path.commonpath([Path(name).resolve() for name in arguments.traces])).name
 
 
-def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:
+def show(
+    fleet: Fleet, digests: dict[str, Digest], path: Path | None, format: str, arguments: argparse.Namespace
+) -> None:
     from fxscope.render import fleet as rendering
 
     if format == "html":
         from fxscope.render import fleet_page
 
-        output = fleet_page.render(fleet, digests)
+        traces = {digest.rank: trace for trace, digest in digests.items()}
+        recordings = {rank: common.read(traces[rank]) for rank in fleet_page.reported(fleet)}
+        output = fleet_page.render(fleet, digests.values(), recordings)
     elif format in ("svg", "png"):
         from fxscope.render import fleet_strip, strip
 

@@ -53,30 +53,21 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     alone = [str(rank) for rank, others in peers.items() if not len(others.rows)] if len(peers) > 1 else []
     if any(group.program for group in groups):
         without = f"; alone in their program, so not compared: {listed(alone, MAX_LISTED)}" if alone else ""
-        say(
-            "ranks send to each other and run different programs: each is compared with its own program's ranks only"
-            + without
-        )
+        say(f"ranks send to each other and run different programs: each is compared within its program{without}")
     step_us = median(walls)
 
     def named() -> dict[int, Finding]:
-        found = (
-            (rank, _judge(peers[rank], row, step_us or 0.0, by_rank, groups))
-            for row, rank in enumerate(by_rank)
-            if len(peers[rank].rows)
-        )
-        return {rank: item for rank, item in found if item is not None}
+        compared = [(row, rank) for row, rank in enumerate(by_rank) if len(peers[rank].rows)]
+        found = {rank: _judge(peers[rank], row, step_us or 0.0, by_rank, groups) for row, rank in compared}
+        return {rank: item for rank, item in found.items() if item is not None}
 
     late = named()
     if late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks):
-        # no majority: who is on time is the rule
-        groups = plans.groups_of(by_rank, late=late)
+        groups = plans.groups_of(by_rank, late=late)  # no majority: who is on time is the rule
         late = named()
     findings = [*late.values(), *_plan_findings(groups, late)]
     few = len(table.steps) < STEPS_OF_HOST
-    findings.sort(
-        key=lambda item: (few and item.cause == "host", -(item.cost_us or 0.0), item.kind != "late", item.ranks)
-    )
+    findings.sort(key=lambda x: (few and x.cause == "host", -(x.cost_us or 0.0), x.kind != "late", x.ranks))
     exposed = median(table.columns["exposed"])
     return Fleet(
         title=title,

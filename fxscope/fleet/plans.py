@@ -103,10 +103,7 @@ def compare(here: Plan, there: Plan) -> Comparison:
     # Another batch: the same ops, as often, on other shapes. Kernels may then be other ones too: libraries choose by shape.
     if shapes and not ops:
         return Comparison((*shapes, *kernels, *configurations), "shapes")
-    more = all(
-        change.change == "added" or (change.change == "other_count" and (change.total_us or 0) >= 0)
-        for change in kernels
-    )
+    more = all(x.change == "added" or (x.change == "other_count" and (x.total_us or 0) >= 0) for x in kernels)
     cause = ("device_work" if more else "other_kernels") if kernels else None
     return Comparison((*kernels, *ops, *shapes, *configurations), cause)
 

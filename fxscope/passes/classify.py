@@ -7,7 +7,7 @@ from functools import cache
 from fxscope.columns import column, distinct, rows_of, with_columns
 from fxscope.index import by_each, index_of, reachable
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, Rewrite, replace
-from fxscope.op_names import CASTS, CONSTANTS, MAY_COPY, MOVES, expected_nature, op_name, out_of_place
+from fxscope.op_names import CASTS, CONSTANTS, MAY_COPY, MOVES, expected_nature, is_dispatched, op_name, out_of_place
 from fxscope.passes.slices import written_by
 from fxscope.text import kernel_name
 
@@ -348,8 +348,9 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         elif name in above:
             kind, nature, reason = "kernel", "composite", "the ops it calls launch work"
         else:
-            idle = expected_nature(target) == "kernel"
-            kind, nature, reason = _without_launch(expected, aliases, name in callers, ran, idle)
+            idle, may_copy = expected_nature(target) == "kernel", op_name(target) in MAY_COPY
+            calls = name in callers or not is_dispatched(target)  # a region's or autograd's mark
+            kind, nature, reason = _without_launch(expected, aliases, calls, ran, idle, may_copy)
         if on_cpu and (whole := parts.get(parent) or (parent if parent in launched else None)):  # its time holds theirs
             parts[name] = whole
             if (kind in ("host", "kernel") or (expected == "unknown" and not aliases)) and not kernels:
@@ -363,21 +364,20 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
 
 @cache
 def _without_launch(
-    expected: Nature, aliases: tuple[str, ...] | None, calls: bool, ran: bool, idle: bool
+    expected: Nature, aliases: tuple[str, ...] | None, calls: bool, ran: bool, idle: bool, may_copy: bool
 ) -> tuple[Kind, Nature, str]:
     """Classify an eager op that launched nothing, nor what it `calls`; without a profile nothing `ran`."""
     if aliases:
         return "view", "view", f"its result shares the storage of {', '.join(aliases)}"
-    if expected == "view" or (expected == "unknown" and aliases is None):
+    if expected == "view" or (expected == "unknown" and may_copy and aliases is None):
         return "view", "view", "launched nothing" if ran else "expected to be a view"
-    if expected == "host" and idle:
-        return "host", "host", "computed nothing: no memory was made for a result (saved, ended early, or zeros)"
     if expected == "host":
-        return "host", "host", "allocates or asks; launches nothing"
+        nothing = "computed nothing: no memory was made for a result (saved, ended early, or zeros)"
+        return "host", "host", nothing if idle else "allocates or asks; launches nothing"
     if calls:
-        return "host", "composite", "neither it nor what it calls launched anything"
+        return "host", "composite", "neither it nor an op that it calls here launched anything"
     if not ran:
         return "unknown", expected, "nothing was profiled"
     if expected == "unknown":
-        return "view" if aliases == () else "unknown", "unknown", "launched nothing"
+        return "view" if may_copy else "unknown", "unknown", "launched nothing"
     return "host", expected, "launched nothing in this run"

@@ -58,7 +58,8 @@ class ModuleBlock:
         """ "layers.[0..11] ×12"."""
         if not self.numbers:
             return self.title
-        return self.title.replace("#", span(sorted(self.numbers))) + (f" ×{self.times}" if self.times > 1 else "")
+        is_layers = self.times == len(self.numbers) > 1  # else some of them are equal, and others are not
+        return self.title.replace("#", span(sorted(self.numbers))) + (f" ×{self.times}" if is_layers else "")
 
     def parts(self) -> list[ModuleBlock | KernelGroup]:
         return sorted([*self.groups, *self.children.values()], key=lambda part: part.order)
@@ -211,9 +212,9 @@ def possible(made: Report) -> list[MissedRow]:
 
 def saving(made: Report, row: MissedRow) -> str:
     """Return what fusing saves per step: one number for rows that exclude each other."""
-    together = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
-    if together is not None:
-        return f"~{microseconds(together)}"
+    together = next((item for item in made.brackets if item.number == row.bracket), row)
+    if together.time_us is not None:
+        return f"~{microseconds(together.time_us)}"
     if row.time_us is not None:  # what the rows save together is not known: this one's is the least
         return f"≥ {microseconds(row.time_us)}"
-    return f"{num_bytes(row.bytes)} of traffic" if row.bytes is not None else "cost unknown"
+    return f"{num_bytes(together.bytes)} of traffic" if together.bytes is not None else "cost unknown"

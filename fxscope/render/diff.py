@@ -118,9 +118,7 @@ def diff_text(comparison: Comparison, *, width: int = 80, every: bool = False) -
 
 
 def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, every: bool) -> list[str]:
-    lines = [
-        shorten(f"{side}  {title}", width) for side, title in (("A", comparison.a_title), ("B", comparison.b_title))
-    ]
+    lines = [shorten(f"A  {comparison.a_title}", width), shorten(f"B  {comparison.b_title}", width)]
     if is_same(comparison) and not every:
         return [*lines, "", SAME]
     lines += _folded([f"{name}: {a} → {b}" for name, a, b in comparison.settings][: limits["rows"]], width, every)
@@ -146,10 +144,8 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
         lines += ["", *_folded(grid.first(["Decisions", *decisions], limits["decisions"] + 1, ALL), width, every)]
     if every and rows:
         lines += ["", "Kernels", *kernel_lines(rows, width)]
-    lines += (
-        ["", *notes] if (notes := _folded(grid.first(comparison.notes, limits["notes"], ALL), width, every)) else []
-    )
-    return lines
+    notes = _folded(grid.first(comparison.notes, limits["notes"], ALL), width, every)
+    return [*lines, "", *notes] if notes else lines
 
 
 def _together(matches: Sequence[KernelMatch]) -> str:

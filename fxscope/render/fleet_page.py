@@ -1,23 +1,36 @@
 """A job of many ranks as one offline page: findings, ranks × steps, ranks × causes, plans, and each rank."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup, headline, ranges
-from fxscope.render import fleet_strip
+from fxscope.analysis.compare import compare
+from fxscope.fleet.model import Digest, Finding, Fleet, PlanGroup, headline
+from fxscope.model import Recording
+from fxscope.render import fleet_strip, strip
 from fxscope.render.fleet import change_line, facts, marks, plan_line, scale
 from fxscope.render.page import html
-from fxscope.text import counted, kernel_name, sentence
+from fxscope.text import kernel_name, sentence
 
 MAX_KERNELS = 12
 MAX_CHANGES = 30
 
 
-def render(fleet: Fleet, digests: Iterable[Digest]) -> str:
+def render(fleet: Fleet, digests: Iterable[Digest], recordings: Mapping[int, Recording] | None = None) -> str:
+    """Return the page. `recordings` (of ranks) are its report, which a click opens."""
     title = f"{fleet.title or 'fleet'} · fxscope fleet"
-    return html.document(title, payload(fleet, digests), scripts="text base fleet", sheet="fleet.css")
+    data = payload(fleet, digests)
+    if recordings:
+        first, *others = recordings.values()
+        found = [compare(first, other) for other in others]
+        data |= {"reported": list(recordings), "report": html.render(first, others=others, comparison=found)}
+    return html.document(title, data, scripts="text base fleet", sheet="fleet.css")
+
+
+def reported(fleet: Fleet) -> list[int]:
+    """The ranks whose own reports say most: the first of each finding and of each plan, at most three."""
+    return list(dict.fromkeys(item.ranks[0] for item in (*fleet.findings, *fleet.plans)))[: strip.MAX_STRIPS]
 
 
 def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
@@ -35,13 +48,8 @@ def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
             for item in fleet.findings
         ],
         "plans": [
-            {
-                "headline": f"plan {number}: {counted(len(item.ranks), 'rank')} ({ranges(item.ranks)})",
-                "line": plan_line(item).partition(": ")[2].partition(";")[0],
-                "cause": item.cause,
-                **_changes(item),
-            }
-            for number, item in enumerate(fleet.plans)
+            {"headline": f"plan {at}, {plan_line(item).partition(';')[0]}", "cause": item.cause, **_changes(item)}
+            for at, item in enumerate(fleet.plans)
         ],
         "ranks": [
             {
@@ -56,8 +64,7 @@ def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
 
 
 def _changes(item: Finding | PlanGroup) -> dict[str, Any]:
-    changes = [change_line(change, 90) for change in item.changes[:MAX_CHANGES]]
-    return {"changes": changes, "num_changes": item.num_changes}
+    return {"changes": [change_line(x, 90) for x in item.changes[:MAX_CHANGES]], "num_changes": item.num_changes}
 
 
 def _kernels(digest: Digest) -> list[tuple[str, int, float]]:

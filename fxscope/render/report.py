@@ -318,8 +318,9 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
             out.append(cut(f"      {row.reason}{hint}", width))
     sums = {item.number: item for item in made.brackets}
     for number in dict.fromkeys(number for number in numbers if number is not None and numbers.count(number) > 1):
-        if (total := sums[number].time_us) is not None:
-            out.append(f"  ┐┘ at most one of these per kernel: {microseconds(total)} in total")
+        time_us, size = sums[number].time_us, sums[number].bytes
+        if total := microseconds(time_us) if time_us is not None else size and num_bytes(size):
+            out.append(f"  ┐┘ at most one of these per kernel: {total} in total")
     if same and not everything:
         hints = {row.hint for row in shown}
         hint = hints.pop() if len(hints) == 1 else None

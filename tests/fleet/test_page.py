@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from fxscope import cli
+from fxscope.commands import common
 from fxscope.fleet import findings
 from fxscope.fleet.digest import digest
 from fxscope.render import fleet as rendering
@@ -15,7 +16,7 @@ from fxscope.render import fleet_page
 from fxscope.text import microseconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-from test_page import AXE, FIGURE, SMALL, browser, figures_of  # noqa: F401 - a fixture
+from test_page import AXE, FIGURE, SMALL, answers, browser, figures_of, violations  # noqa: F401 - a fixture
 
 SLOW = str(Path(__file__).parent.parent / "data" / "fleet" / "ddp_slow_gpu")
 
@@ -44,14 +45,29 @@ def test_a_click_on_a_rank_shows_its_steps(browser: Any, page_file: Path, width:
     box = page.locator("#heat").bounding_box()
     page.mouse.click(box["x"] + 70, box["y"] + 18 + 9)
     assert page.inner_text("#rank h2:first-child") == "Rank 2" and page.url.endswith("#rank-2")
-    if AXE.exists():
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        assert [(item["id"], [node["html"] for node in item["nodes"]]) for item in found] == []
-    assert page.inner_text("#rank code").startswith("fxscope view rank2.json.gz") and not errors
+    assert not AXE.exists() or violations(page) == []
     page.click(".strip [data-rank='1']")
-    assert page.inner_text("#rank h2:first-child") == "Rank 1"
+    assert page.inner_text("#rank h2:first-child") == "Rank 1" and not errors
+    said = "report of rank 0, which runs the same kernels\nits own report: fxscope view rank1.json.gz"
+    assert said in page.inner_text("#rank").replace("\n\n", "\n")
     context.close()
+
+
+def test_one_click_opens_the_report_of_a_rank_from_disk(browser: Any, page_file: Path) -> None:  # noqa: F811
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    first, complaints = context.new_page(), []
+    context.on("console", lambda message: complaints.append(message.text))
+    first.goto(page_file.as_uri())
+    links = first.locator("main > p a")
+    assert links.all_inner_texts() == ["report of rank 2", "report of rank 0"]
+    for link, rank in zip(links.all(), (2, 0), strict=True):
+        with context.expect_page() as opened:
+            link.click()
+        opened.value.wait_for_selector("html[data-ready=yes]")
+        assert opened.value.inner_text("h1:visible") == f"rank{rank}"
+        answers(opened.value, common.read(f"{SLOW}/rank{rank}.json.gz"))
+    context.close()
+    assert complaints == []
 
 
 @pytest.mark.parametrize("job", ["ddp_slow_gpu", "ddp_other_plan"])

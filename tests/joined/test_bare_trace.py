@@ -32,6 +32,13 @@ def test_a_trace_has_no_decisions() -> None:
     assert not traced_regions.regions_of(eager) and report(eager).contents.startswith("eager")
 
 
+def test_a_mark_of_autograd_or_of_a_region_is_no_view() -> None:
+    (graph,) = read_trace(H200.parent / "fleet" / "ddp_slow_gpu" / "rank2.json.gz").graphs
+    views = {node.target.removeprefix("aten::") for node in graph.nodes if "view" in (node.kind, node.nature)}
+    assert views == {"as_strided", "detach", "flatten", "reshape", "to", "view"}
+    assert "CompiledFunction" in {node.target for node in graph.nodes}
+
+
 def test_files_tell_more_than_the_trace_so_they_are_used() -> None:
     folder = H200 / "mlp_compiled"
     assert not traced_regions.regions_of(read_trace(folder / "trace.json.gz", debug_dir=folder / "inductor"))

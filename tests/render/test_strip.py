@@ -94,13 +94,10 @@ def test_two_recordings_share_one_scale() -> None:
 def test_several_strips_lie_below_each_other(number: int) -> None:
     first, *others = (recording(name) for name in NAMES[:number])
     drawn = strip.render(first, others=tuple(others), comparison=tuple(compare(first, other) for other in others))
-    titles = [item for item in ElementTree.fromstring(drawn).iter(f"{SVG}text") if item.get("font-weight") == "700"]
+    root = ElementTree.fromstring(drawn)
+    titles = [item for item in root.iter(f"{SVG}text") if item.get("font-weight") == "700"]
     tops = [float(item.get("y", "")) for item in titles if "".join(item.itertext()) in NAMES]
-    marks = [
-        float(item.get("cy", ""))
-        for item in ElementTree.fromstring(drawn).iter(f"{SVG}circle")
-        if item.get("class") == "fx-mark"
-    ]
+    marks = [float(item.get("cy", "")) for item in root.iter(f"{SVG}circle") if item.get("class") == "fx-mark"]
     assert len(tops) == number and marks
     assert not any(-24 < mark + 11 - top < 24 for mark in marks for top in tops[1:])  # no mark over a title
 
@@ -111,6 +108,18 @@ def test_choices_that_exclude_each_other_have_one_number() -> None:
     said = [words for words in texts(strip.render(recording("mlp_compiled"))) if "per step" in words and "→" in words]
     assert len(said) == 1 and "others: a kernel joins one" in said[0]
     assert said[0].startswith("1 mm → gelu·mul ×2: ")
+
+
+def test_rows_of_one_bracket_show_what_they_save_together() -> None:
+    """A chain: each GEMM takes the kernel after it, and graph breaks, whose cost is not known, tie the pairs."""
+    ops = ("mm", "gelu", "mm", "exp", "mm", "sin")
+    calls = [build.call(i, "extern_kernels.mm" if op == "mm" else "triton_poi", f"n{i}") for i, op in enumerate(ops)]
+    nodes = tuple(build.node(f"n{i}", f"aten.{op}.default") for i, op in enumerate(ops))
+    sizes = (3000, None, 2000, None, 1000)
+    pairs = [build.pair(*x, saved_bytes=n, hint_code="compile") for x, n in zip(pairwise(calls), sizes, strict=True)]
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes)
+    made = report(Recording(title="chain", graphs=(graph,), calls=tuple(calls), decisions=tuple(pairs)))
+    assert axis.saving(made, made.missed[0]) == "6.00 kB of traffic", made.missed
 
 
 @pytest.mark.parametrize("name", ["mlp_train_compiled", "attn_compiled", "block.fxscope"])

@@ -5,7 +5,6 @@ from fxscope.model import (
     CodeLines,
     Compile,
     Coverage,
-    Decision,
     Environment,
     Graph,
     KernelCall,
@@ -118,6 +117,7 @@ def hostile() -> Recording:
     def pick(number: int) -> str:
         return evil[number % len(evil)]
 
+    told = ("code", "function", "module_type")
     nodes = tuple(
         build.node(
             f"n{i}{text}",
@@ -129,50 +129,28 @@ def hostile() -> Recording:
             reason=text,
             arguments=text,
             original_aten=text,
-            source=Source(
-                file=f"{pick(i + 1)}.py",
-                line=i + 1,
-                code=text,
-                function=text,
-                module=f"m.{pick(i + 2)}",
-                module_type=text,
-            ),
+            source=Source(file=f"{pick(i + 1)}.py", line=i + 1, module=f"m.{pick(i + 2)}", **dict.fromkeys(told, text)),
         )
         for i, text in enumerate(evil)
     )
-    handle = f"triton{evil[0]}"
-    calls = (
-        KernelCall(
-            id=f"c{evil[1]}",
-            graph=GRAPH,
-            handle=handle,
-            kernel=handle,
-            type="triton_pointwise",
-            nodes=tuple(n.name for n in nodes),
-            code=CodeLines(kernel=(1, 3), call=(4, 4)),
-            roof=Roof(share=0.5, basis=evil[2]),
-            sources=(Source(file=evil[3], line=1, code=evil[0]),),
-        ),
-    )
+    handle, names = f"triton{evil[0]}", [node.name for node in nodes]
+    known = {"code": CodeLines(kernel=(1, 3), call=(4, 4)), "sources": (Source(file=evil[3], line=1, code=evil[0]),)}
+    made = build.call(0, handle, *names, handle=handle, roof=Roof(share=0.5, basis=evil[2]), **known)
+    calls = (replace(made, id=f"c{evil[1]}"),)
+    where = {"call": calls[0].id, "graph": GRAPH, "nodes": (names[0],)}
+    where["evidence"] = LaunchEvidence(op="correlation", call="order", nodes="debug_handle")
     launches = tuple(
-        build.launch(
-            i,
-            text,
-            900,
-            start_ns=i * 1000,
-            op=text,
-            op_id=i,
-            call=calls[0].id,
-            graph=GRAPH,
-            nodes=(nodes[0].name,),
+        replace(
+            build.launch(i, text, 900, start_ns=i * 1000, op=text, op_id=i, **where),
             chain=(text, text),
             runtime=(text,),
             decoded={"family": text, "role": "gemm"},
-            evidence=LaunchEvidence(op="correlation", call="order", nodes="debug_handle"),
         )
         for i, text in enumerate(evil)
     )
     ops = tuple(build.op(i, text, thread=1, start_ns=i * 1000, duration_ns=950) for i, text in enumerate(evil))
+    words = {"raw_reason": evil[1], "reason_arguments": {"words": evil[0], "hint": evil[2]}, "hint_code": "recorded"}
+    decided = {"verdict": "rejected", "reason_code": "recorded", "saved_bytes": 1000, "expected_us": 1.0, **words}
     return Recording(
         title=evil[0],
         environment=Environment(device=evil[1], torch=evil[2]),
@@ -184,20 +162,7 @@ def hostile() -> Recording:
             SourceText(id=f"code{evil[0]}", kind="output_code", text="\n".join(evil), graph=GRAPH),
             SourceText(id="u", kind="user", file=f"{evil[1]}.py", text="\n".join(evil)),
         ),
-        decisions=(
-            Decision(
-                graph=GRAPH,
-                a=(nodes[0].name,),
-                b=(nodes[1].name,),
-                verdict="rejected",
-                reason_code="recorded",
-                reason_arguments={"words": evil[0], "hint": evil[2]},
-                raw_reason=evil[1],
-                hint_code="recorded",
-                saved_bytes=1000,
-                expected_us=1.0,
-            ),
-        ),
+        decisions=(replace(build.pair(made, made, **decided), a=(names[0],), b=(names[1],), a_call=None, b_call=None),),
         steps=(Step(index=0, name=evil[0], start_ns=0, duration_ns=10_000),),
         assumptions=(Assumption(subject=evil[0], assumed=evil[1], because=evil[2]),),
         problems=(Problem(where=evil[0], message=evil[1], remedy=evil[4]),),
@@ -207,47 +172,40 @@ def hostile() -> Recording:
 def training() -> Recording:
     """Return a compiled training step with two graph breaks: a forward and a backward graph, then two more compiles."""
 
-    def node(name: str, target: str, inputs: tuple[str, ...] = (), op: str = "call_function") -> Node:
+    def node(name: str, target: str, *inputs: str, op: str = "call_function") -> Node:
         return Node(name=name, op=op, target=target, inputs=inputs, outputs=(TENSOR,), kind="kernel", nature="kernel")
 
     def graph(id: str, stage: str, direction: str | None, *nodes: Node) -> Graph:
         return Graph(id=id, stage=stage, compile_id=id.split(":")[0], direction=direction, nodes=nodes)
 
-    x, w = node("x", "x", op="placeholder"), node("w", "w", op="placeholder")
-    mm = replace(node("mm", "aten.mm.default", ("x", "w")), replaced_by=("pattern_matcher",))
-    forward = (x, w, mm, node("relu", "aten.relu.default", ("mm",)))
-    backward = (
-        node("tangents_1", "tangents_1", op="placeholder"),
-        node("le", "aten.le.Scalar", ("tangents_1",)),
-        node("mm_1", "aten.mm.default", ("le",)),
-    )
-    pre = (
-        x,
-        w,
-        node("linear", "torch.nn.functional.linear", ("x", "w")),
-        node("relu", "aten.relu.default", ("linear",)),
-    )
+    x, w, tangents = (node(name, name, op="placeholder") for name in ("x", "w", "tangents_1"))
+    mm = replace(node("mm", "aten.mm.default", "x", "w"), replaced_by=("pattern_matcher",))
+    forward = (x, w, mm, node("relu", "aten.relu.default", "mm"))
+    backward = (tangents, node("le", "aten.le.Scalar", "tangents_1"), node("mm_1", "aten.mm.default", "le"))
+    linear = node("linear", "torch.nn.functional.linear", "x", "w")
+    pre = (x, w, linear, node("relu", "aten.relu.default", "linear"), node("unused", "torch.zeros"))
     graphs = (
-        graph("0/0:pre_grad", "pre_grad", None, *pre, node("unused", "torch.zeros")),
+        graph("0/0:pre_grad", "pre_grad", None, *pre),
         graph("0/0:forward:post_grad", "post_grad", "forward", *forward),
         graph("0/0:backward:post_grad", "post_grad", "backward", *backward),
-        graph("1/0:pre_grad", "pre_grad", None, x, node("mul", "operator.mul", ("x",))),
+        graph("1/0:pre_grad", "pre_grad", None, x, node("mul", "operator.mul", "x")),
     )
     links = tuple(
         Link(from_=("0/0:pre_grad", a), to=("0/0:forward:post_grad", b), relation="lowered_to", evidence="from_node")
         for a, b in (("linear", "mm"), ("relu", "relu"))
     )
 
-    def compiled(id: str, line: int, name: str, at: int | None, why: str | None) -> Compile:
-        return Compile(
-            compile_id=id,
+    breaks = (
+        ("step", 10, 14, "Unsupported Tensor.item() call\n  Hint: keep the loss a tensor\n"),
+        ("torch_dynamo_resume_in_step_at_14", 14, 20, "Call to `torch._dynamo.graph_break()`"),
+    )
+    compiles = tuple(
+        Compile(
+            compile_id=f"{number}/0",
             source=Source(file="train.py", line=line, function=name),
             break_reason=why,
-            break_source=Source(file="train.py", line=at, code="print(loss.item())") if at else None,
+            break_source=Source(file="train.py", line=at, code="print(loss.item())"),
         )
-
-    compiles = (
-        compiled("0/0", 10, "step", 14, "Unsupported Tensor.item() call\n  Hint: keep the loss a tensor\n"),
-        compiled("1/0", 14, "torch_dynamo_resume_in_step_at_14", 20, "Call to `torch._dynamo.graph_break()`"),
+        for number, (name, line, at, why) in enumerate(breaks)
     )
     return Recording(title="training", graphs=graphs, links=links, compiles=compiles)

@@ -36,19 +36,21 @@ def render(
 
 
 def document(title: str, data: dict[str, Any], scripts: str, sheet: str) -> str:
-    """A page that draws its data with its one program and fetches nothing; `scripts` and `sheet` are names of assets."""
-    program, loader, style = assemble(scripts), assemble("loader"), palette() + asset(sheet)
+    """A page that draws `data`, and opens a report in it, with programs inside; it fetches nothing. Assets by their names."""
+    looks = [(scripts, sheet), *([(SCRIPTS, "report.css")] if "report" in data else [])]
+    programs, styles = [assemble(names) for names, _ in looks], [palette() + asset(name) for _, name in looks]
+    loader = assemble("loader")
     policy = (
-        f"default-src 'none'; script-src 'sha256-{digest(loader)}' 'sha256-{digest(program)}'; "
-        f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {hashes(loader, *programs)}; "
+        f"style-src {hashes(*styles)}; img-src blob: data:; base-uri 'none'; form-action 'none'"
     )
-    texts = {"policy": policy, "title": html.escape(legible(title)), "style": style, "loader": loader}
-    packed = {"data": payload.packed(payload.to_json(data)), "program": payload.packed(program)}
+    texts = {"policy": policy, "title": html.escape(legible(title)), "style": styles[0], "loader": loader}
+    packed = {"data": payload.packed(payload.to_json(data)), "program": payload.packed(programs[0])}
     return asset("page.html").format(**texts, **packed)
 
 
-def digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def hashes(*texts: str) -> str:
+    return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts)
 
 
 def assemble(scripts: str = SCRIPTS) -> str:

@@ -72,8 +72,7 @@ def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
 
 def missed(made: Report) -> list[dict[str, Any]]:
     """The missed fusions that can be had; of those that exclude each other, the first has the saving of all."""
-    seen: set[int | None] = set()
-    out: list[dict[str, Any]] = []
+    seen, out = set[int | None](), list[dict[str, Any]]()
     for row in axis.possible(made):
         price = None if row.bracket is not None and row.bracket in seen else axis.saving(made, row)
         seen.add(row.bracket)
@@ -96,9 +95,7 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
         return {**msgspec.structs.asdict(item), "call": index[side].get(item.call or "", -1)}
 
     def time(item: TimeComparison | None) -> dict[str, str] | None:
-        if item is None:
-            return None
-        return {"verdict": item.verdict, "reason": item.reason, "words": diff.factor(item) or item.verdict}
+        return item and {"verdict": item.verdict, "reason": item.reason, "words": diff.factor(item) or item.verdict}
 
     return {
         "a": item.a_title,

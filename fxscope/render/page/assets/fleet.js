@@ -40,11 +40,25 @@ const planCard = (item) =>
     'div',
     { class: item.cause ? 'card' : 'card plain' },
     el('h3', {}, item.headline),
-    el('div', { class: 'muted' }, item.line),
     changes(item.changes, item.num_changes),
   );
 const numbered = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 const section = (title, ...parts) => el('section', {}, el('h2', {}, title), parts);
+
+// ------------------------------------------------------------------ reports of ranks, inside this file
+let reportAddress = null;
+function openReport(place) {
+  reportAddress ??= URL.createObjectURL(new Blob([PAGE.report], { type: 'text/html' }));
+  return `${reportAddress}#recording=${place}&view=overview`;
+}
+const reportLink = (rank) =>
+  el('a', { href: openReport(PAGE.reported.indexOf(rank)), target: '_blank' }, `report of rank ${rank}`);
+/** The rank whose report shows the kernels of a rank: itself, else one of its plan. */
+function reportedFor(line) {
+  const known = PAGE.reported || [];
+  const peer = known.find((rank) => PAGE.ranks.find((item) => item.rank === rank).plan === line.plan);
+  return known.includes(line.rank) ? line.rank : peer;
+}
 
 /** Everything but what a click changes. */
 function build() {
@@ -66,6 +80,14 @@ function build() {
     el('div', { class: 'muted' }, PAGE.title),
     el('h1', {}, PAGE.verdict),
     el('div', { class: 'muted' }, PAGE.facts),
+    PAGE.reported
+      ? el(
+          'p',
+          {},
+          'Ops, kernels, views, lines: ',
+          PAGE.reported.flatMap((rank, i) => [i ? ' · ' : '', reportLink(rank)]),
+        )
+      : null,
     strip,
     section(
       PAGE.findings.length ? numbered(PAGE.findings.length, 'finding') : 'No finding',
@@ -247,6 +269,7 @@ function choose(rank) {
   draw();
   table();
   if (!line) return;
+  const other = reportedFor(line);
   const heads = STEP.map(([title]) => el('th', { scope: 'col' }, title));
   const rows = line.steps.map((step) =>
     el(
@@ -259,7 +282,10 @@ function choose(rank) {
     $('rank'),
     el('h2', {}, `Rank ${rank}`),
     el('div', { class: 'muted' }, [line.file, line.host].filter(Boolean).join(' · ')),
-    el('p', {}, 'its own report: ', el('code', {}, `fxscope view ${line.file} -o rank${rank}.html`)),
+    other === undefined ? null : el('p', {}, reportLink(other), other === rank ? '' : ', which runs the same kernels'),
+    other === rank
+      ? null
+      : el('p', {}, 'its own report: ', el('code', {}, `fxscope view ${line.file} -o rank${rank}.html`)),
     el(
       'div',
       { class: 'scroll', tabindex: '0' },
