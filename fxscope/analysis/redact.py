@@ -34,6 +34,8 @@ _ATEN = re.compile(r"(?!.*\d{5})(?:void )?at::native::")
 _PLACE = r"(?:\w+|\(anonymous namespace\))"
 _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLACE})*")
 _NAMESPACES = frozenset("at c10 std torch TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split())
+_NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module's path: all but the 3 of layers.3
+_OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler counts the modules of a class: Block_3
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
     "code arguments text cache_key cache_differs guards concrete_inputs raw_reason platform"
@@ -98,10 +100,10 @@ class _Redactor:
         return self.theirs(name, value) if isinstance(value, str) and name in _THEIRS else self.item(value, name)
 
     def theirs(self, kind: str, text: str) -> str:
-        """Replace a user's name; the parts of a module's path one by one, its numbers kept."""
+        """Replace a user's name; the parts of a module's path one by one, numbers of layers and modules kept."""
         if kind == "module":
-            layer = re.compile(r"1?[0-9]{1,2}").fullmatch
-            return ".".join(part if layer(part) else self.token(kind, part) for part in text.split("."))
+            part = _OF_CLASS if len(_OF_CLASS.findall(text)) == text.count(".") + 1 else _NO_LAYER
+            return part.sub(lambda found: self.token(kind, found[0]), text)
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
     def _words(self, text: str) -> str:

@@ -13,9 +13,8 @@ from fxscope.model import replace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("-o", "--output", metavar="FILE", required=True, help="write the GPU's file, for `--target FILE`")
-    add("--force", action="store_true", help="overwrite a file that exists")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the GPU's file, for `--target FILE`")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
 
 
 def run(arguments: argparse.Namespace) -> int:

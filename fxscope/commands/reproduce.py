@@ -10,8 +10,7 @@ from fxscope.index import index_of
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
     parser.add_argument("name", metavar="CALL", help="a kernel, op or node that ran in one call: call:0/0:inference:3")
-    second = "a second call that was not fused with the first: time both, and the fused kernel"
-    parser.add_argument("other", metavar="CALL", nargs="?", help=second)
+    parser.add_argument("other", metavar="CALL", nargs="?", help="a call not fused with it: time both, apart and fused")
     group = parser.add_argument_group("output")
     group.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of stdout")
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
