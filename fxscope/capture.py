@@ -216,7 +216,7 @@ class _Observation:
 
     def __init__(self, capture: InductorCapture) -> None:
         self.session, self._num_compiling = profiler.Session(), capture.num_compiling_here
-        capture.unstacked, capture.is_our_session = self.session.unstacked, self.session.is_on
+        capture.is_our_session = self.session.is_on
         self.threads: list[str] = []
         self.processes: list[Any] = []  # of multiprocessing
         self.session.hooks.install(self)

@@ -11,6 +11,7 @@ not an error), an exception inside fxscope's part never reaches the user's progr
 there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
 """
 
+import ctypes
 import functools
 import importlib
 import inspect
@@ -24,11 +25,42 @@ import torch
 from fxscope.errors import FxscopeError, one_line
 from fxscope.model import Problem
 
+TRACER = "TraceContext"  # of torch's profile function
+TOOL = "PyTorch Profiler"  # what torch calls itself where Python has one profiler at a time: from 3.12 on
 _MISSING = object()
 _active: list[str] = []
 _MARK = "fxscope_hooks"
 _hidden: set[CodeType] = set()  # from Dynamo
 _hidden_modules: set[str] = set()
+_monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on: cProfile, coverage, debuggers
+
+
+_CAN_SUSPEND = hasattr(ctypes.pythonapi, "PyThreadState_EnterTracing")  # not Python 3.10
+_this_thread = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThreadState_Get", ctypes.pythonapi))
+if _CAN_SUSPEND:
+    _of_thread = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+    _suspend, _resume = (_of_thread((f"PyThreadState_{name}Tracing", ctypes.pythonapi)) for name in ("Enter", "Leave"))
+
+
+class WithoutStacks:
+    """Hide the Python calls of this thread from torch's tracer, which sees as many returns as calls."""
+
+    _thread: int | None = None
+
+    def __enter__(self) -> None:
+        if not _CAN_SUSPEND or type(sys.getprofile()).__name__ != TRACER:
+            return
+        thread = _this_thread()
+        _suspend(thread)
+        tools = {_monitoring.get_tool(number) for number in range(6)} if _monitoring else set[str]()
+        if sys.gettrace() is None and tools <= {None, TOOL}:
+            self._thread = thread
+        else:  # the program traces or profiles itself, and goes on to see all
+            _resume(thread)
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread is not None:
+            _resume(self._thread)
 
 
 def active() -> tuple[str, ...]:
@@ -145,7 +177,8 @@ class Hooks:
     def guard(self, where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call one of fxscope's own functions; an exception of ours becomes a problem and the result is None."""
         try:
-            return function(*args, **kwargs)
+            with WithoutStacks():
+                return function(*args, **kwargs)
         except Exception as error:
             remedy = "the program itself is not affected; `fxscope doctor` says what this torch offers"
             self.problem(where, str(error) if isinstance(error, FxscopeError) else one_line(error), remedy)

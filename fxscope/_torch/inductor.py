@@ -20,7 +20,7 @@ import torch
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
-from fxscope._torch.hooks import Hooks, hook_after, hook_around, hook_before, inductor_switches, resolve
+from fxscope._torch.hooks import Hooks, WithoutStacks, hook_after, hook_around, hook_before, inductor_switches, resolve
 from fxscope._torch.module_names import ModuleNames, ObjectKey
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.data import read_table
@@ -103,7 +103,6 @@ class InductorCapture:
         self.on_compile: Callable[[], None] = lambda: None  # called before Dynamo compiles a frame
         self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
-        self.unstacked: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
 
     # ------------------------------------------------------------------ life
 
@@ -394,15 +393,16 @@ class InductorCapture:
         tensors' sizes: of fake tensors, that is a call of Python for every size.
         """
         depth = getattr(self._depth, "compiling", 0)
-        silent = depth == 0 and bool(self.hooks.guard("compiles in the profile", self.is_our_session))
+        is_ours = self.hooks.guard("compiles in the profile", self.is_our_session)
         self._depth.compiling = depth + 1
         self.num_compiling += 1
         with contextlib.ExitStack() as stack:
-            if silent:
+            if is_ours and depth == 0:
                 stack.enter_context(torch._C._profiler._RecordFunctionFast(COMPILED))
                 torch._C._autograd._enable_record_function(False)
                 stack.callback(torch._C._autograd._enable_record_function, True)
-            stack.enter_context(self.unstacked())
+            if is_ours:
+                stack.enter_context(WithoutStacks())
             try:
                 yield
             finally:

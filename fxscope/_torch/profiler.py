@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 import torch
 
 from fxscope._torch.event_tree import EventTree
-from fxscope._torch.hooks import Hooks, hook_after, hook_around, resolve
+from fxscope._torch.hooks import TOOL, TRACER, Hooks, WithoutStacks, hook_after, hook_around, resolve
 from fxscope._torch.quiet import quiet
 from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 
-_TRACER = "TraceContext"  # of torch's profile function
-_TOOL = "PyTorch Profiler"  # what torch calls itself where Python has one profiler at a time: from 3.12 on
 _ASIDE = "ending before the program's own profiler session"
 _THEIRS = "reading the program's own trace"
 _WAIT_S = 2.0  # for the main thread to end its session
@@ -53,30 +51,6 @@ def start(profile: Any) -> None:
         del older
 
 
-@contextlib.contextmanager
-def without_stacks() -> Generator[None]:
-    """Let Python calls go unrecorded in this thread, for a while: in a compiler they are millions.
-
-    A program that traces or profiles itself goes on to see all.
-    """
-    api = ctypes.pythonapi
-    suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
-    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on: cProfile, coverage, debuggers
-    tools = {monitoring.get_tool(number) for number in range(6)} if monitoring else set[str]()
-    is_torchs = type(sys.getprofile()).__name__ == _TRACER and sys.gettrace() is None and tools <= {None, _TOOL}
-    if suspend is None or resume is None or not is_torchs:  # suspend and resume: not Python 3.10
-        yield
-        return
-    api.PyThreadState_Get.restype = ctypes.c_void_p
-    suspend.argtypes = resume.argtypes = [ctypes.c_void_p]
-    thread = api.PyThreadState_Get()
-    suspend(thread)
-    try:
-        yield
-    finally:
-        resume(thread)
-
-
 def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
     """Python's own function that runs a module's code, without recording the calls in libraries, packages, nested imports.
 
@@ -89,7 +63,7 @@ def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
         unseen = depth > 0 or hasattr(module, "__path__") or is_library_file(getattr(module, "__file__", None) or "")
         depth += 1
         try:
-            with without_stacks() if unseen else contextlib.nullcontext():
+            with WithoutStacks() if unseen else contextlib.nullcontext():
                 return original(loader, module)
         finally:
             depth -= 1
@@ -134,7 +108,7 @@ def _profile_function_kept() -> Generator[None]:
     """Put a profile function back that the program set meanwhile: the end of a session with stacks takes any off."""
     theirs: Any = sys.getprofile()
     yield
-    if theirs is not None and type(theirs).__name__ != _TRACER:
+    if theirs is not None and type(theirs).__name__ != TRACER:
         theirs.enable() if hasattr(theirs, "enable") else sys.setprofile(theirs)
 
 
@@ -236,15 +210,10 @@ class Session:
         self._as_ours(functools.partial(start, profile))
         self.hooks.install(self)
 
-    def unstacked(self) -> contextlib.AbstractContextManager[Any]:
-        """Let Python calls of this thread go unrecorded, as long as this session is on."""
-        stacks = self.hooks.guard("stacks", without_stacks) if self._own is not None else None
-        return stacks or contextlib.nullcontext()
-
     def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
         """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
-        self.hooks.guard("calls of compiled graphs", self.on_call, graph, *args, **kwargs)
-        with self.unstacked():
+        with WithoutStacks():
+            self.hooks.guard("calls of compiled graphs", self.on_call, graph, *args, **kwargs)
             return original(graph, *args, **kwargs)
 
     def stop(self) -> Traced | None:
@@ -344,7 +313,7 @@ class Session:
 
     @hook_around("sys:monitoring.use_tool_id", optional=True)  # from Python 3.12 on
     def _begins_tool(self, original: Callable[..., Any], number: int, name: str) -> Any:
-        if self.is_on() and sys.monitoring.get_tool(number) == _TOOL:  # pyright: ignore
+        if self.is_on() and sys.monitoring.get_tool(number) == TOOL:  # pyright: ignore
             self.aside = "began a profiler of Python's"
             self.hooks.guard("profiler", self.pause)
         return original(number, name)

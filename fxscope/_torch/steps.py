@@ -29,7 +29,6 @@ from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope._torch.nodes import is_user_file
 from fxscope.data import read_table
-from fxscope.errors import one_line
 from fxscope.model import StepTimes, replace
 from fxscope.passes.program_steps import MOST_PREPARING, REPEATS, of_rarest
 from fxscope.readers.own_trace import STEP_ENDS
@@ -216,7 +215,12 @@ class StepWatch:
 
     def start(self, hooks: Hooks, *, is_compiled: bool = False) -> None:
         """Begin; the hook is torch's public one for every optimizer. `is_compiled`: calls of modules do not count."""
-        handle = resolve(OPTIMIZER_HOOK)[2](functools.partial(hooks.guard, "optimizer steps", self._steps))
+
+        def stepped(optimizer: Any, *_: Any) -> None:
+            if not torch.compiler.is_compiling() and self.released_at is None:  # first of all: Dynamo traces no further
+                hooks.guard("optimizer steps", self._steps, optimizer)
+
+        handle = resolve(OPTIMIZER_HOOK)[2](stepped)
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self, CAPTURE)
         self.timing.problems = self._counting.problems = hooks.problems
@@ -296,11 +300,11 @@ class StepWatch:
         with torch._C.DisableTorchFunction():  # else a function mode of the program's would see it
             shapes = _shapes((given["args"], given["kwargs"]))
         what = (kind.__qualname__, getattr(module, "training", None), torch.is_grad_enabled()), shapes
+        key = names.noted(module) if self.ended_at is None else names.key_at(id(module), time.time_ns())
         if self.ended_at is None:
-            names.noted(module)
             self._kinds.add(kind)
-            self.not_known = "" if "torch.Size" in str(what) else self.not_known
-        self._called(self.models, names.key_at(id(module), time.time_ns()), what, lambda: not self._made)
+            self.not_known = "" if self.not_known and "torch.Size" in str(what) else self.not_known
+        self._called(self.models, key, what, lambda: not self._made)
 
     def _graph_called(self, graph: Any, frame: FrameType) -> None:
         given = frame.f_locals.get("args", ())  # the list of inputs, or a tuple that holds it
@@ -396,9 +400,7 @@ class StepWatch:
         if self._graphs and self.ended_at is not None:
             self.timing.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
 
-    def _steps(self, optimizer: Any, *_: Any) -> None:
-        if torch.compiler.is_compiling() or self.released_at is not None:  # first of all: Dynamo traces no further
-            return
+    def _steps(self, optimizer: Any) -> None:
         # A hook of a backward pass is called in autograd's thread
         if threading.get_ident() != self.thread and torch._C._current_graph_task_id() < 0:
             return
@@ -451,11 +453,11 @@ def _shapes(value: Any, levels: int = 4) -> Hashable:
     """Return the shapes of the tensors in arguments."""
     if type(value) in (torch.Tensor, torch.nn.Parameter):
         return None if value.is_nested or torch.jit.is_tracing() else value.shape
-    kind: Any = next((kind for kind in (tuple, list, dict) if issubclass(type(value), kind)), None)
-    if not levels or kind is None:
-        return None
-    items = dict.values(value) if kind is dict else kind.__iter__(value)  # a subclass may have others
-    return tuple(_shapes(item, levels - 1) for item in islice(items, _MOST_COMPARED))
+    for kind in (tuple, list, dict) if levels else ():
+        if issubclass(type(value), kind):
+            items: Any = dict.values(value) if kind is dict else kind.__iter__(value)  # a subclass may have others
+            return tuple([_shapes(item, levels - 1) for item in islice(items, _MOST_COMPARED)])
+    return None
 
 
 class _Calls:
@@ -473,13 +475,9 @@ class _Calls:
             return method
         if threading.get_ident() == self._watch.thread:
             self._watch.began = time.perf_counter_ns()
-            try:  # not by `guard`: each call of Python costs while it is observed
-                self._called(owner, sys._getframe(1))
-            except Exception as error:
-                self._watch.timing.problem("calls", one_line(error))
-            finally:
-                self._watch.own += time.perf_counter_ns() - self._watch.began
-                self._watch.began = 0
+            self._watch.timing.guard("calls", self._called, owner, sys._getframe(1))
+            self._watch.own += time.perf_counter_ns() - self._watch.began
+            self._watch.began = 0
         return MethodType(method, owner)
 
 

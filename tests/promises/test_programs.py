@@ -415,7 +415,7 @@ def test_names_that_no_file_can_have_and_devices_are_known_before_the_work(tmp_p
 GUARDS = {
     "_user_compiler", "__torch_dispatch__", "stop", "_leave", "record", "__init__", "__enter__", "__exit__",
     "_fail", "__call__", "_around_compile", "_calls_compiled", "pause",
-    "_around_frame", "unstacked", "_steps_aside", "_alone",
+    "_around_frame", "_steps_aside", "_alone",
 }  # fmt: skip
 
 
