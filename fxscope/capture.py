@@ -232,12 +232,10 @@ class _Observation:
     def _starts_process(self, process: Any) -> None:
         self.processes.append(process.name)
 
-    def in_words(self) -> str:
-        return f"{counted(len(self.threads), 'thread')} ({listed(self.threads, 3)})"
-
     def unobserved(self) -> Generator[Unobserved]:
         if count := len(self.threads):
-            yield Unobserved(what="threads", count=count, detail=f"ops in {self.in_words()}, which the program started")
+            detail = f"ops in {counted(count, 'thread')} ({listed(self.threads, 3)}), which the program started"
+            yield Unobserved(what="threads", count=count, detail=detail)
         if count := len(self.processes):
             detail = f"{counted(count, 'child process', 'child processes')}, not followed"
             yield Unobserved(what="children", count=count, detail=detail)
@@ -427,9 +425,9 @@ class Recorder:
     def _why_nothing(self) -> str:
         if problems := self._now.session.hooks.problems:
             return "; ".join(": ".join(filter(None, (problem.message, problem.remedy))) for problem in problems)
-        if self._now.threads:
-            remedy = "call it in the main one, or `with fxscope.record():` there"
-            return f"only one thread is recorded, and the program started {self._now.in_words()}: {remedy}"
+        if others := "; ".join(item.detail or "" for item in self._now.unobserved()):
+            remedy = "call PyTorch in the main thread of this process, or `with fxscope.record():` there"
+            return f"only one thread is recorded. Not recorded: {others}: {remedy}"
         return "does it call PyTorch in this process?"
 
     def _unobserved(self, steps: StepTimes | None, others: StepTimes | None) -> list[Unobserved]:

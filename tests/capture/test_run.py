@@ -168,11 +168,11 @@ def test_the_scripts_own_exit_code(folder, capfd) -> None:
 def test_a_program_without_torch_captures_nothing(folder, capfd) -> None:
     assert run("no_torch.py") == 3
     assert "no graph and no op was captured" in capfd.readouterr().err
-    Path("threads.py").write_text(
-        "import threading, torch\nt = threading.Thread(target=lambda: torch.ones(3).sin())\nt.start()\nt.join()\n"
-    )
-    assert run("threads.py") == 3
-    assert "only one thread is recorded, and the program started 1 thread" in capfd.readouterr().err
+    for call, words in (("threading.Thread", "ops in 1 thread"), ("multiprocessing.Process", "1 child process, not")):
+        start = f"t = {call}(target=torch.ones, args=(3,))\nt.start()\nt.join()\n"
+        Path("elsewhere.py").write_text(f"import multiprocessing, threading, torch\n{start}")
+        assert run("elsewhere.py") == 3
+        assert f"only one thread is recorded. Not recorded: {words}" in capfd.readouterr().err
 
 
 def test_a_factory_with_its_options_after_it(folder) -> None:
