@@ -64,8 +64,8 @@ def record(
 ) -> Any:
     """Record a model or a function; without one, return a context manager that records what runs in it.
 
-    The function is called about 90 times at most: once to compile, `warmup` times, 2 to 81 times for 0.3 s to be timed, on
-    a GPU once for its memory, `steps` + 1 times in the profiler. An exception after the first call becomes a problem.
+    The function is called about 90 times at most: once to compile, `warmup` times, 2 to 81 times for 0.3 s to be timed,
+    `steps` + 1 times in the profiler. An exception after the first call becomes a problem.
 
     Args:
         model: an `nn.Module` or any callable, called several times. A module without `backward` runs under `torch.no_grad()`.
@@ -171,15 +171,15 @@ class _Job(NamedTuple):
         return replace(recording, numerics=rows, problems=(*recording.problems, *problems))
 
     def profiled(self, capture: InductorCapture) -> Recording:
-        times = memory = None
+        times = None
         with _reported(capture.hooks):
             for _ in range(self.warmup):
                 self.run()
             times = running.times_of_calls(self.run)
-            memory = running.peak_memory_of(self.run)
         names = running.names_of(self.model, self.inputs, self.kwargs)
         observed = _Observation(capture)
         session = observed.session
+        running.peak_memory(begins=True)  # of these steps alone
         session.start()
         try:
             with _reported(capture.hooks):
@@ -191,12 +191,12 @@ class _Job(NamedTuple):
         finally:
             traced = session.stop()
         plan = {"mark": STEP_ENDS, "warmup": 1, "keep": self.steps, "compiles": (), "is_cut": True}
-        recording = _of_trace(*traced, names, **plan)[0] if traced is not None else Recording()
+        memory = running.peak_memory()
+        recording = _of_trace(*traced, names, memory, **plan)[0] if traced is not None else Recording(memory=memory)
         session.cleanup()
         cut = (*(item for item in recording.unobserved if item.what == "ops"), *observed.unobserved())
         problems = (*recording.problems, *session.hooks.problems)
-        known = {"environment": environment(), "memory": memory, "step_times": times}
-        return replace(recording, unobserved=cut, problems=problems, **known)
+        return replace(recording, unobserved=cut, problems=problems, environment=environment(), step_times=times)
 
 
 @contextlib.contextmanager
@@ -386,13 +386,16 @@ class Recorder:
 
     def _build(self, traced: profiler.Traced | None) -> Recording:
         facts, problems = self._capture.facts(), [*self._now.session.hooks.problems]
-        recording, num_calls = Recording(), None
+        # The peak is not reset where the program compiles: the program may ask for it
+        memory, before = running.peak_memory(), self._eager_memory if self._eager is not None else None
+        memory = memory and replace(memory, eager_bytes=before and before.peak_bytes)
+        recording, num_calls = Recording(memory=memory), None
         if traced is not None:
             plan: dict[str, Any] = {}
             if traced is not self._now.session.theirs:  # whose steps are those that it says
                 plan = {"mark": self._now.watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
                 plan |= {"skip_start": self._skip_start, "is_cut": self._now.watch.ended_at is not None}
-            recording, num_calls = _of_trace(*traced, self._capture.names, **plan)
+            recording, num_calls = _of_trace(*traced, self._capture.names, memory, **plan)
         times, others = self._now.watch.later(num_calls)
         unobserved = self._unobserved(times, others)
         on_cpu = any(launch.category == "cpu_kernel" for launch in recording.launches)
@@ -408,7 +411,6 @@ class Recorder:
             title=self._title,
             environment=environment(),
             step_times=times,
-            memory=recording.memory or self._memory(),
             unobserved=(*recording.unobserved, *unobserved),
             problems=(*recording.problems, *problems),
         )
@@ -416,11 +418,6 @@ class Recorder:
         if not recording.graphs and not recording.launches:
             raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {self._why_nothing()}")
         return _finish(recording)
-
-    def _memory(self) -> Memory | None:
-        """The peak so far. It is not reset where the program compiles: the program may ask for it."""
-        whole, before = running.peak_memory(), self._eager_memory if self._eager is not None else None
-        return replace(whole, eager_bytes=before.peak_bytes) if whole is not None and before is not None else whole
 
     def _why_nothing(self) -> str:
         if problems := self._now.session.hooks.problems:
@@ -460,7 +457,9 @@ class Recorder:
         return [*found, *self._now.unobserved()]
 
 
-def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> tuple[Recording, int | None]:
+def _of_trace(
+    path: Path, tree: EventTree, names: ModuleNames, memory: Memory | None, **plan: Any
+) -> tuple[Recording, int | None]:
     """Return what a session says, with its eager graph; and how many calls its steps are, None where they are none."""
     from fxscope.readers import trace
 
@@ -471,13 +470,15 @@ def _of_trace(path: Path, tree: EventTree, names: ModuleNames, **plan: Any) -> t
     try:
         recording = trace.recording(path)
     except TraceError:  # without events: nothing of torch was called
-        return Recording(), None
+        return Recording(memory=memory), None
     # A session that ended before it was active, or as it became so, has at most an annotation.
     if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
-        return Recording(), None
+        return Recording(memory=memory), None
     graph, ties = eager_graph.program_graph(recording.ops, facts)
-    problems = (*recording.problems, *observed.problems)
-    recording = replace(recording, unobserved=(*left_out_of(observed, tree.times.cut),), problems=problems)
+    problems, unobserved = (*recording.problems, *observed.problems), (*left_out_of(observed, tree.times.cut),)
+    if observed.peak is not None:
+        memory = replace(memory or Memory(), step_bytes=observed.peak[0], step_peak_ns=observed.peak[1])
+    recording = replace(recording, memory=memory, unobserved=unobserved, problems=problems)
     return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording, observed.steps.num_calls
 
 

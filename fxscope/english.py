@@ -97,8 +97,8 @@ _HINT = re.compile(
 )
 
 
-def hints_in(text: str) -> list[str]:
-    return list(dict.fromkeys(hint.strip() for hint in _HINT.findall(text)))
+def hints_in(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(hint.strip() for hint in _HINT.findall(text)))
 
 
 def guard_text(guard: str) -> str:

@@ -173,7 +173,7 @@ class EventTree:
         if tag == EventType.PyCCall:
             return around._replace(place=_caller(event, around), frame=None)
         if tag == EventType.Allocation:
-            self._allocation(event.extra_fields, around)
+            self._allocation(event, around)
         return around
 
     def _python(self, event: Any, around: _Around) -> _Around:
@@ -235,8 +235,10 @@ class EventTree:
             self._memories[outer][1] |= _META if device == "META" else real
         return device
 
-    def _allocation(self, fields: Any, around: _Around) -> None:
-        self.has_allocations = True
+    def _allocation(self, event: Any, around: _Around) -> None:
+        fields, self.has_allocations = event.extra_fields, True
+        largest = fields.total_allocated - min(0, fields.alloc_size)
+        self.times.memory[fields.device.type].append((event.start_time_ns, largest))
         if around.outer in self._memories:
             self._memories[around.outer][1] |= _SOME
         if around.op is not None and fields.allocation_id is not None:

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import enum
 import itertools
 import re
 from collections import ChainMap
@@ -14,6 +15,7 @@ _TENSOR = re.compile(
     r"check_tensor\((?P<source>.+), \w+, DispatchKeySet\(.*?\), (?P<dtype>torch\.\w+), device=(?P<device>\w+), "
     r"requires_grad=(?P<requires_grad>\w+), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
 )
+_OBJECT = re.compile(r"___check_obj_id\((?P<source>.+), (?P<id>\d+)\)")
 _LOCAL = re.compile(r"L\[['\"](\w+)['\"]\]")
 _ABOUT = re.compile(r", type=<class '| \(HINT: ")  # what torch adds to the expression of a guard
 _MAX_VALUE = 60
@@ -63,6 +65,12 @@ def _of_part(part: str, scope: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield from _of_tensor(found, value(found["source"]))
             return
         asked, guard = _ABOUT.split(part)[0], _LOCAL.sub(r"\1", part)
+        if (found := _OBJECT.match(part)) and isinstance(actual := value(found["source"]), enum.Enum):
+            names = {id(item): f"{type(item).__name__}.{item.name}" for item in type(actual)}
+            if (wanted := names.get(int(found["id"]), names[id(actual)])) != names[id(actual)]:
+                place = _LOCAL.sub(r"\1", found["source"])
+                yield guard, f"{place} == {wanted}, actual {names[id(actual)]}"
+                return
         asks = ast.parse(asked, mode="eval").body
         if not isinstance(asks, ast.Compare) or isinstance(asks.ops[0], ast.Is | ast.IsNot):  # asks about no value
             if re.search(r"\b[LG]\[", part) and value(asked) is False:  # else it asks about torch's own state

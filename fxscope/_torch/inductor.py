@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 import weakref
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import CodeType, FrameType
@@ -92,9 +92,10 @@ class InductorCapture:
         self._installed = False
         self._watch: Any = None
         self._keys = CacheKeys()
+        self._plain: dict[str, Any] = {}  # Inductor's switches that fxscope sets, as the program has them
+        self._saved = defaultdict[str, list[tuple[str, str | None]]](list)  # key → compile id, guards on symbolic sizes
         self._recordings: dict[str, list[int]] = {}  # compile id → the code of each CUDA graph that was recorded
-        self._num_of_key: Counter[str] = Counter()
-        self._num_aot = itertools.count()
+        self._num_aot, self._num_keys = itertools.count(), itertools.count(1)
         self._ids: dict[int, str] = {}  # number of a graph in Inductor → compile id
         self.num_compiles = 0  # graphs so far
         self._num_frames = 0  # that Dynamo began to compile
@@ -103,8 +104,6 @@ class InductorCapture:
         self.on_compile: Callable[[], None] = lambda: None  # called before Dynamo compiles a frame
         self.numerics: numerics.Run | None = None  # where the compiled values are to be compared
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
-
-    # ------------------------------------------------------------------ life
 
     def _failure_of_dynamo(self) -> Exception | None:
         """Import Dynamo; return what that raises: its modules read variables and folders of the environment."""
@@ -183,8 +182,6 @@ class InductorCapture:
                 compiles=tuple(self._compiles.values()),
                 problems=tuple(self.hooks.problems),
             )
-
-    # ------------------------------------------------------------------ Dynamo
 
     @hook_around(
         "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks", "leaving out the compiler's own calls"
@@ -288,8 +285,6 @@ class InductorCapture:
         lines = self.hooks.guard("guards", with_values, lines, entries, frame.f_locals) or lines
         self._compile(self._compile_id(), recompile_reason="\n".join(lines), source=_place(frame.f_code))
 
-    # ------------------------------------------------------------------ AOTAutograd and Inductor
-
     @hook_around("torch._inductor.compile_fx:compile_fx", "names of nodes in generated code")
     def _around_inductor(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         """Have the switches on for all that a cache key is made of; outside of Dynamo, name the compile as a log's reader."""
@@ -299,11 +294,21 @@ class InductorCapture:
         with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
             return original(module, *args, **kwargs)
 
-    @hook_around("torch._inductor.codecache:GuardedCache.iterate_over_candidates", "graphs from a cache")
-    def _candidates(self, original: Callable[..., Any], kind: Any, local: Any, remote: Any, key: str) -> Any:
+    @hook_around("torch._inductor.codecache:GuardedCache.find_guarded_entry", "graphs from a cache")
+    def _candidates(self, original: Callable[..., Any], kind: Any, key: str, local: Any, remote: Any, *of: Any) -> Any:
         """Hide what a cache has from a compile: a graph out of a cache is not lowered, and leaves no evidence."""
-        is_hidden = getattr(self._depth, "inductor", False)
-        return original(kind, local and not is_hidden, None if is_hidden else remote, key)
+        if not getattr(self._depth, "inductor", False):
+            return original(kind, key, local, remote, *of)
+        if local and kind.__name__ == "FxGraphCache":
+            self.hooks.guard("cache keys", self._hidden, kind, key.rpartition("-")[0], *of)
+        return original(kind, key, False, None, *of)
+
+    def _hidden(self, cache: Any, key: str, holds: Callable[..., bool], sizes: list[int]) -> None:
+        """Keep what is hidden: the code of an earlier compile, which torch would have saved, or of the cache's folder."""
+        entries = (("", item.guards_expr) for item, *_ in cache.iterate_over_candidates(True, None, key))
+        held = (name for name, guards in (*self._saved[key], *entries) if not guards or holds(guards, sizes))
+        known = getattr(self._compiles.get(self._compile_id()), "cache_held", ())
+        self._compile(self._compile_id(), cache_held=(*known, next(held, None)))
 
     @hook_around("torch._inductor.codecache:FxGraphCache._write_to_local_cache", "what is cached")
     @hook_around(f"{AUTOGRAD_CACHE}._write_to_local_cache", "what is cached")
@@ -315,7 +320,8 @@ class InductorCapture:
     @hook_around("torch._inductor.codecache:FxGraphCache.prepare_key", "cache keys")
     def _cache_key(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         """Give each graph a key of its own, by which a trace names its runs: equal graphs have the same from torch."""
-        found, about = original(module, *args, **kwargs)
+        with importlib.import_module("torch._inductor.config").patch(self._plain):  # the key is that without fxscope
+            found, about = original(module, *args, **kwargs)
         return self.hooks.guard("cache keys", self._distinct, found, about) or found, about
 
     def _distinct(self, found: tuple[str, list[str]] | None, about: Mapping[str, Any]) -> tuple[str, list[str]] | None:
@@ -327,8 +333,7 @@ class InductorCapture:
             key, lines = found
             source, kind = getattr(self._compiles.get(compile_id), "source", None), self._depth.direction == "backward"
             self._compile(compile_id, **self._keys.add(kind, source, compile_id, key, lines))
-            self._num_of_key[key] += 1
-            return (f"{key}-{self._num_of_key[key]}" if self._num_of_key[key] > 1 else key), lines
+            return f"{key}-{next(self._num_keys)}", lines
 
     def _passed_graph(self, stage: str | None) -> str:
         compile_id = self._compile_id()
@@ -374,6 +379,9 @@ class InductorCapture:
         with contextlib.ExitStack() as stack:  # what fails on the way takes back what was entered
             # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
             if not getattr(importlib.import_module("torch._inductor.virtualized").V, "aot_compilation", False):
+                if not getattr(self._depth, "inductor", False):
+                    ours = SWITCHES["torch._inductor.config"]
+                    self._plain = {name: value for name, value in inductor_switches().items() if name in ours}
                 for module, values in SWITCHES.items():
                     stack.enter_context(importlib.import_module(module).patch(values))
             stack.callback(setattr, self._depth, "inductor", getattr(self._depth, "inductor", False))
@@ -428,6 +436,8 @@ class InductorCapture:
                 config=_changed_config(),
                 cache=None if graph_id is None else "bypassed" if key is None else "miss",
             )
+            if key is not None:
+                self._saved[key.rpartition("-")[0]].append((compile_id, result.guards_expr))
             if hasattr(result, "_fx_graph_cache_key") and graph_id in self._graphs:
                 # Runs in a trace carry the key, which is None where no cache can hold the graph.
                 result._fx_graph_cache_key = key or graph_id.removesuffix(":post_grad")
@@ -520,8 +530,6 @@ class InductorCapture:
         calls = output_code.kernel_calls(parsed, graph_id)
         self._calls[graph_id] = tuple(output_code.named_calls(calls, names, handles, parsed.kernels))
 
-    # ------------------------------------------------------------------ pieces
-
     def _add_graph(self, graph_id: str, stage: Any, direction: Direction | None, graph: Any) -> None:
         with self._lock:
             found = _graph(graph_id, stage, direction, graph)
@@ -559,11 +567,8 @@ class InductorCapture:
 
     def _free_id(self, graph_id: str) -> str:
         """An id that is not taken: a compile id can have several Inductor graphs (DDP's buckets)."""
-        number, free = 1, graph_id
-        while free in self._graphs:
-            number += 1
-            free = graph_id.replace(":post_grad", f"_{number}:post_grad")
-        return free
+        others = (graph_id.replace(":post_grad", f"_{number}:post_grad") for number in itertools.count(2))
+        return next(free for free in itertools.chain([graph_id], others) if free not in self._graphs)
 
     def _compile(self, compile_id: str, **fields: Any) -> None:
         fields = {name: value for name, value in fields.items() if value is not None}
@@ -634,10 +639,9 @@ def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, 
         return nodes
 
     def placed(node: Node) -> Node:
-        source = node.source or Source()
-        if source.file is not None or not node.op.startswith("call_"):
-            return node
-        return replace(node, source=replace(caller, module=source.module, module_type=source.module_type))
+        source, is_call = node.source or Source(), node.op.startswith("call_")
+        known = replace(caller, module=source.module, module_type=source.module_type)
+        return replace(node, source=known) if is_call and source.file is None else node
 
     return tuple(map(placed, nodes))
 
@@ -664,12 +668,10 @@ def _changed_config() -> dict[str, Any]:
     """Inductor's switches that differ from their default, without those that fxscope sets."""
     import torch._inductor.config as config
 
-    def is_changed(name: str) -> bool:
-        # Inductor itself sets some switches during a compile, mostly to what they are anyway.
-        is_set = name not in SWITCHES["torch._inductor.config"] and not config._is_default(name)
-        return is_set and getattr(config, name) != getattr(config._config[name], "default", None)
-
-    return {name: value for name, value in inductor_switches().items() if is_changed(name)}
+    every = ((name, value) for name, value in inductor_switches().items() if not config._is_default(name))
+    theirs = ((name, value) for name, value in every if name not in SWITCHES["torch._inductor.config"])
+    # Inductor itself sets some switches during a compile, mostly to what they are anyway.
+    return {name: it for name, it in theirs if getattr(config, name) != getattr(config._config[name], "default", None)}
 
 
 def _graph_order(graph: Graph) -> tuple[Any, ...]:
@@ -693,8 +695,7 @@ def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
             line = source.line or 0
             wanted.setdefault(source.file, set()).update(range(line - AROUND, line + AROUND + 1))
     for file in sorted(wanted):
-        lines = linecache.getlines(file) if live.is_user_file(file) else []
-        if lines:
+        if lines := linecache.getlines(file) if live.is_user_file(file) else []:
             kept = (line if number in wanted[file] else "\n" for number, line in enumerate(lines, start=1))
             yield SourceText(id=file, kind="user", file=file, text="".join(kept))
 

@@ -153,21 +153,12 @@ def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Mo
     return names
 
 
-def peak_memory_of(run: Callable[[], Any]) -> Memory | None:
-    """Run once and return the peak of CUDA memory; None without a CUDA device. Resets torch's own peak."""
-    if not torch.cuda.is_available():
-        return None
-    synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    run()
-    synchronize()
-    return peak_memory()
-
-
-def peak_memory() -> Memory | None:
-    """The peak of CUDA memory so far; None where the program used no CUDA device."""
+def peak_memory(*, begins: bool = False) -> Memory | None:
+    """The peak of CUDA memory so far, which `begins` anew; None where the program used no CUDA device."""
     if not torch.cuda.is_initialized():
         return None
+    if begins:
+        torch.cuda.reset_peak_memory_stats()
     segments = (item for item in torch.cuda.memory_snapshot() if any(item.get("segment_pool_id", ())))
     pools = sum(item["total_size"] for item in segments) or None
     return Memory(peak_bytes=torch.cuda.max_memory_allocated(), pool_bytes=pools)

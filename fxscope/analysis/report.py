@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median, median_low
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from fxscope import gpus
 from fxscope.analysis import select, traced_regions
@@ -24,8 +24,8 @@ from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import array, column, distinct, positions, rows_of, uncollected
 from fxscope.english import cudagraph_text, explained, guard_hint, guard_text, headline, hints_in
 from fxscope.index import grouped, index_of, kept, known_sum
-from fxscope.model import Compile, Item, MemoryRange, Printed, Recording, Schedule, replace
-from fxscope.op_names import PACKAGE, ops_of
+from fxscope.model import Compile, Item, Memory, MemoryRange, Printed, Recording, Schedule, replace
+from fxscope.op_names import PACKAGE, REGION_KEY, ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
 
@@ -108,12 +108,13 @@ class KernelRow(Item, frozen=True, kw_only=True):
 class CompileRow(Item, frozen=True, kw_only=True):
     """A graph break, a recompile or a compile that failed: where, how often, what it costs."""
 
-    id: str
+    id: str = ""
     where: str
     reason: str
     count: int = 1
     cost_us: float | None = None  # compile time; of a break: between the kernels before and after it, per step
     kernels: int | None = None  # of a break: those that run between, per step
+    busy_us: float | None = None  # their time
     hints: tuple[str, ...] = ()  # what would avoid it
     also: tuple[str, ...] = ()  # of a recompile: the other guards that failed
 
@@ -155,9 +156,8 @@ class Report(Printed, frozen=True, kw_only=True):
     cold: bool | None = None  # nothing came from a cache; None where some did and some did not, or nothing is known
     num_cached: int = 0
     cuda_graphs: CudaGraphs
-    memory_peak_bytes: int | None = None
-    memory_eager_bytes: int | None = None  # the peak of eager steps before the first compile
-    memory_pool_bytes: int | None = None  # reserved by the pools of CUDA graphs
+    memory: Memory | None = None
+    memory_peak_in: str | None = None  # the compiled graph or the op that runs at the steps' peak
     kernels: tuple[KernelRow, ...] = ()
     missed: tuple[MissedRow, ...] = ()
     brackets: tuple[Bracket, ...] = ()
@@ -211,9 +211,8 @@ def _report(recording: Recording) -> Report:
         recompiles=recompiles,
         cache_keys=cache_rows(recording),
         cuda_graphs=cuda_graphs(recording),
-        memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
-        memory_eager_bytes=recording.memory.eager_bytes if recording.memory else None,
-        memory_pool_bytes=recording.memory.pool_bytes if recording.memory else None,
+        memory=recording.memory,
+        memory_peak_in=memory_peak_in(recording),
         graph_memory=graph_memory(recording),
         numerics=numerics(recording),
         unknown=tuple(unknown(recording)),
@@ -428,56 +427,42 @@ def compile_us(recording: Recording) -> float | None:
 
 
 def phases(recording: Recording) -> tuple[tuple[str, float], ...]:
-    times = grouped((entry for item in recording.compiles for entry in item.phases.items()), lambda entry: entry[0])
-    found = [(name, sum(time for _, time in same)) for name, same in times.items()]
-    total = sum(time for _, time in found)  # in recordings of older versions, some are inside others
+    found = sum((Counter(item.phases) for item in recording.compiles), Counter[str]())
+    total = sum(found.values())  # in recordings of older versions, some are inside others
     is_sum = len(found) > 1 and abs(total - (compile_us(recording) or 0.0)) <= total / 100
-    return tuple(sorted(found, key=lambda entry: -entry[1])) if is_sum else ()
-
-
-class _Event(NamedTuple):
-    """A graph break, a recompile or a compile that made no graph."""
-
-    where: str
-    reasons: Sequence[str]  # of a recompile the guards that failed
-    hints: Sequence[str]
-    cost_us: float | None = None
+    return tuple(found.most_common()) if is_sum else ()
 
 
 def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     """The graph breaks; the compiles that made no graph, so that it runs eagerly; the recompiles, longest first."""
-    breaks: list[_Event] = []
-    failures: list[_Event] = []
-    recompiles: list[_Event] = []
+    breaks, failures, recompiles = list[CompileRow](), list[CompileRow](), list[CompileRow]()
     guards, whole = _failed_guards(recording.compiles), defaultdict[tuple[str, str], dict[str, None]](dict)
     broken = {(select.place(item.source), explained(item.break_reason or "")) for item in recording.compiles}
     for item, failed in zip(recording.compiles, guards, strict=True):
-        where = select.place(item.source) or NO_PLACE
+        where, cost_us = select.place(item.source) or NO_PLACE, item.duration_us
         if item.untraced and (text := item.failure):
             function = (item.source and item.source.function) or "the function"
             function = re.sub("^torch_dynamo_resume_in_(.+)_at_[0-9]+$", r"the rest of \1", function)
             whole[where, explained(text)][function] = None
-            breaks.append(_Event(where, [explained(text)], hints_in(text)))
+            breaks.append(CompileRow(where=where, reason=explained(text), hints=hints_in(text)))
         elif text := item.break_reason:
             line = select.place(item.break_source or item.source) or NO_PLACE
-            breaks.append(_Event(line, [explained(text)], hints_in(text)))
+            breaks.append(CompileRow(where=line, reason=explained(text), hints=hints_in(text)))
         if text := item.failure:
             if (where, explained(text)) not in broken:
-                failures.append(_Event(where, [headline(text)], hints_in(text), item.duration_us))
+                failures.append(CompileRow(where=where, reason=headline(text), hints=hints_in(text), cost_us=cost_us))
         elif failed:
             versions = [(line, _VERSION.match(line)) for line in (item.recompile_reason or "").splitlines()]
             told = [line for line, found in versions if not found or guard_of(found[2]) == failed[0]]
-            hints = hints_in("\n".join(told)) or list(filter(None, [guard_hint(failed[0])]))
-            recompiles.append(_Event(where, [guard_text(guard) for guard in failed], hints, item.duration_us))
+            hints = hints_in("\n".join(told)) or tuple(filter(None, [guard_hint(failed[0])]))
+            reason, *also = map(guard_text, failed)
+            recompiles.append(CompileRow(where=where, reason=reason, also=tuple(also), hints=hints, cost_us=cost_us))
     parts = _between_parts(recording)
-    for place, (where, (text,), hints, _) in enumerate(breaks):  # what breaks a caller's graph, too, is one row
-        if functions := whole.get((where, text)):
-            breaks[place] = _Event(where, [f"made no graph of {listed([*functions], 3)}: {text}"], hints)
-    return (
-        tuple(replace(row, **parts.get(row.where, {})) for row in _compile_rows("break", breaks)),
-        _compile_rows("failure", failures),
-        _compile_rows("recompile", recompiles),
-    )
+    for place, row in enumerate(breaks):  # what breaks a caller's graph, too, is one row
+        if functions := whole.get((row.where, row.reason)):
+            breaks[place] = replace(row, reason=f"made no graph of {listed([*functions], 3)}: {row.reason}")
+    rows = tuple(replace(row, **parts.get(row.where, {})) for row in _together_by_reason("break", breaks))
+    return rows, _together_by_reason("failure", failures), _together_by_reason("recompile", recompiles)
 
 
 def cache_rows(recording: Recording) -> tuple[CompileRow, ...]:
@@ -489,28 +474,31 @@ def cache_rows(recording: Recording) -> tuple[CompileRow, ...]:
         if item.cache_nearest is not None:
             first, *others = item.cache_differs or ("unknown (torch logged no components)",)
             reason = f"{item.compile_id}: key differs from that of {item.cache_nearest} in {first}"
+        if item.cache_held and None not in item.cache_held:
+            whose = f"compile {item.cache_held[0]}" if item.cache_held[0] else "an earlier process"
+            reason, others = f"{item.compile_id}: same key as {whose}: a cache hit without fxscope", []
         if reason is not None:
-            place = select.place(item.source) or NO_PLACE
-            rows.append(CompileRow(id=f"cache/{item.compile_id}", where=place, reason=reason, also=tuple(others)))
+            where = select.place(item.source) or NO_PLACE
+            rows.append(CompileRow(id=f"cache/{item.compile_id}", where=where, reason=reason, also=tuple(others)))
     return tuple(rows)
 
 
 def _between_parts(recording: Recording) -> dict[str, dict[str, Any]]:
     """Place of a graph break → what is between the last kernel before it and the first one after it, per step."""
-    index, times, counts = index_of(recording), defaultdict[str, float](float), Counter[str]()
-    starts = sorted(column(recording.launches, "start_ns"))
+    index, found = index_of(recording), defaultdict[str, Counter[str]](Counter)
+    starts = sorted(rows_of(recording.launches, "start_ns", "duration_ns"))
     for item in recording.decisions:
         if item.reason_code == "graph_break" and "file" in item.reason_arguments:
             before, after = (index.launches_of_call.get(call or "", []) for call in (item.a_call, item.b_call))
             ends = {launch.step: launch.start_ns + launch.duration_ns for launch in before}
-            gaps = [(ends[launch.step], launch.start_ns) for launch in after if launch.step in ends]
+            gaps = [((ends[launch.step],), (launch.start_ns,)) for launch in after if launch.step in ends]
+            inside = [starts[bisect_left(starts, end) : bisect_left(starts, start)] for end, start in gaps]
             if gaps:
-                place = item.reason_arguments["file"]
-                times[place] += median(start - end for end, start in gaps) / 1000
-                counts[place] += median_low(
-                    bisect_left(starts, start) - bisect_left(starts, end) for end, start in gaps
-                )
-    return {place: {"cost_us": time, "kernels": counts[place]} for place, time in times.items() if time > 0}
+                row = found[item.reason_arguments["file"]]
+                row["cost_us"] += median(start - end for (end,), (start,) in gaps) / 1e3
+                row["kernels"] += median_low(map(len, inside))
+                row["busy_us"] += median(sum(took for _, took in launches) for launches in inside) / 1e3
+    return {place: dict(row) for place, row in found.items() if row["cost_us"] > 0}
 
 
 def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
@@ -545,22 +533,15 @@ def _without_values(text: str) -> str:
     return re.sub(r"(==|expected) \S+|\d+", "#", text.partition(", actual")[0])
 
 
-def _compile_rows(kind: str, events: Iterable[_Event]) -> tuple[CompileRow, ...]:
+def _together_by_reason(kind: str, events: Iterable[CompileRow]) -> tuple[CompileRow, ...]:
     """One row for each place and reason; reasons that differ only in values are one."""
     rows: list[CompileRow] = []
-    for same in grouped(events, lambda item: (item.where, _without_values(item.reasons[0]))).values():
-        others = dict.fromkeys(reason for item in same for reason in item.reasons[1:])
-        rows.append(
-            CompileRow(
-                id=f"{kind}/{same[0].where}",
-                where=same[0].where,
-                reason=same[0].reasons[0],
-                count=len(same),
-                cost_us=known_sum(item.cost_us for item in same),
-                hints=tuple(dict.fromkeys(hint for item in same for hint in item.hints)),
-                also=tuple(alike[0] for alike in grouped(others, _kind).values()),
-            )
-        )
+    for same in grouped(events, lambda item: (item.where, _without_values(item.reason))).values():
+        cost_us = known_sum(item.cost_us for item in same)
+        hints = tuple(dict.fromkeys(hint for item in same for hint in item.hints))
+        others = grouped(dict.fromkeys(reason for item in same for reason in item.also), _kind)
+        name, also = f"{kind}/{same[0].where}", tuple(alike[0] for alike in others.values())
+        rows.append(replace(same[0], id=name, count=len(same), cost_us=cost_us, hints=hints, also=also))
     return tuple(sorted(rows, key=lambda row: (-(row.cost_us or 0.0), -row.count)))
 
 
@@ -602,6 +583,17 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
     if asked == {False}:
         return CudaGraphs(state="off", reason="the compile mode does not use them")
     return CudaGraphs(state="off") if recording.launches else CudaGraphs(state="unknown", reason="nothing ran")
+
+
+def memory_peak_in(recording: Recording) -> str | None:
+    """The compiled graph in whose run the steps have their memory peak, or the op outside of any; `None`: not known."""
+    if recording.memory is None or (at := recording.memory.step_peak_ns) is None:
+        return None
+    graphs = {graph.cache_key or "": graph.id for graph in recording.graphs}
+    rows = rows_of(recording.ops, "name", "category", "start_ns", "duration_ns")
+    inside = [name for name, kind, start, length in rows if kind == "cpu_op" and start <= at <= start + length]
+    keys = [found["key"] for name in inside if (found := REGION_KEY.match(name))]
+    return graphs.get(keys[-1], keys[-1]).removesuffix(":post_grad") if keys else inside[-1] if inside else None
 
 
 def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from fxscope.data import read_table
 from fxscope.errors import FxscopeError, RenderError, UsageError, one_line
-from fxscope.model import Memory, Recording, replace
+from fxscope.model import Recording, replace
 from fxscope.render import WITHOUT_STAGE, check_target, format_of, render, save
 from fxscope.render.legible import legible, legible_streams, write_bytes
 from fxscope.render.legible import screen_width as screen_width
@@ -215,18 +215,7 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
         return read(found[0])
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return with_memory(read_file(trace, {"debug_dir": debug, "compile_log": log, **given}), path / "meta.json")
-
-
-def with_memory(recording: Recording, path: Path) -> Recording:
-    """Add the peak memory that the program itself wrote down: `{"peak_mem": bytes}` in a folder's meta.json."""
-    from fxscope.store import contents
-
-    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, FxscopeError):
-        peak = json.loads(contents(path, limit=1 << 20, what="a meta.json")).get("peak_mem")
-        if recording.memory is None and isinstance(peak, int):
-            return replace(recording, memory=Memory(peak_bytes=peak))
-    return recording
+    return read_file(trace, {"debug_dir": debug, "compile_log": log, **given})
 
 
 def is_recording(path: Path) -> bool:

@@ -101,6 +101,8 @@ class Memory(Item, frozen=True, kw_only=True):
     """Device memory of the recorded run, in bytes."""
 
     peak_bytes: int | None = None
+    step_bytes: int | None = None  # peak in the recorded steps; on a CPU of what was made since the recording began
+    step_peak_ns: int | None = None  # when that was
     eager_bytes: int | None = None  # peak before the first compile, of a program that ran eager steps first
     pool_bytes: int | None = None  # reserved by the pools of CUDA graphs at its end
 

@@ -32,6 +32,7 @@ class Compile(Item, frozen=True, kw_only=True):
     break_source: Source | None = None
     cache: Literal["miss", "hit", "bypassed"] | None = None  # no live compile is a hit: what caches hold is hidden
     cache_bypass: str | None = None  # why no cache can hold it, in torch's words
+    cache_held: tuple[str | None, ...] = ()  # of each graph: whose code a cache has for it, "" an earlier process's
     cache_nearest: str | None = None  # the compile of the same frame whose cache key differs least from this one's
     cache_differs: tuple[str, ...] = ()  # in which components, as torch prints them; none: not known
     cudagraphs: bool | None = None

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fxscope import op_names
 from fxscope.index import Key, index_of
 from fxscope.model import KernelCall, Node, Purpose, Recording, Schedule, SchedulerNode, replace
 from fxscope.op_names import MOVES, is_attention, is_collective, op_name, ops_of, out_of_place, repeats_draw
@@ -90,6 +91,10 @@ class _Graph:
         if found := self._copy(call, working, members) or self._extra(call, working, members):
             return found
         ops = ops_of(working) or [f"bias of {op}" for op in ops_of([self.nodes[name] for name in call.biases])]
+        if not ops and call.original_aten:  # what torch names at this call and at no other ran nowhere else
+            others = {op_name(op) for it in self.calls if it is not call for op in (it.kernel, *it.original_aten)}
+            own = [op for op in map(op_name, call.original_aten) if op_names.expected_nature(op) != "view"]
+            ops = [op for op in own if op not in others]
         return ("computes", {"ops": ops}) if ops or call.type == "user_triton" else (None, {})
 
     @staticmethod

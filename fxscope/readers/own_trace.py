@@ -48,6 +48,7 @@ class Timeline:
     compiles: list[int] = field(default_factory=list)  # and other phases of the compiler
     closures: list[tuple[int, int]] = field(default_factory=list)  # begin and end of those that an optimizer calls
     python: dict[int, list[int]] = field(default_factory=dict)  # op → when Python in it begins and ends
+    memory: defaultdict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))  # device → bytes
     fake: set[int] = field(default_factory=set)  # external ids of outermost ops on tensors without memory
     begins: float = math.inf  # of the first op or annotation
     ends: float = 0.0
@@ -66,6 +67,7 @@ class OwnTrace:
         num_early: outermost ops before the first step.
         num_cut: ops after the part that is read.
         num_fake: outermost ops on fake or meta tensors.
+        peak: the most bytes of the GPU, or without one of the CPU, in the kept steps, and when first.
         tuned: device events of the compiler's benchmarks.
     """
 
@@ -74,7 +76,7 @@ class OwnTrace:
         self._times, self._left_out = times, list[str]()
         trace, self.problems = document(path, self._is_read)
         self.num_cut, self.num_early, self.steps = sum(map(is_dispatched, self._left_out)), 0, StepPlan()
-        self.num_fake = len(times.fake)
+        self.num_fake, self.peak = len(times.fake), None
         self._base = trace.get("baseTimeNanoseconds", 0)
         self._sort(trace["traceEvents"])
         ops = _of(self.events, ("cpu_op",))
@@ -182,6 +184,10 @@ class OwnTrace:
             replays=self.replays(),
             **dict[str, Any](compiles=[*map(self._us, times.compiles)]) | options,
         )
+        memory = times.memory.get("cuda") or times.memory.get("cpu", ())
+        kept = [(span.start, span.end) for span in self.steps.kept]
+        inside = ((size, at - self._base) for at, size in memory if any(a <= self._us(at) <= b for a, b in kept))
+        self.peak = max(inside, key=lambda row: row[0], default=None)
         if self.steps.start_up is not None:
             self.num_early = sum(start < self.steps.start_up.end for start, _ in ops)
 

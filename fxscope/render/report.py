@@ -11,7 +11,7 @@ from fxscope.analysis.numerics import Difference, NumericsReport
 from fxscope.analysis.purposes import PurposeRow
 from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report, first_rows, others, report, total_us
 from fxscope.analysis.serving import Serving
-from fxscope.model import Recording, replace
+from fxscope.model import Memory, Recording, replace
 from fxscope.render import grid
 from fxscope.text import (
     UNKNOWN,
@@ -96,7 +96,7 @@ def _lines(made: Report, width: int, limits: tuple[int, int, int], *, everything
         missed(made, width, everything=everything, limit=max_missed),
         numerics(made.numerics, width, everything=everything) if made.numerics else [],
         graph_memory(made.graph_memory, width) if everything else [],
-        compiles("Graph breaks", made.breaks, width, max_compiles, everything=everything, lost=" between its parts"),
+        compiles("Graph breaks", made.breaks, width, max_compiles, everything=everything),
         compiles("Recompiles", made.recompiles, width, max_compiles, everything=everything),
         compiles("Cache misses", made.cache_keys, width, max_compiles, everything=True) if everything else [],
         foot(made, width, everything=everything, name=name),
@@ -160,10 +160,14 @@ def step(made: Report, width: int) -> list[str]:
     graphs = made.cuda_graphs
     state = graphs.state + (f": {graphs.reason}" if graphs.reason else "")
     state += f" ({percent(graphs.share)} of the device events)" if graphs.share is not None else ""
-    peak = [f"memory peak {num_bytes(made.memory_peak_bytes)}"] if made.memory_peak_bytes else []
-    if made.memory_peak_bytes and (eager := made.memory_eager_bytes):
-        peak[0] += " (in the eager steps)" if eager == made.memory_peak_bytes else f" (eager steps {num_bytes(eager)})"
-    peak += [f"pools of CUDA graphs {num_bytes(made.memory_pool_bytes)}"] if made.memory_pool_bytes else []
+    memory, place = made.memory or Memory(), f" (in {made.memory_peak_in})" if made.memory_peak_in else ""
+    figures = [
+        ("memory peak", memory.peak_bytes),
+        ("memory peak of the eager steps", memory.eager_bytes),
+        (f"memory peak of the recorded steps{place}", memory.step_bytes),
+        ("pools of CUDA graphs", memory.pool_bytes),
+    ]
+    peak = [f"{words} {num_bytes(size)}" for words, size in figures if size]
     out.append([*([] if row.on_cpu or graphs.state == "unknown" else [f"CUDA graphs {state}"]), *peak])
     return [cut(line, width) for parts in out for line in joined([part for part in parts if part], width)]
 
@@ -382,17 +386,16 @@ def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
     return out
 
 
-def compiles(
-    title: str, rows: Sequence[CompileRow], width: int, most: int, *, everything: bool, lost: str = ""
-) -> list[str]:
+def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, everything: bool) -> list[str]:
     """Graph breaks, recompiles or cache misses: place, count, cost, reason; with room for more than one also a hint."""
     if not rows:
         return []
     limit = len(rows) if everything or len(rows) == most + 1 else most
     out = [title]
     for row in rows[:limit]:
-        beside = f" and {counted(row.kernels, 'kernel')}" if row.kernels and lost else ""
-        cost = f", {microseconds(row.cost_us)}{beside}{lost}" if row.cost_us is not None else ""
+        cost = f", {microseconds(row.cost_us)}" if row.cost_us is not None else ""
+        cost += " between its parts" if row.kernels is not None else ""
+        cost += f" ({counted(row.kernels, 'kernel')}, {microseconds(row.busy_us)})" if row.kernels else ""
         text = f"  {row.where} ×{row.count}{cost}  {row.reason}"
         out += grid.folded(text, width, rest="    ") if everything else [cut(text, width)]
         out += [cut(f"    also: {listed(row.also, 4)}", width)] if row.also and (everything or most > 1) else []

@@ -201,7 +201,7 @@ def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_comp
     assert recorder.failure is None and not hooks.active()
     assert {item.where for item in recording.problems} == ({"compile 0/0"} if program is fails_to_compile else set())
     assert any(launch.call for launch in recording.launches) == is_compiled
-    where = " (eager steps 100 B)" if program is compares else " (in the eager steps)" if is_compiled else "\n"
+    where = "   memory peak of the eager steps 100 B" if is_compiled else ""
     assert f"memory peak {recording.memory.peak_bytes} B{where}" in "\n".join(lines(report(recording))) + "\n"
     eager = [item.detail for item in recording.unobserved if item.what == "eager"]
     assert len(eager) == (program is compares)

@@ -163,14 +163,15 @@ def test_a_frame_of_a_library_has_its_own_name() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "kernels"), [("printed", 0), ("disabled", 1)])
-def test_what_a_break_costs_is_what_is_between_its_parts(name: str, kernels: int) -> None:
+@pytest.mark.parametrize(("name", "kernels", "at"), [("printed", 0, "1/0:inference"), ("disabled", 1, "aten::cumsum")])
+def test_what_a_break_costs_is_what_is_between_its_parts(name: str, kernels: int, at: str) -> None:
     recording = fxscope.record(BREAKS[name][0], torch.ones(64, 64), compile=True, steps=3)
-    (row,) = report(recording).breaks
-    assert row.kernels == kernels
+    (row,), memory = report(recording).breaks, recording.memory
+    assert (row.kernels, report(recording).memory_peak_in) == (kernels, at) and memory.step_bytes == 2 * 4 * 64 * 64
     steps = grouped(recording.launches, lambda item: item.step).values()
     gaps = sorted(after.start_ns - before.start_ns - before.duration_ns for before, *_, after in steps)
-    assert row.cost_us == pytest.approx(gaps[1] / 1000)
+    busy = sorted(sum(item.duration_ns for item in between) for _, *between, _ in steps)
+    assert (row.cost_us, row.busy_us) == (pytest.approx(gaps[1] / 1000), pytest.approx(busy[1] / 1000))
 
 
 KEYS = rows("cache_keys.txt")
@@ -196,7 +197,7 @@ def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first, secon
         run(*inputs, **options)
 
     monkeypatch.setattr("torch._inductor.codecache.torch_key", bytes)  # the hash of an installation takes seconds
-    names = {"run": run, "again": again, "x": torch.ones(8, 4), "ones": torch.ones, "other": torch.compile(torch.cos)}
+    names = {**vars(torch), "run": run, "again": again, "x": torch.ones(8, 4)}
     try:
         with fxscope.record() as recorder:
             eval(first, names)
@@ -207,6 +208,7 @@ def test_a_compile_that_no_cache_holds_says_what_differs_in_its_key(first, secon
     assert len(made.cache_keys) == (words != "-")
     for row in made.cache_keys:
         assert words in " ".join([row.reason, *row.also])
-        assert words.startswith("0/0: not cached: ") or "key differs from that of 0/0 in " in row.reason
+        whole = words.startswith("0/0: not cached: ") or "same key as" in words
+        assert whole or "key differs from that of 0/0 in " in row.reason
     shown = "\n".join(lines(made, everything=True, width=300))
     assert ("Cache misses" in shown) is (words != "-") and "Cache misses" not in "\n".join(lines(made))

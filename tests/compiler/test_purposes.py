@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import gelu
+from torch.nn.functional import embedding, gelu
 from torch.utils.checkpoint import checkpoint
 
 import fxscope
@@ -131,13 +131,7 @@ PROGRAMS = {
     "transposed and used": (lambda x: x.t().contiguous() + 1, tensors(8, 9), "h200", False, {"computes": 1}),
     "concatenation": (lambda x, y: torch.cat([x, y], 1), tensors(8, 8, count=2), "h200", False, {"program_copy": 1}),
     "scan": (lambda x: x.cumsum(0), tensors(64), "h200", False, {"computes": 1}),
-    "look-up": (
-        lambda x, i: nn.functional.embedding(i, x),
-        (*tensors(9, 8), *tensors(4, dtype=torch.int64)),
-        "h200",
-        False,
-        {"computes": 1},
-    ),
+    "look-up": (embedding, (*tensors(4, dtype=torch.int64), *tensors(9, 8)), "h200", False, {"computes": 1}),
     "buffer": (Cache(), tensors(4, 8), "h200", False, {"computes": 1, "mutation_copy": 1}),
     "custom op, own tensor": (own_tensor, tensors(8), None, False, {"computes": 2, "fallback": 1}),
     "custom op, view": (view_of_input, tensors(2, 8), None, False, {"fallback": 1}),

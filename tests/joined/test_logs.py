@@ -53,6 +53,9 @@ def test_a_wrapper_in_cpp_has_its_kernel_calls(tmp_path: Path) -> None:
     names = " ".join(call.kernel for call in recording.calls)
     assert names == "lib::op cpp_fused_gelu_native_layer_norm_0 aoti_torch_cpu_addmm_out"
     assert not recording.problems and report(recording).contents == "1 compiled graph"
+    assert [call.purpose_arguments["ops"] for call in recording.calls][1:] == [["gelu", "native_layer_norm"], ["addmm"]]
+    collectives = read_trace(LOGS / "collectives.log.gz").calls  # a copy for one names no op that runs in it alone
+    assert [call.purpose for call in collectives if call.type == "cpp"] == [None, "computes", None, "computes"]
 
 
 def test_a_log_names_its_torch_and_the_device_of_its_tensors() -> None:
