@@ -386,7 +386,6 @@ class Recorder:
 
     def _build(self, traced: profiler.Traced | None) -> Recording:
         facts, problems = self._capture.facts(), [*self._now.session.hooks.problems]
-        # The peak is not reset where the program compiles: the program may ask for it
         memory, before = running.peak_memory(), self._eager_memory if self._eager is not None else None
         memory = memory and replace(memory, eager_bytes=before and before.peak_bytes)
         recording, num_calls = Recording(memory=memory), None

@@ -154,7 +154,7 @@ def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Mo
 
 
 def peak_memory(*, begins: bool = False) -> Memory | None:
-    """The peak of CUDA memory so far, which `begins` anew; None where the program used no CUDA device."""
+    """The peak of CUDA memory so far, None without a CUDA device; only `begins` resets it: the program may ask for it."""
     if not torch.cuda.is_initialized():
         return None
     if begins:
