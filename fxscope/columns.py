@@ -61,11 +61,11 @@ Column = Numbers | Chosen | Given | Made  # one field of every item; `take` has 
 class Items(Sequence[T], Generic[T]):
     """A sequence like a tuple of items: equal to one, hashed as one, a slice of it is one. A pickle or copy is a tuple."""
 
-    __slots__ = ("_length", "columns", "type")
+    __slots__ = ("_length", "columns", "kind")
 
     def __init__(self, type_: type[T], length: int, columns: dict[str, Column]) -> None:
         """Take the columns by the names of the type's fields; a field without one has its default."""
-        self.type = type_
+        self.kind = type_
         self._length = length
         self.columns = columns
 
@@ -90,7 +90,7 @@ class Items(Sequence[T], Generic[T]):
         return [item for start in starts for item in self._made(positions[start : start + BLOCK])]
 
     def _made(self, which: slice | list[int]) -> list[T]:
-        make, names = self.type, tuple(self.columns)
+        make, names = self.kind, tuple(self.columns)
         columns = [column.take(which) for column in self.columns.values()]
         return [make(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
@@ -103,7 +103,7 @@ class Items(Sequence[T], Generic[T]):
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        return f"<{self._length} of {self.type.__name__}>"
+        return f"<{self._length} of {self.kind.__name__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)
@@ -112,12 +112,12 @@ class Items(Sequence[T], Generic[T]):
         """The field's value of some items."""
         if field in self.columns:
             return self.columns[field].take(which)
-        known = next(item for item in msgspec.structs.fields(self.type) if item.name == field)
+        known = next(item for item in msgspec.structs.fields(self.kind) if item.name == field)
         default: Any = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
         return [default] * len(which if isinstance(which, list) else range(self._length)[which])
 
-    def replaced(self, columns: dict[str, Column]) -> "Items[T]":
-        return type(self)(self.type, self._length, self.columns | columns)
+    def replaced(self, columns: Mapping[str, Column]) -> "Items[T]":
+        return type(self)(self.kind, self._length, {**self.columns, **columns})
 
 
 class KeptItems(Items[T]):
@@ -270,5 +270,5 @@ def picked(items: Sequence[T], which: slice | list[int], *fields: str) -> Sequen
     if not isinstance(items, Items):
         return [items[position] for position in which]
     if fields:
-        items = Items(items.type, len(items), {name: items.columns[name] for name in fields if name in items.columns})
+        items = Items(items.kind, len(items), {name: items.columns[name] for name in fields if name in items.columns})
     return items.at(which)

@@ -269,7 +269,7 @@ class _Links:
         found: list[Aligned] = []
         for members in connected(every, [((0, x), (1, y)) for x, y in ties]):
             xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
-            hows = [self.how[tie] for side, place in members if side == 0 for tie in tied_to.get(place, ())]
+            hows: list[AlignedBy] = [self.how[tie] for side, x in members if side == 0 for tie in tied_to.get(x, ())]
             how = max(hows, key=TRUST.index, default=None)
             are_named_alike = list(map(name_of, xs)) == list(map(name_of, ys))
             found.append(Aligned(xs, ys, "name" if how != "shapes" and are_named_alike else how))
