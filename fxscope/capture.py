@@ -109,7 +109,7 @@ def record(
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup)
         recording = job.recorded(compiles=options is not None, numerics=numerics)
     recording = replace(recording, title=name, problems=(*recording.problems, *problems))
-    return _finish(recording)
+    return bound.judged(passes.run(recording))
 
 
 @contextlib.contextmanager
@@ -416,7 +416,7 @@ class Recorder:
         recording = _with_facts(recording, facts, self._capture)
         if not recording.graphs and not recording.launches:
             raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {self._why_nothing()}")
-        return _finish(recording)
+        return bound.judged(passes.run(recording))
 
     def _why_nothing(self) -> str:
         if problems := self._now.session.hooks.problems:
@@ -515,10 +515,6 @@ def _with_facts(recording: Recording, facts: Recording, capture: InductorCapture
         message = f"compiled before the recording began, so without graphs in it: {names}"
         both["problems"] += (Problem(where="torch.compile", message=message, remedy="record their first calls"),)
     return replace(recording, **both)
-
-
-def _finish(recording: Recording) -> Recording:
-    return bound.judged(passes.run(recording))
 
 
 # A forked child's copy of what is going on is none of its business.

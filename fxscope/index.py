@@ -182,10 +182,6 @@ class Index:
                 found.append(replace(item, wall_us=item.wall_us - us, device_idle_us=item.device_idle_us - us))
         return tuple(found)
 
-    @cached_property
-    def step_us(self) -> tuple[float, ...]:
-        return self.us_without(())
-
     def us_without(self, kernels: Collection[str]) -> tuple[float, ...]:
         """Device time of each step that counts, without the kernels of these names."""
         rows = marked(self._launches, "name", lambda name: name not in kernels).nonzero()[0].tolist()
@@ -197,7 +193,7 @@ class Index:
     @cached_property
     def device_us(self) -> float | None:
         """Device time of a step, the median; `None` where nothing ran."""
-        return median(self.step_us) if self._launches else None
+        return median(self.us_without(())) if self._launches else None
 
     @cached_property
     def num_launches(self) -> float:

@@ -45,7 +45,7 @@ def made() -> Recording:
 def test_a_step_without_work_between_others_counts() -> None:
     recording = made()
     index = index_of(recording)
-    assert index.steps == (0, 1, 2) and index.step_us == (6.0, 0.0, 6.0) and index.device_us == 6.0
+    assert index.steps == (0, 1, 2) and index.us_without(()) == (6.0, 0.0, 6.0) and index.device_us == 6.0
     shown = report(recording)
     assert shown.step.device_us == 6.0
     assert shown.step.launches == 1 and shown.step.left_out == 0

@@ -32,17 +32,6 @@ def is_profiling() -> bool:
     return bool(torch._C._autograd._profiler_enabled())
 
 
-def _observing() -> Any:
-    return torch.profiler.profile(
-        record_shapes=True,
-        profile_memory=True,
-        # Else the program's own profile functions would be replaced.
-        with_stack=sys.getprofile() is None and threading.getprofile() is None,
-        # Verbose, each event holds the text of its Python stack: twice the memory and time at the session's end.
-        experimental_config=torch._C._profiler._ExperimentalConfig(capture_overload_names=True, verbose=False),
-    )
-
-
 def start(profile: Any) -> None:
     """Start a session without its remark, once in 1,000, that a block which is freed is older than the session."""
     older = torch.UntypedStorage(64)
@@ -200,7 +189,14 @@ class Session:
                 "start fxscope before the profiler, or read its trace: `fxscope view FILE`",
             )
             return
-        profile = _observing()
+        profile = torch.profiler.profile(
+            record_shapes=True,
+            profile_memory=True,
+            # Else the program's own profile functions would be replaced.
+            with_stack=sys.getprofile() is None and threading.getprofile() is None,
+            # Verbose, each event holds the text of its Python stack: twice the memory and time at the session's end.
+            experimental_config=torch._C._profiler._ExperimentalConfig(capture_overload_names=True, verbose=False),
+        )
         self.thread = threading.get_ident()
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
