@@ -6,7 +6,7 @@ A kernel's name is never enough: the same kernel may run in every layer.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from statistics import median
 
 from fxscope.columns import array, column, distinct, marked, positions, rows_of, with_columns
@@ -128,7 +128,7 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
     """Launch id → call id for one region: ops by their order, a graph replay's kernels by order and name."""
     result: dict[int, str] = {}
     if any(call.conditional for call in calls):
-        return by_only_name(region, calls)
+        return by_paths(region, calls)
     for replay in replays_in(region.replayed):
         for launch, call in match_replay(replay, calls):
             result[launch.id] = call.id
@@ -139,29 +139,41 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
     return result
 
 
-def by_only_name(region: Region, calls: list[KernelCall]) -> dict[int, str]:
-    """Launch id → call id where a wrapper has branches or loops, so that their order tells nothing.
+def by_paths(region: Region, calls: list[KernelCall]) -> dict[int, str]:
+    """Launch id → call id where a wrapper has branches or loops: what all ways agree on in which it can have run these ops.
 
-    An op is a call's if no other can be it; if it ran beside such a one, whose code has the call beside that in one graph; or
-    if it ran as often as there are other calls that run once and can be it.
+    A branch, or the body of a loop, runs as a whole, any number of times. A trace may begin anywhere.
     """
-    names = {row: group.name for row, group in enumerate(region.groups)}
-    fitting = {name: [place for place, call in enumerate(calls) if fits(name, call)] for name in set(names.values())}
-    found = {row: fitting[name][0] for row, name in names.items() if len(fitting[name]) == 1}
-    beside: set[int] = set()
-    for place in {places[0] for places in fitting.values() if len(places) == 1}:
-        for step in (-1, 1):
-            subgraph = calls[place].subgraph
-            if subgraph and place + step in range(len(calls)) and calls[place + step].subgraph == subgraph:
-                beside.add(place + step)
-                rows = [row + step for row, known in found.items() if known == place and row + step in names]
-                found |= {row: place + step for row in rows if place + step in fitting[names[row]]}
-    for name, places in fitting.items():
-        rest = [row for row, other in names.items() if other == name and row not in found]
-        left = [place for place in places if place not in beside]
-        if len(left) == len(rest) and not any(calls[place].conditional for place in left):
-            found |= dict(zip(rest, left, strict=True))
-    return {launch.id: calls[place].id for row, place in found.items() for launch in region.groups[row].launches}
+    names = [group.name for group in region.groups]
+    fitting = {name: {place for place, call in enumerate(calls) if fits(name, call)} for name in {*names}}
+    following = next_calls(calls, {*range(len(calls))}.difference(*fitting.values()))
+    found, reached = dict[int, set[int]](), {*range(len(calls))}
+    for row, name in enumerate(names):
+        if fitting[name]:
+            found[row] = reached & fitting[name]
+            reached = set[int]().union(*(following[place] for place in found[row]))
+    reached = {len(calls)}
+    for row, places in reversed(found.items()):
+        found[row] = reached = {place for place in places if following[place] & reached}
+    only = {row: calls[min(places)].id for row, places in found.items() if len(places) == 1}
+    return {launch.id: call_id for row, call_id in only.items() for launch in region.groups[row].launches}
+
+
+def next_calls(calls: Sequence[KernelCall], silent: Set[int]) -> dict[int, set[int]]:
+    """Return for each call which ones, or the end, can run next; of those that run once, `silent` ones may not."""
+    following, after = dict[int, set[int]](), {len(calls)}
+    functions = itertools.groupby(range(len(calls)), lambda place: (calls[place].conditional, calls[place].graph))
+    blocks = [[*places] for _, places in functions]
+    for is_conditional, same in itertools.groupby(reversed(blocks), lambda block: calls[block[0]].conditional):
+        beside = [*same]
+        after = after | {block[0] for block in beside if is_conditional}
+        for block in beside:
+            here = after
+            for place in reversed(block):
+                following[place] = here
+                here = {place} | (here if place in silent and not is_conditional else set[int]())
+            after = after if is_conditional else here
+    return following
 
 
 def between_neighbours(

@@ -13,8 +13,6 @@ from tests.provenance.oracle import Lines, listening
 from tests.provenance.test_ran_in import differences
 from tests.provenance.unusual import PROGRAMS, TRAINED
 
-UNKNOWN = {"two_branches": 2}  # lines that ran and have no time: which of two branches ran one kernel is not known
-
 
 def recorded(name: str, path: Path) -> tuple[Recording, list[dict], Lines]:
     torch.manual_seed(0)
@@ -59,4 +57,4 @@ def test_nothing_false_is_said(name: str, tmp_path: Path) -> None:
         assert {name for _, name in call.lines} <= set(nodes[call.graph])
     faults, unknown = timed_falsely(recording, lines)
     assert not faults, "\n".join(faults)
-    assert unknown == UNKNOWN.get(name, 0)
+    assert not unknown

@@ -100,7 +100,7 @@ def test_ops_between_two_known_calls_are_of_the_one_fallback_between_them() -> N
         ("then:a then:mm else:b else:mm", "b mm", "2 3"),
         ("body:mm body:a mm", "mm a mm a mm", "0 1 0 1 2"),
         ("body:cond body:mm body:a mm", "a mm", "2 3"),  # what ran before `a` is not in the trace
-        ("then:mm then:mm then:a else:mm", "mm mm a", "- 1 2"),
+        ("then:mm then:mm then:a else:mm", "mm mm a", "0 1 2"),
         ("then:mm else:mm", "mm", "-"),
         ("then:a then:mm else:a else:mm", "a mm", "- -"),  # both branches run one kernel
         ("then:a else:mm then:mm", "a mm", "0 -"),
@@ -110,6 +110,7 @@ def test_a_product_of_a_branch_is_known_beside_a_kernel_of_its_graph(graphs: str
     calls = [
         replace(
             call(place, {"mm": "extern_kernels.mm"}.get(name, name), "extern" if name == "mm" else "triton"),
+            graph=graph,
             subgraph=graph or None,
             conditional=bool(graph),
         )
