@@ -89,7 +89,7 @@ def fill(
         running.forget_compiled()
     point.wall_us = recording.step_times and recording.step_times.samples_us
     if recording.launches:
-        point.device_us = index_of(recording).step_us
+        point.device_us = index_of(recording).us_without(())
     point.num_kernels = per_step(recording, *KERNELS)
     if recording.memory is not None:
         point.peak_bytes = recording.memory.peak_bytes

@@ -26,7 +26,7 @@ def compare(a: Recording, b: Recording) -> Comparison:
     matches = [build((a, b), *group) for group in assign((a, b), select.units(a), select.units(b))]
     # A collective's kernel runs until the last rank is there: the late rank has the least of it
     apart = collective_us(a) is not None or collective_us(b) is not None
-    steps = [own_step_us(item) if apart else index_of(item).step_us for item in (a, b)]
+    steps = [own_step_us(item) if apart else index_of(item).us_without(()) for item in (a, b)]
     on_cpu = index_of(a).is_on_cpu or index_of(b).is_on_cpu
     each = "" if is_whole_run(a) and is_whole_run(b) else " per step"
     return Comparison(

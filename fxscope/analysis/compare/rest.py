@@ -70,7 +70,8 @@ def collective_us(recording: Recording) -> float | None:
     """Device time in collectives per step, `None` where none ran."""
     if not collectives(recording):
         return None
-    return median(every - own for every, own in zip(index_of(recording).step_us, own_step_us(recording), strict=True))
+    every = index_of(recording).us_without(())
+    return median(whole - own for whole, own in zip(every, own_step_us(recording), strict=True))
 
 
 def traffic(recording: Recording) -> int | None:
