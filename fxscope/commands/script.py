@@ -187,7 +187,7 @@ class _Run:
         if not isinstance(error, FxscopeError):
             from fxscope.factories import described
 
-            error = CaptureError(f"{self.label} ran, but {described(error)} kept fxscope from recording it.")
+            error = NothingCapturedError(f"{self.label} ran, but {described(error)} kept fxscope from recording it.")
         if not self.code:
             raise error
         print(f"fxscope run: {self.label} {self.how}; nothing was recorded: {error}", file=sys.stderr)

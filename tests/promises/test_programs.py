@@ -34,7 +34,7 @@ def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> sub
 
 
 @pytest.mark.parametrize(
-    "name", ["_finish", "_with_facts", "environment", "_of_trace", "OwnTrace", "eager_graph.program_graph"]
+    "name", ["bound.judged", "_with_facts", "environment", "_of_trace", "OwnTrace", "eager_graph.program_graph"]
 )
 def test_what_fails_in_fxscope_is_a_problem_and_a_warning(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
@@ -64,7 +64,7 @@ def test_where_warnings_are_errors_ours_is_none(tmp_path: Path) -> None:
 
 
 def test_what_the_program_raises_is_not_hidden_by_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture, "_finish", lambda _: 1 / 0)
+    monkeypatch.setattr(capture.bound, "judged", lambda _: 1 / 0)
     with pytest.raises(KeyError, match="theirs"), fxscope.record():
         raise KeyError("theirs")
 
@@ -520,9 +520,11 @@ def test_an_interrupt_as_hooks_come_off_keeps_none_on() -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), hooks.Hooks() as patches:
-        patches.wrap("json:dumps", "before", print)
-        patches.at_end("a label", interrupted)
+    patches = hooks.Hooks()
+    patches.wrap("json:dumps", "before", print)
+    patches.at_end("a label", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        patches.close()
     assert not hooks.active() and not hasattr(json.dumps, "__wrapped__") and not patches.problems
 
 
