@@ -112,8 +112,7 @@ def load(name: str) -> Gpu:
     )
 
 
-# What plans and predictions compute with.
-_NEEDED = ("major", "minor", "multi_processor_count", "warp_size")
+_NEEDED = ("major", "minor", "multi_processor_count", "warp_size")  # what plans and predictions compute with
 
 
 def _load_file(name: str) -> Gpu:

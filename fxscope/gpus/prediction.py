@@ -33,7 +33,7 @@ class Works:
     """Workloads as columns: each field of `Workload` is an array of numbers or of words.
 
     Attributes:
-        memory: the rate of the GPU's memory, relative to that which the parameters state.
+        moved: bytes, and the rate of the GPU's memory relative to that which the parameters state.
     """
 
     def __init__(self, works: Sequence[Workload], memory: Sequence[float] | None = None) -> None:
@@ -41,20 +41,16 @@ class Works:
             values = [getattr(work, name) for work in works]
             words = isinstance(values[0], str | None)
             setattr(self, name, np.array([item or "" for item in values]) if words else np.array(values, dtype=float))
-        self.memory = np.array(memory or [1.0] * len(works))
+        self.moved = self.num_bytes, np.array(memory or [1.0] * len(works))
 
     def __getattr__(self, name: str) -> Any:  # for a checker of types: all are set
         raise AttributeError(name)
 
 
-def traffic(p: Mapping[str, float], work: Works) -> Array:
+def traffic(p: Mapping[str, float], num_bytes: Any, memory: Any = 1.0) -> Any:
     """Time of traffic: the more a call moves, the less of it is still in the L2 cache from the calls before."""
-    outside = missed(p, work.num_bytes / 1e6)
-    return work.num_bytes / 1e6 * (outside / (p["dram"] * work.memory) + (1 - outside) / p["l2"])
-
-
-def missed(p: Mapping[str, float], distance: Any) -> Any:
-    return 1 / (1 + (p["capacity"] / np.maximum(distance, 1e-3)) ** 3)
+    outside = 1 / (1 + (p["capacity"] / np.maximum(num_bytes / 1e6, 1e-3)) ** 3)
+    return num_bytes / 1e6 * (outside / (p["dram"] * memory) + (1 - outside) / p["l2"])
 
 
 def slower_of(*times: Any, sharpness: float = 4) -> Any:
@@ -69,9 +65,10 @@ def generated(p: Mapping[str, float], work: Works) -> tuple[Array, Array, Array]
     busy = work.elements * each
     busy += (work.requests + dense / 16) * p["request_ps"] + (work.sectors + dense / 32) * p["sector_ps"]
     extra = p["floor"] + p["load"] * np.minimum(work.loads, 20)
+    extra += p["fill"] * np.minimum(work.elements / (132 * 1024), 1)  # until each multiprocessor has a block
     extra += p["latency"] * np.minimum(work.slowest_ops + work.trig_ops, 8)
     extra += p["atomic"] * (work.atomics > 0) + work.atomics * p["added_sector_ps"] * 1e-6 + p["crowd"] * work.crowded
-    return traffic(p, work), busy * 1e-6, extra
+    return traffic(p, *work.moved), busy * 1e-6, extra
 
 
 def pointwise(p: Mapping[str, float], work: Works, _: int) -> Array:
@@ -117,7 +114,7 @@ def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     # Where a tile reaches beyond the rows, or a step beyond K, each element is checked.
     busy *= 1 + p["ragged"] * ((work.m % 64 > 0) * 1 + (work.k % 64 > 0))
     busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)
-    return p["floor"] + extra + slower_of(busy, traffic(p, work), sharpness=3)
+    return p["floor"] + extra + slower_of(busy, traffic(p, *work.moved), sharpness=3)
 
 
 def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
@@ -138,10 +135,10 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     extra = first * window * (p["reorder"] + work.num_bytes * p["reorder_ps"] * 1e-6)
     extra += p["window"] * window + odd * (p["odd"] + work.taps * p["odd_tap"])
     uneven = ~window & np.isin(work.layout, ("firste", "firstu"))  # else reordered before
-    busy = slower_of(tiles * (1 + p["uneven"] * uneven), traffic(p, work), sharpness=3)
+    busy = slower_of(tiles * (1 + p["uneven"] * uneven), traffic(p, *work.moved), sharpness=3)
     # With channels first torch's own kernels run, an element a thread.
     computed = work.elements * (work.taps * p["tap_ps"] + first * p["element_ps"]) * 1e-6
-    by_channel = slower_of(traffic(p, work), computed, sharpness=2)
+    by_channel = slower_of(traffic(p, *work.moved), computed, sharpness=2)
     each = np.isin(work.variant, ("each channel", "multiplied")) & (work.dtype != "float32")
     depthwise = np.isin(work.variant, ("depthwise", "each channel"))
     again = 1 + p.get("second", 0) * (work.passes - 1)
@@ -152,7 +149,8 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
 def groups(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     """A convolution in wide groups: a kernel for each group, which waits for each of its taps."""
     each = (p["group"] + p["tap"] * work.taps) * work.passes
-    return p["floor"] + slower_of(work.batch * each, traffic(p, work), work.flops / (p["sm"] * multiprocessors * 1e6))
+    computed = work.flops / (p["sm"] * multiprocessors * 1e6)
+    return p["floor"] + slower_of(work.batch * each, traffic(p, *work.moved), computed)
 
 
 def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
@@ -167,18 +165,19 @@ def attention(p: Mapping[str, float], work: Works, multiprocessors: int) -> Arra
     pieces = np.ceil(others / 64) / 2
     mean = 0.5 + 0.5 / np.maximum(1, pieces)
     pieces *= np.where(work.causal, mean + (1 - mean) / np.maximum(1, waves), 1)
-    piece = np.maximum(p["piece"], 4 * 128 * 128 * np.maximum(work.k, 32) / (p["sm"] * 1e6))
+    piece = np.maximum(p["piece"], 4 * 128 * 128 * np.ceil(work.k / 32) * 32 / (p["sm"] * 1e6))
     piece *= 1 + p["older"] * (work.variant == "efficient")  # kernels for the tensor cores of an A100
     each = work.slow_ops * p["slow_ps"] + work.loads * p["mask_ps"] + work.slowest_ops * p["random_ps"]
     scores = work.batch * work.m * work.n * each * 1e-6
-    computed, moved = waves * pieces * piece + scores, traffic(p, work)
+    computed, moved = waves * (p["block"] + pieces * piece) + scores, traffic(p, *work.moved)
     return p["floor"] + np.where(backward, computed + moved, slower_of(computed, moved, sharpness=3))
 
 
 def function(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     """Time of a library's function of which only traffic, rows and FLOPs are known; each function has parameters of its own."""
-    rows = work.outer * p["row_ps"] * 1e-6
-    return p["floor"] + rows + slower_of(traffic(p, work) * p["passes"], work.flops / (p["sm"] * multiprocessors * 1e6))
+    rows = work.outer * p["row_ps"] * 1e-6 + p["sweeps"] * work.loops
+    computed = work.flops / (p["sm"] * multiprocessors * 1e6)
+    return p["floor"] + rows + slower_of(traffic(p, *work.moved) * p["passes"], computed)
 
 
 _BY_NAME = {each.__name__: each for each in (pointwise, reduction, gemm, convolution, groups, attention, function)}
@@ -322,9 +321,7 @@ def generated_us(gpu: Gpu, work: Workload) -> float:
 def traffic_floor_us(gpu: Gpu, num_bytes: float) -> float:
     """Time below which no measured kernel moved so many bytes."""
     assert gpu.calibration is not None
-    p = gpu.calibration.families["pointwise"].parameters
-    rate = gpu.bandwidth()
+    p, rate = gpu.calibration.families["pointwise"].parameters, gpu.bandwidth()
     memory_rate = max(p["dram"], rate.value / 1e12 if rate is not None else 0.0)
-    outside = float(missed(p, num_bytes / 1e6))
-    # The fastest measured kernels reach twice the fitted rate of the L2 cache.
-    return num_bytes / 1e6 * (outside / memory_rate + (1 - outside) / (2 * p["l2"]))
+    # The fastest measured kernels reach twice the fitted rate of the L2 cache, and find half as much again in it.
+    return float(traffic({"dram": memory_rate, "l2": 2 * p["l2"], "capacity": 1.5 * p["capacity"]}, num_bytes))

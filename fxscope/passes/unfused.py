@@ -63,9 +63,7 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
         kept = num_bytes / max(1, a.work.num_bytes + b.work.num_bytes)
         shares = dict.fromkeys(("slow_ops", "slowest_ops", "trig_ops", "reduced", "statements"), 1.0)
         shares |= dict.fromkeys(("requests", "sectors"), kept)
-        counts = {
-            name: round(share * (getattr(a.work, name) + getattr(b.work, name))) for name, share in shares.items()
-        }
+        counts = {key: round(share * (getattr(a.work, key) + getattr(b.work, key))) for key, share in shares.items()}
         family = "reduction" if counts["reduced"] else "pointwise"
         fused = generated_us(gpu, replace(longer, family=family, num_bytes=num_bytes, **counts))
         by_model = sum(generated_us(gpu, side.work) for side in (a, b))

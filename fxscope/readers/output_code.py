@@ -383,8 +383,7 @@ class _Walk:
         for statement in body:
             if isinstance(statement, ast.With | ast.Try):
                 guard = ", ".join(ast.unparse(item.context_expr) for item in getattr(statement, "items", ()))
-                found = re.search(r"torch\.(\w+)\._DeviceGuard\((\d+)\)", guard)
-                if found:
+                if found := re.search(r"torch\.(\w+)\._DeviceGuard\((\d+)\)", guard):
                     self.device = f"{found[1]}:{found[2]}"
                 self.block(statement.body)
             elif isinstance(statement, ast.If | ast.For | ast.While):
@@ -575,7 +574,8 @@ class _Walk:
         writes: dict[str, BufferAccess] = {name: BufferAccess(buffer=name) for name in results}
         directions = self.kernels[kernel].arguments if kernel in self.kernels else ()
         is_in_place = kernel.startswith("torch.ops.") and op_name(kernel).endswith("_")
-        for position, argument in enumerate(call.args):
+        arguments = [(at, item) for at, arg in enumerate(call.args) for item in getattr(arg, "elts", [arg])]
+        for position, argument in arguments:
             access = self.tensor(argument)
             if access is None:
                 continue

@@ -39,8 +39,11 @@ _ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(
 # The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
 _MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
 _LAST_LOOKED_UP = re.compile(r"(?<![*\w])tmp\d+")
-_OF_AN_EXCHANGE = 15  # statements, as an H200 ran them
+_OF_AN_EXCHANGE = 15  # statements, as an H200 ran them; and of these, of a running variance, a softmax, a look-up:
+_STATEMENTS_OF = {"welford_reduce": 15, "welford_combine": 15, "online_softmax_combine": 15, "tl.device_assert": 7}
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
+_LOOK_UPS = ("torch.ops.aten._embedding_bag.", "torch.ops.aten._embedding_bag_forward_only.")  # of rows of a table
+_ONE_SWEEP = 4096  # keys that one block sorts; more take a kernel for each byte
 _GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
 _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_padding", "groups", "output_mask")
@@ -144,6 +147,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
 def operations(body: str, inner: int) -> dict[str, Any]:
     """Count a kernel's arithmetic for each element: not that of values of which a row has one."""
     found: dict[str, Any] = dict.fromkeys("statements slow_ops slowest_ops trig_ops reduced".split(), 0)
+    found["statements"] = sum(body.count(f"{name}(") * count for name, count in _STATEMENTS_OF.items())
     for_rows: set[str] = set()
     for names, expression in _STATEMENT.findall(body):
         used = set(_TEMPORARY.findall(expression))
@@ -318,16 +322,20 @@ def _attention(
 
 
 def _other(call: Call) -> Workload | None:
-    sizes = [
-        size * ITEM_BYTES.get(access.dtype or "", 4)
-        for access in (*call.tensors, call.out)
-        if access is not None and (size := numel(access)) is not None
-    ]
-    if not sizes:
+    """The traffic of a function of which arguments and results are known. Its rows are the places that it is handed."""
+    passed = [access for access in (*call.tensors, call.out) if access is not None]
+    names = {access.buffer for access in passed}
+    more = [access for access in (*(call.reads or ()), *(call.writes or ())) if access.buffer not in names]  # in lists
+    known = [(access, size) for access in (*passed, *more) if (size := numel(access)) is not None]
+    if not known or not (passed or call.reads):
         return None
-    variant = "foreach" if call.type == "triton_foreach" else call.kernel
-    shapes = [shape for each in call.tensors if (shape := _dims(each))]
+    shapes = [shape for access, _ in known if (shape := _dims(access))]
     *leading, last = max(shapes, key=prod, default=(1,))
+    places = max((shape[0] for shape in shapes if leading and len(shape) == 1 and shape[0] != last), default=0)
+    sizes = [size * ITEM_BYTES.get(access.dtype or "", 4) for access, size in known]
+    if places and call.kernel.startswith(_LOOK_UPS):
+        sizes[0] = min(sizes[0], sizes[0] // prod(leading) * places)
     of_columns = last > 1 and bool(leading) and (*[1] * len(leading), last) in shapes  # one has a number for each
+    variant = "foreach" if call.type == "triton_foreach" else call.kernel
     work = Workload(family="other", variant=variant, num_bytes=sum(sizes), elements=max(sizes) // 4)
-    return replace(work, outer=prod(leading), strided=of_columns)
+    return replace(work, outer=places or prod(leading), loops=int(places > _ONE_SWEEP), strided=of_columns)

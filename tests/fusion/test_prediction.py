@@ -81,8 +81,7 @@ def test_a_prediction_lies_in_its_interval_and_says_what_it_stands_on():
 def test_a_gpu_that_nothing_was_measured_on_has_bounds_and_says_so():
     assert predict(gpus.load("a100"), GEMM) == "nothing was measured on the a100"
     call = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="extern", device="cuda:0", workload=GEMM)
-    call = replace(call, bytes_read=2**26, bytes_written=2**25)
-    plan = planned(call, target="a100")
+    plan = planned(replace(call, bytes_read=2**26, bytes_written=2**25), target="a100")
     (call,) = plan.calls
     assert call.estimated_us == call.roof.floor_us > 0 and call.estimated_range_us is None
     assert call.estimated_basis.startswith("lower bound: 2.04 TB/s")
@@ -130,10 +129,8 @@ def test_intervals_hold_eight_of_ten_and_each_kind_counts_the_same():
 
 
 def held(ratios: list[float], *, distance: float = 0.0) -> list[fit_prediction.LeftOut]:
-    items = [
-        fitting.Observation(f"{distance} {at}", GEMM, ratio, f"{distance} {at}") for at, ratio in enumerate(ratios)
-    ]
-    return [fit_prediction.LeftOut(item, 1.0, distance) for item in items]
+    named = ((f"{distance} {at}", ratio) for at, ratio in enumerate(ratios))
+    return [fit_prediction.LeftOut(fitting.Observation(at, GEMM, ratio, at), 1.0, distance) for at, ratio in named]
 
 
 def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
@@ -143,12 +140,10 @@ def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
     assert step.factor < 2, "eight odd ones of 51 do not set it"
     assert sum(1 / step.factor <= ratio / step.middle <= step.factor for ratio in usual) >= 0.78 * 51
     assert fit_prediction.step_fit(held([1.0, 2.0, 4.0])) is None, "of too few nothing is said"
-    both = [*held(usual), *held([9.0] * 20, distance=99.0)]
-    assert fit_prediction.step_fit(both) == fit_prediction.step_fit(held(usual))
+    near = fit_prediction.step_fit(held(usual))
+    assert fit_prediction.step_fit([*held(usual), *held([9.0] * 20, distance=99.0)]) == near
     far = fit_prediction.step_fit(held([ratio ** stretch_of(2.0) for ratio in usual], distance=2.0))
-    assert far.factor == pytest.approx(fit_prediction.step_fit(held(usual)).factor, rel=0.02), (
-        "as far off as distance says"
-    )
+    assert far.factor == pytest.approx(near.factor, rel=0.02), "as far off as distance says"
 
 
 def test_what_is_unlike_the_measured_calls_widens_a_step_by_its_own_range(bert):
@@ -390,9 +385,8 @@ def test_a_kind_is_held_against_times_and_errors_of_all_others(capsys: pytest.Ca
         for work, us in zip(works, times, strict=True)
     ]
     sorts = [Workload(family="other", variant=f"aten.f{at}.default", num_bytes=10**6) for at in range(12)]
-    groups = fitting.groups_of(
-        [*seen, *(fitting.Observation(f"p{at}", work, 9.0, f"k{at}") for at, work in enumerate(sorts))]
-    )
+    seen += [fitting.Observation(f"p{at}", work, 9.0, f"k{at}") for at, work in enumerate(sorts)]
+    groups = fitting.groups_of(seen)
     parameters = fitting.fit_all(groups, 132, start={})
     fit_prediction.print_left_out(groups, parameters, fit_prediction.left_out(groups, 132, parameters), 132)
     *_, kinds, of_zoo, _, functions = capsys.readouterr().out.splitlines()
@@ -430,10 +424,8 @@ def test_a_call_outside_what_was_measured_has_a_wider_interval_and_says_so() -> 
 
 def test_an_index_is_read_to_its_own_bracket() -> None:
     body = "tmp0 = tl.load(in_ptr0 + (x0 + 64*((x1 % 4)) + 256*x2), xmask)\ntl.store(out_ptr0 + (x3), tmp0, None)"
-    assert [found[:3] for found in accesses(body)] == [
-        ("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2"),
-        ("store", "out_ptr0", "x3"),
-    ]
+    load, store = (found[:3] for found in accesses(body))
+    assert load == ("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2") and store == ("store", "out_ptr0", "x3")
     assert list(accesses("tl.load(p + (" + "(" * 2000)) == []
 
 
@@ -483,9 +475,13 @@ SORT = "    tmp1, tmp2, = triton_helpers.sort_with_index(tmp0, tmp9, None, 1, st
         (ROWS.replace("libdevice.erf(", "tl.randn(tmp5, "), 128, (2, 0, 5, 0, 1)),  # of five functions' instructions
         (SORT, 128, (421, 0, 0, 0, 0)),  # 28 exchanges between threads
         (SORT, 8, (91, 0, 0, 0, 0)),
+        (ROWS + "    m_next, s_next = triton_helpers.online_softmax_combine(\n", 128, (17, 0, 1, 0, 1)),
+        (ROWS + "    tl.device_assert(tmp9 < 8)\n", 128, (9, 0, 1, 0, 1)),
     ],
 )
-def test_arithmetic_counts_values_of_elements_and_the_steps_of_a_sort(body: str, inner: int, counts: tuple) -> None:
+def test_arithmetic_counts_values_of_elements_and_what_takes_many_statements(
+    body: str, inner: int, counts: tuple
+) -> None:
     assert tuple(operations(body, inner).values()) == counts
 
 
@@ -548,12 +544,9 @@ def test_a_reduction_is_strided_where_its_rows_lie_apart() -> None:
 
 
 def test_a_function_with_a_number_for_each_column_has_a_fit_of_its_own() -> None:
-    calibration = gpus.load("h200").calibration
     rows = Workload(family="other", variant="torch.ops.aten._weight_norm_interface_backward.default", outer=16384)
-    columns = replace(rows, strided=True)
-    assert {family_of(rows), family_of(columns)} <= calibration.families.keys() and family_of(rows) != family_of(
-        columns
-    )
+    families = {family_of(rows), family_of(replace(rows, strided=True))}
+    assert families <= gpus.load("h200").calibration.families.keys() and len(families) == 2
 
 
 FLEX = """
@@ -575,15 +568,22 @@ def call(args):
     left = reinterpret_tensor(buf0, (1024, 2048), (1, 1024), 0)
     right = reinterpret_tensor(buf0, (2048, 512), (512, 1), 0)
     buf1 = extern_kernels._grouped_mm(left, right, buf3, out_dtype=None)
+    ids = empty_strided_cuda((5000, ), (1, ), torch.int64)
+    buf4 = torch.ops.aten._embedding_bag.default(reinterpret_tensor(buf0, (16384, 64), (64, 1), 0), ids)
+    buf5 = buf4[0]
+    assert_size_stride(buf5, (500, 64), (64, 1))
+    buf6 = torch.ops.aten._foreach_norm.Scalar([buf0, buf3], 2)
 """
 
 
-def test_flex_attention_and_the_gradients_of_grouped_products_have_times() -> None:
+def test_flex_attention_and_the_gradients_of_grouped_products_and_look_ups_have_times() -> None:
     code = output_code.parse(FLEX)
-    flex, grouped = (call.workload for call in output_code.kernel_calls(code, "g"))
+    flex, grouped, bags, lists = (call.workload for call in output_code.kernel_calls(code, "g"))
     assert (flex.family, flex.variant, flex.batch, flex.m, flex.n, flex.k) == ("attention", "flex", 16, 1024, 512, 64)
     assert (grouped.variant, grouped.batch, grouped.m, grouped.n, grouped.k) == ("grouped", 8, 1024, 512, 256)
     symbolic = output_code.parse(FLEX.replace("Q_LEN = 1024", "Q_LEN = ks0"))
     assert output_code.kernel_calls(symbolic, "g")[0].workload is None
-    for work in (flex, grouped):
+    assert (bags.num_bytes, bags.outer, bags.loops) == (64 * (2 * 5000 + 4 * 500) + 8 * 5000, 5000, 1), "rows looked up"
+    assert lists.num_bytes == 2 * 2 * 8 * 1024 * 64 + 4 * 8, "an argument may be a list"
+    for work in (flex, grouped, bags):
         assert "model of the h200" in predict(gpus.load("h200"), work).basis

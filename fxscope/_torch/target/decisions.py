@@ -73,8 +73,7 @@ def estimates(gpu: Gpu, mat1: Any, mat2: Any, alignment: int) -> tuple[float, fl
     )
     rows = (*(_row(tensor) for tensor in (mat1, mat2)), numbers(mat2.shape)[-1])  # the last is the result's
     odd = any(row % alignment for row in rows) and dtype not in ("float32", "float64")
-    slower = _UNALIGNED if odd else 1.0
-    return copies_s + max(_LAUNCH_S, gemm_s), max(_LAUNCH_S, slower * gemm_s)
+    return copies_s + max(_LAUNCH_S, gemm_s), max(_LAUNCH_S, gemm_s * (_UNALIGNED if odd else 1.0))
 
 
 def _row(tensor: Any) -> int:

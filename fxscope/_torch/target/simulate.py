@@ -269,7 +269,7 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
 
 def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tensor:
     if value.layout is not torch.strided:
-        raise PlanError(f"a tensor with layout {value.layout} cannot be planned: only dense (strided) tensors can.")
+        raise PlanError(f"a {value.layout} tensor {tuple(value.shape)} cannot be planned: only dense (strided) ones.")
     with mode, torch.no_grad():
         made = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
     # What `mark_dynamic` and `mark_static_address` said of it
