@@ -15,19 +15,15 @@ _SHORT = {name: word for name, word, _ in _ROWS}
 _LONG = {word: name for name, word, _ in _ROWS}
 
 
-def short_dtype(name: str | None) -> str:
-    """A dtype the way FX prints it: "bf16"; "?" where it is not known."""
-    return "?" if name is None else _SHORT.get(name, name)
-
-
 def long_dtype(word: str) -> str:
     """Torch's name of a dtype that FX printed: "bfloat16" of "bf16"."""
     return _LONG.get(word, word)
 
 
 def short_tensor(shape: tuple[int | str, ...] | None, dtype: str | None) -> str:
-    """A tensor's dtype and shape the way FX prints it: "bf16[64,128,3072]"."""
-    return f"{short_dtype(dtype)}[{','.join(map(str, shape or ()))}]"
+    """A tensor's dtype ("?" where it is not known) and shape the way FX prints it: "bf16[64,128,3072]"."""
+    word = "?" if dtype is None else _SHORT.get(dtype, dtype)
+    return f"{word}[{','.join(map(str, shape or ()))}]"
 
 
 def read_sizes(text: str) -> tuple[int | str, ...]:

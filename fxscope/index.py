@@ -282,17 +282,6 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     return found
 
 
-def connected(items: Iterable[T], ties: Iterable[tuple[T, T]]) -> list[list[T]]:
-    """The items in groups that are tied to each other, also through others; the groups in the order of the items."""
-    group_of = {item: [item] for item in items}
-    for x, y in ties:
-        smaller, larger = sorted((group_of[x], group_of[y]), key=len)
-        if smaller is not larger:
-            larger += smaller
-            group_of |= dict.fromkeys(smaller, larger)
-    return list({id(group): group for group in group_of.values()}.values())
-
-
 def reachable(starts: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
     """The starts, and all that comes after them, in the order in which it is found."""
     found: dict[T, None] = {}

@@ -12,10 +12,10 @@ def test_names_and_sizes_are_those_of_torch() -> None:
     for name, size in dtypes.ITEM_BYTES.items():
         dtype = getattr(torch, name)
         assert dtype.itemsize == size, name
-        assert dtype_abbrs[dtype] == dtypes.short_dtype(name), name
-        assert dtypes.long_dtype(dtypes.short_dtype(name)) == name
+        assert f"{dtype_abbrs[dtype]}[]" == dtypes.short_tensor((), name), name
+        assert dtypes.long_dtype(dtype_abbrs[dtype]) == name
 
 
 def test_what_is_not_known_stays_as_it_was_written() -> None:
-    assert dtypes.short_dtype(None) == "?" and dtypes.short_dtype("int4") == "int4" and dtypes.long_dtype("x9") == "x9"
+    assert dtypes.short_tensor((2,), "int4") == "int4[2]" and dtypes.long_dtype("x9") == "x9"
     assert dtypes.short_tensor((64, "s0"), "bfloat16") == "bf16[64,s0]" and dtypes.short_tensor(None, None) == "?[]"

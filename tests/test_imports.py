@@ -54,7 +54,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     ),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
-    "fxscope.analysis": ({"msgspec", "numpy", "tomli"}, ANALYSIS),
+    "fxscope.analysis": ({"msgspec", "numpy", "networkx", "tomli"}, ANALYSIS),
     "fxscope.fleet": ({"numpy", "msgspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
@@ -64,7 +64,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.notebook": (set(), ALL),
     "fxscope.factories": (set(), ("fxscope.errors", "fxscope.store")),
     "fxscope.cli": (set(), ALL),
-    "fxscope.commands": ({"msgspec", "numpy", "mcp"}, ALL),
+    "fxscope.commands": ({"msgspec", "networkx", "numpy", "mcp"}, ALL),
 }
 
 
@@ -165,7 +165,7 @@ def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
         "import sys; from fxscope.cli import main\n"
         f"try: main({arguments!r})\n"
         "except SystemExit as stop: assert stop.code == 0, stop.code\n"
-        "heavy = {'torch', 'triton', 'numpy', 'rich'} & set(sys.modules)\n"
+        "heavy = {'torch', 'triton', 'numpy', 'networkx', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     printed("-c", code)

@@ -99,7 +99,7 @@ def test_it_holds_its_data_and_nothing_that_it_requires_brings_or_moves_torch(wh
     requires = [line[15:] for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
     assert "Project-URL" not in metadata  # the release workflow says where the repository is
     always = {re.split(r"[^\w-]", line)[0] for line in requires if "extra ==" not in line}
-    assert always == {"graphviz", "msgspec", "numpy", "resvg-py", "rich", "tomli"}
+    assert always == {"graphviz", "msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
     recipe = (ROOT / "packaging/conda/recipe.yaml").read_text()
     run = recipe.partition("  run:\n")[2].partition("  run_constraints")[0].splitlines()
     assert {line.split()[1].removeprefix("python-") for line in run} == {"python", *always}

@@ -33,8 +33,6 @@ _MARK = "fxscope_hooks"
 _hidden: set[CodeType] = set()  # from Dynamo
 _hidden_modules: set[str] = set()
 _monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on: cProfile, coverage, debuggers
-
-
 _CAN_SUSPEND = hasattr(ctypes.pythonapi, "PyThreadState_EnterTracing")  # not Python 3.10
 _this_thread = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThreadState_Get", ctypes.pythonapi))
 if _CAN_SUSPEND:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from fxscope.analysis.groups import Phase, ends_of, groups, pattern, time_of
 from fxscope.english import reason_text
-from fxscope.index import connected, grouped
+from fxscope.index import grouped
 from fxscope.model import Decision, Item, Recording, replace
 from fxscope.passes.predicted import pair_runs
 from fxscope.passes.unfused import TEMPLATES, stood_in_for
@@ -136,14 +136,17 @@ def _bracketed(
     """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
     if not rows:
         return (), ()
+    from networkx import Graph, connected_components
+
     home: dict[object, int] = {}
-    sharing: list[tuple[int, int]] = []
+    sharing: Graph[int] = Graph()
+    sharing.add_nodes_from(range(len(rows)))
     for place, (_, pairs) in enumerate(rows):
         for _, decision, _ in pairs:
             sides = _sides(decision) if joins_library(recording, decision) else ()
-            sharing += [(place, home.setdefault(side, place)) for side in sides]
+            sharing.add_edges_from((place, home.setdefault(side, place)) for side in sides)
     found: list[tuple[float, float, list[MissedRow], float | None, float | None]] = []
-    for places in connected(range(len(rows)), sharing):
+    for places in connected_components(sharing):
         same = [rows[place] for place in sorted(places) if rows[place][0].is_possible]
         time_us = _together(recording, same, "expected_us", "time_us")
         size = _together(recording, same, "saved_bytes", "bytes")

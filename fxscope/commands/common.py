@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from fxscope.data import read_table
 from fxscope.errors import FxscopeError, RenderError, UsageError, one_line
-from fxscope.model import Recording, replace
+from fxscope.model import Memory, Recording, replace
 from fxscope.render import WITHOUT_STAGE, check_target, format_of, render, save
 from fxscope.render.legible import legible, legible_streams, write_bytes
 from fxscope.render.legible import screen_width as screen_width
@@ -196,6 +196,7 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
     """The recording of a folder: with a trace and its compile's files, with one recording, of logs, or a debug folder."""
     from fxscope import passes
     from fxscope.readers.log_files import is_log
+    from fxscope.store import contents
     from fxscope.text import listed
 
     found = [str(path / name) for name in TRACES if (path / name).is_file()][:1] or several_in(path)
@@ -215,7 +216,13 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
         return read(found[0])
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return read_file(trace, {"debug_dir": debug, "compile_log": log, **given})
+    recording = read_file(trace, {"debug_dir": debug, "compile_log": log, **given})
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError, FxscopeError):
+        peak = int(json.loads(contents(path / "meta.json", limit=1 << 20, what="a meta.json"))["peak_mem"])
+        recording = replace(
+            recording, memory=recording.memory or Memory(peak_bytes=peak)
+        )  # as the program wrote it down
+    return recording
 
 
 def is_recording(path: Path) -> bool:

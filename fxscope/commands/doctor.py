@@ -72,7 +72,7 @@ def shown(check: Check) -> str:
 
 def versions() -> Check:
     """List the versions that a bug report needs beside torch's."""
-    names = ("fxscope", "msgspec", "numpy", "rich", "isal", "kernels")
+    names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "kernels")
     found = [f"Python {platform.python_version()}", f"{sys.platform}-{platform.machine()}"]
     for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):

@@ -1,12 +1,14 @@
 """`fxscope fleet FOLDER`: a job of many ranks: which one is late and why, and whose kernels differ."""
 
 import argparse
+import contextlib
 import os
 from pathlib import Path
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.fleet.model import Digest, Fleet
+from fxscope.model import Recording
 
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".svg": "svg", ".png": "png"}
 FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout
@@ -97,17 +99,18 @@ def title(arguments: argparse.Namespace) -> str:
     return Path(os.path.commonpath([Path(name).resolve() for name in arguments.traces])).name
 
 
-def show(
-    fleet: Fleet, digests: dict[str, Digest], path: Path | None, format: str, arguments: argparse.Namespace
-) -> None:
+def show(fleet: Fleet, made: dict[str, Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:
     from fxscope.render import fleet as rendering
 
     if format == "html":
         from fxscope.render import fleet_page
 
-        traces = {digest.rank: trace for trace, digest in digests.items()}
-        recordings = {rank: common.read(traces[rank]) for rank in fleet_page.reported(fleet)}
-        output = fleet_page.render(fleet, digests.values(), recordings)
+        traces = {digest.rank: trace for trace, digest in made.items()}
+        recordings: dict[int, Recording] = {}
+        for rank in fleet_page.reported(fleet):
+            with contextlib.suppress(FxscopeError):  # the page then names the command, which says what is wrong
+                recordings[rank] = common.read(traces[rank])
+        output = fleet_page.render(fleet, made.values(), recordings)
     elif format in ("svg", "png"):
         from fxscope.render import fleet_strip, strip
 

@@ -204,7 +204,8 @@ def op_lines(comparison: Comparison, most: int) -> list[str]:
     changes = sorted(comparison.ops, key=lambda item: -abs((item.a or 0) - (item.b or 0)))
     counts = (f"{number(item.a or 0, 'count')} → {number(item.b or 0, 'count')}" for item in changes)
     rows = [[f"  {shorten(item.subject, 34)}", count] for item, count in zip(changes, counts, strict=True)]
-    return ["", f"CPU ops{comparison.each}", *grid.first(aligned(rows), most, ALL)] if rows else []
+    more = [f"  … {len(rows) - most} more{ALL}"] if len(rows) > most else []
+    return ["", f"CPU ops{comparison.each}", *aligned(rows[:most]), *more] if rows else []
 
 
 def kernel_lines(rows: Sequence[ChangeRow], width: int) -> list[str]:

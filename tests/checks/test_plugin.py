@@ -58,7 +58,7 @@ def test_collecting_imports_no_torch(tmp_path: Path) -> None:
     (tmp_path / "test_nothing.py").write_text(
         "import sys\n"
         "def test_it(fxscope):\n"
-        "    heavy = {'torch', 'triton', 'numpy', 'rich'} & set(sys.modules)\n"
+        "    heavy = {'torch', 'triton', 'networkx', 'numpy', 'rich'} & set(sys.modules)\n"
         "    assert not heavy, heavy\n"
     )
     done = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)

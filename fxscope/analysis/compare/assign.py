@@ -15,7 +15,7 @@ from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.analysis.findings import AlignedBy, KernelUse
 from fxscope.analysis.select import Unit
-from fxscope.index import connected, grouped
+from fxscope.index import grouped
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Node, Recording
 from fxscope.passes.alignment import common, equally_often
@@ -259,15 +259,19 @@ class _Links:
 
     def groups(self) -> list[Aligned]:
         """Kernels with the one with which each shares most items; with all of them where the graph's nodes say so."""
+        from networkx import Graph, connected_components
+
         ties = {pair for pair, how in self.how.items() if how == "nodes"}
         for side in (0, 1):
             for place, votes in self.votes[side].items():
                 best = max(votes, key=lambda other: (votes[other], -abs(other - place)))
                 ties.add((best, place) if side else (place, best))
         tied_to = grouped(ties, lambda tie: tie[0])
-        every = [(side, place) for side in (0, 1) for place in range(len(self.sides[side]))]
+        tied: Graph[tuple[int, int]] = Graph()
+        tied.add_nodes_from((side, place) for side in (0, 1) for place in range(len(self.sides[side])))
+        tied.add_edges_from(((0, x), (1, y)) for x, y in ties)
         found: list[Aligned] = []
-        for members in connected(every, [((0, x), (1, y)) for x, y in ties]):
+        for members in connected_components(tied):
             xs, ys = ([self.sides[n][place] for side, place in sorted(members) if side == n] for n in (0, 1))
             hows: list[AlignedBy] = [self.how[tie] for side, x in members if side == 0 for tie in tied_to.get(x, ())]
             how = max(hows, key=TRUST.index, default=None)
