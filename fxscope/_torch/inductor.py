@@ -295,13 +295,13 @@ class InductorCapture:
             return original(module, *args, **kwargs)
 
     @hook_around("torch._inductor.codecache:GuardedCache.find_guarded_entry", "graphs from a cache")
-    def _candidates(self, original: Callable[..., Any], kind: Any, key: str, local: Any, remote: Any, *of: Any) -> Any:
+    def _candidates(self, original: Any, kind: Any, key: str, local: Any, remote: Any, *of: Any, **named: Any) -> Any:
         """Hide what a cache has from a compile: a graph out of a cache is not lowered, and leaves no evidence."""
         if not getattr(self._depth, "inductor", False):
-            return original(kind, key, local, remote, *of)
+            return original(kind, key, local, remote, *of, **named)
         if local and kind.__name__ == "FxGraphCache":
-            self.hooks.guard("cache keys", self._hidden, kind, key.rpartition("-")[0], *of)
-        return original(kind, key, False, None, *of)
+            self.hooks.guard("cache keys", self._hidden, kind, key.rpartition("-")[0], *of, **named)
+        return original(kind, key, False, None, *of, **named)
 
     def _hidden(self, cache: Any, key: str, holds: Callable[..., bool], sizes: list[int]) -> None:
         """Keep what is hidden: the code of an earlier compile, which torch would have saved, or of the cache's folder."""

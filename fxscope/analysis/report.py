@@ -485,7 +485,7 @@ def cache_rows(recording: Recording) -> tuple[CompileRow, ...]:
 
 def _between_parts(recording: Recording) -> dict[str, dict[str, Any]]:
     """Place of a graph break → what is between the last kernel before it and the first one after it, per step."""
-    index, found = index_of(recording), defaultdict[str, Counter[str]](Counter)
+    index, found = index_of(recording), defaultdict[str, Any](Counter)
     starts = sorted(rows_of(recording.launches, "start_ns", "duration_ns"))
     for item in recording.decisions:
         if item.reason_code == "graph_break" and "file" in item.reason_arguments:

@@ -8,7 +8,6 @@ from pathlib import Path
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.fleet.model import Digest, Fleet
-from fxscope.model import Recording
 
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".svg": "svg", ".png": "png"}
 FORMATS = tuple(name for name in SUFFIXES.values() if name != "png")  # to stdout
@@ -106,7 +105,7 @@ def show(fleet: Fleet, made: dict[str, Digest], path: Path | None, format: str, 
         from fxscope.render import fleet_page
 
         traces = {digest.rank: trace for trace, digest in made.items()}
-        recordings: dict[int, Recording] = {}
+        recordings = {}
         for rank in fleet_page.reported(fleet):
             with contextlib.suppress(FxscopeError):  # the page then names the command, which says what is wrong
                 recordings[rank] = common.read(traces[rank])

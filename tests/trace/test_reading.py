@@ -195,7 +195,7 @@ def test_open_serves_one_file_once_to_perfetto_alone(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
         url = process.stdout.readline().strip()
-        page, _, served = url.partition("/#!/?url=")
+        page, served = urllib.parse.unquote(url).split("/#!/?url=")
         assert page == "https://ui.perfetto.dev"
         assert re.fullmatch(r"http://127\.0\.0\.1:9001/[\w-]{22}/my%20trace\.json", served)
         with pytest.raises(urllib.error.HTTPError, match="403"):
