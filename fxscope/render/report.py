@@ -169,7 +169,7 @@ def step(made: Report, width: int) -> list[str]:
     ]
     peak = [f"{words} {num_bytes(size)}" for words, size in figures if size]
     out.append([*([] if row.on_cpu or graphs.state == "unknown" else [f"CUDA graphs {state}"]), *peak])
-    return [cut(line, width) for parts in out for line in joined([part for part in parts if part], width)]
+    return [cut(line[:1].upper() + line[1:], width) for parts in out for line in joined([*filter(None, parts)], width)]
 
 
 def in_command(text: str, name: str | None) -> str:

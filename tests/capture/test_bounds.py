@@ -202,7 +202,7 @@ def test_a_program_that_runs_eagerly_first_is_recorded_compiled(program, is_comp
     assert {item.where for item in recording.problems} == ({"compile 0/0"} if program is fails_to_compile else set())
     assert any(launch.call for launch in recording.launches) == is_compiled
     where = "   memory peak of the eager steps 100 B" if is_compiled else ""
-    assert f"memory peak {recording.memory.peak_bytes} B{where}" in "\n".join(lines(report(recording))) + "\n"
+    assert f" peak {recording.memory.peak_bytes} B{where}" in "\n".join(lines(report(recording))) + "\n"
     eager = [item.detail for item in recording.unobserved if item.what == "eager"]
     assert len(eager) == (program is compares)
     assert all("3 timed eager steps before the first compile" in item for item in eager)

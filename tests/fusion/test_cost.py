@@ -47,12 +47,12 @@ def on_h200(*calls, **fields):
     return cost(Recording(environment=Environment(device="NVIDIA H200"), calls=calls, **fields))
 
 
-@pytest.mark.parametrize(("mean_us", "terabytes", "share"), [(56.0, 2.70, 0.59), (38.4, 3.93, 0.86)])
+@pytest.mark.parametrize(("mean_us", "terabytes", "share"), [(56.0, 2.70, 0.58), (38.4, 3.93, 0.85)])
 def test_gelu_mul_against_the_measured_bandwidth(mean_us, terabytes, share):
     roof = on_h200(pointwise(mean_us)).calls[0].roof
     assert roof.bytes_per_second == pytest.approx(terabytes * 1e12, rel=0.01)
     assert roof.share == pytest.approx(share, abs=0.01)
-    assert roof.floor_us == pytest.approx(33.2, abs=0.5)
+    assert roof.floor_us == pytest.approx(32.6, abs=0.5)
     assert roof.bound == "memory"
     assert "measured" in roof.basis
 
