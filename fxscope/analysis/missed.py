@@ -163,7 +163,7 @@ def _bracketed(
 
 
 def _together(recording: Recording, rows: list[tuple[MissedRow, Pairs]], of_pair: str, of_row: str) -> float | None:
-    """What rows that share kernels save, as far as it is known of their pairs; at most the sum of the rows."""
+    """Return what rows that share kernels save, where it is known of their pairs; at most the sum of the rows."""
     known = [saving for row, _ in rows if (saving := getattr(row, of_row)) is not None]
     total = saved(recording, [x for _, pairs in rows for x in pairs if getattr(x[1], of_pair) is not None], of_pair)
     return min(total, sum(known)) if total is not None and known else total
