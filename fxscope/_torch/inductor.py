@@ -630,7 +630,8 @@ def current_compile_id(default: str = "unknown") -> str:
 
 def _graph(graph_id: str, stage: Any, direction: Direction | None, graph: Any) -> Graph:
     place: dict[str, Any] = {"stage": stage, "compile_id": graph_id.partition(":")[0], "direction": direction}
-    return Graph(id=graph_id, nodes=tuple(map(live.fx_node, graph.nodes)), outputs=live.output_names(graph), **place)
+    outputs = tuple(dict.fromkeys(source.name for source in graph.output_node().all_input_nodes))
+    return Graph(id=graph_id, nodes=tuple(map(live.fx_node, graph.nodes)), outputs=outputs, **place)
 
 
 def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, ...]:

@@ -48,13 +48,6 @@ def fx_node(node: Any) -> Node:
     )
 
 
-def output_names(graph: Any) -> tuple[str, ...]:
-    for node in reversed(graph.nodes):
-        if node.op == "output":
-            return tuple(dict.fromkeys(source.name for source in node.all_input_nodes))
-    return ()
-
-
 def target_name(node: Any) -> str:
     """An op's name: `aten.mul.Tensor`, `torch.nn.functional.gelu`, or a placeholder's target."""
     target = node.target

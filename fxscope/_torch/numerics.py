@@ -206,7 +206,11 @@ class _Watched:
             seen = [node for node in self.targets[call.id] if node in self.seen]
             found = [self._row(call, node) for node in seen]
             self._known.update({self.nodes[node]: self.seen[node] for node in seen})
-            yield max(found, key=_rank, default=NumericsRow(call=call.id, state="unknown", cause="no_value"))
+            ranks = ("unknown", "random", "within", "outside")
+            found.sort(
+                key=lambda row: (ranks.index(row.state), row.share or 0.0)
+            )  # the last is nearest to its tolerance
+            yield found[-1] if found else NumericsRow(call=call.id, state="unknown", cause="no_value")
 
     def _row(self, call: KernelCall, name: str) -> NumericsRow:
         value = self.seen[name]
@@ -423,9 +427,3 @@ def _most(values: torch.Tensor) -> float:
     """Return the largest finite value; infinity where there are only others, 0 of none."""
     finite = values[values.isfinite()]
     return float(finite.max()) if finite.numel() else math.inf if values.numel() else 0.0
-
-
-def _rank(row: NumericsRow) -> tuple[int, float]:
-    """Order a kernel's values: one outside, then the nearest to its tolerance, then those not compared."""
-    state = ("unknown", "random", "within", "outside").index(row.state)
-    return state, row.share or 0.0

@@ -85,7 +85,7 @@ class Watch:
 
     @hook_after(f"{SCHEDULER}.fuse_two_nodes", "how nodes were joined")
     def _joined(self, joined: Any, _: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any) -> None:
-        self._observed().joined(node1, node2, scheduler_facts.how_of_type(joined))
+        self._observed().joined(node1, node2, scheduler_facts.JOINED.get(type(joined).__name__))
 
     @hook_after(f"{SCHEDULER}.will_fusion_create_cycle", "pairs kept apart because joining them would make a cycle")
     def _cycle(self, result: Any, _: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any) -> None:

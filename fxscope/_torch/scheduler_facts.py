@@ -38,6 +38,12 @@ Saved: TypeAlias = "dict[str, tuple[str, int] | None]"
 # Scheduler nodes → line of their kernel → its text, and the graph's node that it computes
 Lines: TypeAlias = "dict[tuple[str, ...], dict[int, tuple[str, str]]]"
 
+# How the nodes of a class were joined
+JOINED: "dict[str, How]" = {
+    "FusedMixOrderReductions": "mix_order",
+    "FusedNestedReductions": "nested_reduction",
+    "ForeachKernelSchedulerNode": "foreach",
+}
 _WHOLE = ("template", "user_triton", "extern", "fallback", "view")  # types of nodes that are one op each
 PARTITIONS = "_fxscope_partitions"  # on a graph: the wrappers of its parts, where it is cut for CUDA graphs
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
@@ -99,15 +105,6 @@ def written_into(kernel: Any, given: Iterable[Any], scheduler: Any) -> list[Any]
     return [*(node for node in given if not (makers and hasattr(node, "is_foreach") and node.is_foreach())), *makers]
 
 
-def how_of_type(node: Any) -> How | None:
-    by_class: dict[str, How] = {
-        "FusedMixOrderReductions": "mix_order",
-        "FusedNestedReductions": "nested_reduction",
-        "ForeachKernelSchedulerNode": "foreach",
-    }
-    return by_class.get(type(node).__name__)
-
-
 def extern_kernel_name(node: Any) -> str:
     """The name under which the wrapper calls an extern node's kernel, as far as the node knows it."""
     operation: Any = node.node
@@ -164,9 +161,8 @@ def returned(graph: Any, schedule: Schedule) -> Saved:
     """Return where a forward's results lie: its backward frees a memory with the last of the views that it takes of it."""
     sizes = {item.buffer: item.bytes for item in (schedule.peak_memory.ranges if schedule.peak_memory else ())}
     reuses = _sharing(graph)
-    (output,) = (node for node in graph.module.graph.nodes if node.op == "output")
     found: Saved = {}
-    for node, result in zip(output.args[0], graph.graph_outputs, strict=False):
+    for node, result in zip(graph.module.graph.output_node().args[0], graph.graph_outputs, strict=False):
         name = result.maybe_get_name() if hasattr(result, "maybe_get_name") else None
         memory = _memory_of(str(name), graph, reuses) if name and hasattr(node, "name") else None
         if memory in graph.graph_inputs or memory in sizes:

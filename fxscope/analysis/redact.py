@@ -110,11 +110,8 @@ class _Redactor:
         if (text in self.annotations and not _TORCHS.match(text)) or _FRAME.search(text):
             return self.token("annotation", text)
         if _ATEN.match(text):
-            return _QUALIFIED.sub(self._qualified, text)
+            return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _NAMESPACES else self._parts(x[0]), text)
         return text if _LIBRARY.match(text) else _CHUNK.sub(self._chunk, text)
-
-    def _qualified(self, found: re.Match[str]) -> str:
-        return found[0] if found[0].partition("::")[0] in _NAMESPACES else self._parts(found[0])
 
     def _chunk(self, found: re.Match[str]) -> str:
         """A dotted name; where it is not public, those of its parts that have no number may be."""

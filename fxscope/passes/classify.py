@@ -248,9 +248,6 @@ class Replaced:
         seen = reachable([name], lambda here: self.by[here].added if here in self.by else ())
         return [node for here, node in self.later.items() if here in seen]
 
-    def returns_operand(self, node: Node) -> bool:
-        return len(node.inputs) == 1 and bool(node.outputs) and self.nodes[node.inputs[0]].outputs == node.outputs
-
     def words(self, name: str) -> str:
         found = self.by[name]
         return f"pattern {found.pattern}" if found.pattern else f"pass {found.by}"
@@ -306,7 +303,8 @@ def _without_target(node: Node, expected: Nature, used: set[str], replaced: Repl
         return expected, "no later node came from it"
     if op_name(node.target) == "getitem":
         return "view", "takes an item of a result"
-    if op_name(node.target) in MAY_COPY | CASTS and replaced.returns_operand(node):
+    operands = [replaced.nodes[name].outputs for name in node.inputs]
+    if op_name(node.target) in MAY_COPY | CASTS and node.outputs and operands == [node.outputs]:
         return "view", "its operand has that layout and dtype already"
     if node.target.startswith("higher_order."):
         return "host", "its ops are those of the later graphs"

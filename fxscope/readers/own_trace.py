@@ -16,7 +16,7 @@ import msgspec
 
 from fxscope.columns import uncollected
 from fxscope.index import COMPILED, COMPILES_DATA, COMPILING
-from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, OPTIMIZER_STEP, is_dispatched
+from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, OPTIMIZER_STEP, is_dispatched, qualified
 from fxscope.passes.program_steps import StepPlan, plan
 from fxscope.readers.trace.graphs import REPLAY
 from fxscope.readers.trace.reader import Event, decode_args, document
@@ -124,7 +124,8 @@ class OwnTrace:
                 phases.add(*place, event["ts"] + event["dur"])
                 drop.add(id(event))
             else:
-                event["name"] = without_overload(event["name"])
+                if is_dispatched(event["name"]):
+                    event["name"] = qualified(event["name"])
                 if event["name"].startswith(INDUCTOR_RUNS):
                     event["cat"] = "cpu_op"  # with shapes Kineto calls it an annotation
                 if event["cat"] == "cpu_op":
@@ -217,11 +218,3 @@ class Stretches:
 
 def _of(events: Iterable[dict[str, Any]], categories: tuple[str, ...]) -> list[dict[str, Any]]:
     return [event for event in events if event.get("cat") in categories]
-
-
-def without_overload(name: str) -> str:
-    """An op's name as sessions write it that were not asked for overloads: "aten::add.Tensor" → "aten::add"."""
-    if not is_dispatched(name):
-        return name
-    namespace, _, rest = name.partition("::")
-    return f"{namespace}::{rest.partition('.')[0]}"

@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 from fxscope._torch import profiler
 from fxscope._torch.event_tree import EventTree
 from fxscope.capture import Recorder
-from fxscope.readers.own_trace import without_overload
+from fxscope.op_names import qualified
 
 if "expecttest" not in sys.modules:  # torch's testing library imports it for a class that nothing here uses
     sys.modules["expecttest"] = types.ModuleType("expecttest")
@@ -33,7 +33,7 @@ def called(results: Any, device: bool) -> list[str]:
     if device:
         names = [event.name() for event in events if event.device_type() == torch.autograd.DeviceType.CUDA]
         return [name for name in names if name != "[memory]"]  # an allocation, where memory is profiled
-    names = [without_overload(event.name()) for event in events if not event.is_python_function()]
+    names = [qualified(event.name()) for event in events if not event.is_python_function()]
     return [name for name in names if name.startswith(("aten::", "prims::"))]
 
 

@@ -172,61 +172,33 @@ hf("qwen3_train", "Qwen3ForCausalLM", GROUPED | of("head_dim=64"), text(), fixed
 hf("gemma2", "Gemma2ForCausalLM", GROUPED | of("head_dim=64"), text(), fixed=NO_CACHE)
 hf("phi3", "Phi3ForCausalLM", GROUPED | of("pad_token_id=0"), text(), fixed=NO_CACHE)
 hf("gpt_neox", "GPTNeoXForCausalLM", SMALL, text(), fixed=NO_CACHE)
-hf(
-    "opt",
-    "OPTForCausalLM",
-    of(
-        "hidden_size=256 ffn_dim=1024 num_hidden_layers=2 num_attention_heads=4 vocab_size=1000 word_embed_proj_dim=256"
-    ),
-    text(),
-    fixed=NO_CACHE,
+OPT = of(
+    "hidden_size=256 ffn_dim=1024 num_hidden_layers=2 num_attention_heads=4 vocab_size=1000 word_embed_proj_dim=256"
 )
+hf("opt", "OPTForCausalLM", OPT, text(), fixed=NO_CACHE)
 hf("bloom", "BloomForCausalLM", of("hidden_size=256 n_layer=2 n_head=4 vocab_size=1000"), text(), fixed=NO_CACHE)
 hf("mixtral", "MixtralForCausalLM", GROUPED | of("num_local_experts=4"), text(2, 64), fixed=NO_CACHE)
-hf(
-    "qwen2_moe",
-    "Qwen2MoeForCausalLM",
-    GROUPED | of("num_experts=4 num_experts_per_tok=2 moe_intermediate_size=256 shared_expert_intermediate_size=256"),
-    text(2, 64),
-    fixed=NO_CACHE,
-)
-hf(
-    "mamba",
-    "MambaForCausalLM",
-    of("hidden_size=128 num_hidden_layers=2 vocab_size=1000 state_size=8"),
-    text(2, 32),
-    fixed=NO_CACHE,
-)
+EXPERTS = of("num_experts=4 num_experts_per_tok=2 moe_intermediate_size=256 shared_expert_intermediate_size=256")
+hf("qwen2_moe", "Qwen2MoeForCausalLM", GROUPED | EXPERTS, text(2, 64), fixed=NO_CACHE)
+MAMBA = of("hidden_size=128 num_hidden_layers=2 vocab_size=1000 state_size=8")
+hf("mamba", "MambaForCausalLM", MAMBA, text(2, 32), fixed=NO_CACHE)
 hf("bert", "BertModel", ENCODER, masked())
 hf("bert_train", "BertForMaskedLM", ENCODER, text(), train=True)
 hf("roberta", "RobertaForSequenceClassification", ENCODER, masked())
 hf("distilbert", "DistilBertModel", of("dim=256 hidden_dim=1024 n_layers=2 n_heads=4 vocab_size=1000"), masked())
 hf("albert", "AlbertModel", ENCODER | of("embedding_size=64"), text())
 hf("electra", "ElectraModel", ENCODER | of("embedding_size=64"), text())
-hf(
-    "deberta",
-    "DebertaV2Model",
-    {**ENCODER, "relative_attention": True, "position_buckets": 32, "pos_att_type": ["p2c", "c2p"]},
-    text(2, 64),
-)
-hf(
-    "modernbert",
-    "ModernBertModel",
-    SMALL | of("pad_token_id=0 cls_token_id=1 sep_token_id=2 bos_token_id=1 eos_token_id=2"),
-    masked(),
-)
+RELATIVE = of("relative_attention=True position_buckets=32 pos_att_type=['p2c','c2p']")
+hf("deberta", "DebertaV2Model", ENCODER | RELATIVE, text(2, 64))
+MARKS = of("pad_token_id=0 cls_token_id=1 sep_token_id=2 bos_token_id=1 eos_token_id=2")
+hf("modernbert", "ModernBertModel", SMALL | MARKS, masked())
 hf("t5", "T5ForConditionalGeneration", T5, pair(), fixed=NO_CACHE)
 hf("t5_train", "T5ForConditionalGeneration", T5, pair(), fixed=NO_CACHE, train=True)
-hf(
-    "bart",
-    "BartModel",
-    of(
-        "d_model=256 encoder_layers=2 decoder_layers=2 encoder_ffn_dim=1024 decoder_ffn_dim=1024 "
-        "encoder_attention_heads=4 decoder_attention_heads=4 vocab_size=1000"
-    ),
-    pair(),
-    fixed=NO_CACHE,
+BART = of(
+    "d_model=256 encoder_layers=2 decoder_layers=2 encoder_ffn_dim=1024 decoder_ffn_dim=1024 "
+    "encoder_attention_heads=4 decoder_attention_heads=4 vocab_size=1000"
 )
+hf("bart", "BartModel", BART, pair(), fixed=NO_CACHE)
 hf(
     "whisper",
     "WhisperModel",
@@ -240,25 +212,17 @@ hf(
 )
 hf("vit", "ViTModel", ENCODER | of("image_size=64 patch_size=8"), image())
 hf("vit_train", "ViTForImageClassification", ENCODER | of("image_size=64 patch_size=8"), image(), train=True)
-hf(
-    "dinov2",
-    "Dinov2Model",
-    of("hidden_size=256 num_hidden_layers=2 num_attention_heads=4 image_size=56 patch_size=14"),
-    image(4, 56),
-)
+DINO = of("hidden_size=256 num_hidden_layers=2 num_attention_heads=4 image_size=56 patch_size=14")
+hf("dinov2", "Dinov2Model", DINO, image(4, 56))
 hf("swin", "SwinModel", SWIN, image())
 hf("swin_train", "SwinModel", SWIN, image(), train=True)
 hf("clip_text", "CLIPTextModel", ENCODER | of("max_position_embeddings=77"), text(4, 77))
 hf("convnext", "ConvNextModel", of("hidden_sizes=[32,64] depths=[2,2] num_stages=2"), image())
-hf(
-    "segformer",
-    "SegformerForSemanticSegmentation",
-    of(
-        "hidden_sizes=[32,64] depths=[1,1] num_attention_heads=[1,2] num_encoder_blocks=2 "
-        "sr_ratios=[8,4] patch_sizes=[7,3] strides=[4,2] mlp_ratios=[4,4] decoder_hidden_size=64"
-    ),
-    image(),
+SEGFORMER = of(
+    "hidden_sizes=[32,64] depths=[1,1] num_attention_heads=[1,2] num_encoder_blocks=2 "
+    "sr_ratios=[8,4] patch_sizes=[7,3] strides=[4,2] mlp_ratios=[4,4] decoder_hidden_size=64"
 )
+hf("segformer", "SegformerForSemanticSegmentation", SEGFORMER, image())
 hf(
     "wav2vec2",
     "Wav2Vec2Model",
@@ -350,13 +314,19 @@ def diffusion(name: str, model: str, settings: dict[str, Any], inputs: Any, **op
     add(name, "diffusers", build, inputs, fixed={"return_dict": False}, **options)
 
 
-UNET = {"block_out_channels": (32, 64), "norm_num_groups": 8, "layers_per_block": 1, "sample_size": 32}
-CONDITION = {
-    "down_block_types": ("CrossAttnDownBlock2D", "DownBlock2D"),
-    "up_block_types": ("UpBlock2D", "CrossAttnUpBlock2D"),
-    "cross_attention_dim": 64,
-    "attention_head_dim": 8,
-}
+UNET = of(
+    "block_out_channels=(32,64) norm_num_groups=8 layers_per_block=1 sample_size=32 "
+    "down_block_types=('CrossAttnDownBlock2D','DownBlock2D') up_block_types=('UpBlock2D','CrossAttnUpBlock2D') "
+    "cross_attention_dim=64 attention_head_dim=8"
+)
+VAE = of(
+    "block_out_channels=(32,64) norm_num_groups=8 "
+    "down_block_types=('DownEncoderBlock2D','DownEncoderBlock2D') up_block_types=('UpDecoderBlock2D','UpDecoderBlock2D')"
+)
+DIT = of(
+    "num_attention_heads=4 attention_head_dim=32 num_layers=2 sample_size=16 in_channels=4 out_channels=4 "
+    "num_embeds_ada_norm=10"
+)
 
 
 def denoise(device: str) -> dict[str, Any]:
@@ -367,31 +337,13 @@ def denoise(device: str) -> dict[str, Any]:
     }
 
 
-diffusion("unet", "UNet2DConditionModel", {**UNET, **CONDITION}, denoise)
-diffusion("unet_train", "UNet2DConditionModel", {**UNET, **CONDITION}, denoise, train=True)
-diffusion(
-    "vae_decoder",
-    "AutoencoderKL",
-    {
-        "block_out_channels": (32, 64),
-        "norm_num_groups": 8,
-        "down_block_types": ("DownEncoderBlock2D",) * 2,
-        "up_block_types": ("UpDecoderBlock2D",) * 2,
-    },
-    lambda device: {"sample": noise(device, 1, 3, 64, 64)},
-)
+diffusion("unet", "UNet2DConditionModel", UNET, denoise)
+diffusion("unet_train", "UNet2DConditionModel", UNET, denoise, train=True)
+diffusion("vae_decoder", "AutoencoderKL", VAE, lambda device: {"sample": noise(device, 1, 3, 64, 64)})
 diffusion(
     "dit",
     "DiTTransformer2DModel",
-    {
-        "num_attention_heads": 4,
-        "attention_head_dim": 32,
-        "num_layers": 2,
-        "sample_size": 16,
-        "in_channels": 4,
-        "out_channels": 4,
-        "num_embeds_ada_norm": 10,
-    },
+    DIT,
     lambda device: {
         "hidden_states": noise(device, 2, 4, 16, 16),
         "timestep": torch.tensor([1, 2]).to(device),
