@@ -31,6 +31,7 @@ _JUMPS = frozenset(
     "searchsorted max_pool2d_with_indices _low_memory_max_pool_with_offsets".split()
 )
 _LINEAR = frozenset("sum mean cumsum mm bmm addmm baddbmm convolution".split())
+_RANKS = ("unknown", "random", "within", "outside")  # of a kernel's values the last in this order stands for it
 _UNSET = frozenset("empty empty_strided empty_like new_empty new_empty_strided".split())
 
 
@@ -206,10 +207,7 @@ class _Watched:
             seen = [node for node in self.targets[call.id] if node in self.seen]
             found = [self._row(call, node) for node in seen]
             self._known.update({self.nodes[node]: self.seen[node] for node in seen})
-            ranks = ("unknown", "random", "within", "outside")
-            found.sort(
-                key=lambda row: (ranks.index(row.state), row.share or 0.0)
-            )  # the last is nearest to its tolerance
+            found.sort(key=lambda row: (_RANKS.index(row.state), row.share or 0.0))
             yield found[-1] if found else NumericsRow(call=call.id, state="unknown", cause="no_value")
 
     def _row(self, call: KernelCall, name: str) -> NumericsRow:
