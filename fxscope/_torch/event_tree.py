@@ -28,7 +28,7 @@ from fxscope.index import COMPILING
 from fxscope.model import Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, COMPILED_REGION, INDUCTOR_RUNS, expected_nature, is_dispatched, is_gemm
 from fxscope.readers.eager_graph import SeenOp, SeenTensor
-from fxscope.readers.own_trace import MODE, STEP_ENDS, SessionCut, Timeline
+from fxscope.readers.own_trace import HANDLERS, STEP_ENDS, SessionCut, Timeline
 from fxscope.readers.trace.graphs import LAUNCHES
 from fxscope.readers.trace.kept import hands_on
 
@@ -49,7 +49,8 @@ class _Around(NamedTuple):
     sequence: int | None = None  # of the autograd function that runs
     outer: int | None = None  # start of the outermost op
     steps: bool = False  # in a library's `step`, as of an optimizer, and in nothing of the user's that it calls
-    python: bool | None = None  # in Python that the op calls, as a hook of autograd: no part of it; None: in a mode
+    # In Python that the op calls, as a hook of autograd: no part of it; None: in what a mode or a subclass runs for it
+    python: bool | None = None
 
 
 class _Input(NamedTuple):
@@ -195,7 +196,7 @@ class EventTree:
     def _op(self, event: Any, around: _Around) -> _Around:
         name = event.name
         is_op = event.extra_fields.scope != RecordScope.USER_SCOPE or name.startswith(INDUCTOR_RUNS)
-        if around.outer is None and is_op and name != MODE:
+        if around.outer is None and is_op and name not in HANDLERS:
             self.times.outer.append((event.start_time_ns, name))
             makes = name.startswith(_REPLAYED) and expected_nature(name) != "host"
             self._memories[event.start_time_ns] = [event.correlation_id, 0 if makes else _SOME]
@@ -206,19 +207,20 @@ class EventTree:
             return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
         if "::" not in name or " " in name:  # an annotation
             if not name.startswith(COMPILED_REGION):
-                return around._replace(python=None)
+                return around._replace(python=None) if name in HANDLERS else around
             if around.module is None and around.op is None:
                 self.times.functions.append((begin, name))
             return _left(event, around)
         if around.root:
             self.roots.append((begin, around.root.pop()))
         outer = None if around.python else around.op
-        if outer is not None and (outer.name == name or (is_gemm(outer.name) and is_gemm(name))):
-            outer.hands_on = True
+        is_part = outer is not None and around.python is False
+        if outer is not None:
+            is_same = outer.name == name or (is_gemm(outer.name) and is_gemm(name))
+            outer.hands_on |= is_same or (not is_part and expected_nature(name) == "kernel")
+            outer.works &= not hands_on(outer.name, name)
+            is_part &= not outer.hands_on
         device = next(iter(devices), "CPU")
-        if outer is not None and hands_on(outer.name, name):
-            outer.works = False
-        is_part = outer is not None and not outer.hands_on
         if is_part or not _has_own_kernel(name, event.overload_name, device):
             return around._replace(frame=None)
         raw = _Raw(event, around)

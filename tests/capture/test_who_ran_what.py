@@ -87,6 +87,36 @@ def test_what_a_mode_calls_for_an_op_is_in_the_graph() -> None:
 
     recording = fxscope.record(function, torch.randn(4, 4), torch.tensor([0, 1, 4]))
     assert {launch.nodes for launch in recording.launches} == {("mul",), ("sin_1",)} and not recording.problems
+    assert {node.outputs[0].shape for node in recording.graph("eager").nodes if node.name in ("mul", "sin_1")} == {
+        (4, 4)
+    }
+
+
+class Scaled(torch.Tensor):
+    """A tensor times a number, which it multiplies before an op but for a product."""
+
+    @staticmethod
+    def __new__(cls, inner, factor):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner, factor):
+        self.inner, self.factor = inner, factor
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.mm.default:
+            return (args[0].inner @ args[1]) * args[0].factor
+        return func(*(item.inner * item.factor if isinstance(item, cls) else item for item in args))
+
+
+def test_what_a_subclass_calls_for_an_op_is_in_the_graph() -> None:
+    def function(x, y):
+        return (Scaled(x, 2.0) @ y).sin() + torch.addmm(y, Scaled(x, 3.0), y)
+
+    recording = fxscope.record(function, torch.randn(4, 4), torch.randn(4, 4), steps=1)
+    launched = Counter((launch.name.removeprefix("aten::"), len(launch.nodes)) for launch in recording.launches)
+    assert launched == {("mm", 1): 1, ("mul", 1): 2, ("sin", 1): 1, ("addmm", 1): 1, ("add", 1): 1}
+    assert sum(node.flops or 0 for node in recording.graph("eager").nodes) == 2 * 2 * 4**3 and not recording.problems
 
 
 def test_what_python_calls_in_an_op_is_no_part_of_it() -> None:

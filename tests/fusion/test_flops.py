@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
@@ -292,9 +293,19 @@ def refused(x, w):
     return x @ w
 
 
-@pytest.mark.parametrize("program", [selective, ended_early, of_a_batch, refused])
+class Multiplies(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(args[0] @ args[0], *args[1:], **(kwargs or {}))
+
+
+def of_a_mode(x, w):
+    with Multiplies():
+        return x.sin() @ w
+
+
+@pytest.mark.parametrize("program", [selective, ended_early, of_a_batch, refused, of_a_mode])
 def test_a_product_counts_only_if_it_was_computed(program: Callable[..., Any]) -> None:
-    """Checkpointing returns saved results, and ends a recomputation inside an op; a batch is one product of another name."""
+    """Checkpointing returns saved results, and ends a recomputation inside an op; a batch is one product; a mode adds some."""
     inputs = [torch.randn(32, 32, requires_grad=True) for _ in range(2)]
     with FlopCounterMode(display=False) as counter:
         program(*inputs)
