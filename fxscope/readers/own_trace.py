@@ -146,9 +146,11 @@ class OwnTrace:
         Hooks of autograd run in an op: what a CPU works for it is the longest part between them.
         """
         if on_cpu and (calls := self._times.python.get(event.get("args", {}).get("External id", -1))):
-            ends = [event["ts"], *map(self._us, calls), event["ts"] + event["dur"]]
+            # Whole ns: a difference of µs since Kineto's base is up to 1 ns too long, and what is called would be inside.
+            start, took = (round(event[key] * 1e3) for key in ("ts", "dur"))
+            ends = [start, *(call - self._base for call in calls), start + took]
             length, begins = max((end - begin, begin) for begin, end in zip(ends[::2], ends[1::2], strict=True))
-            event = {**event, "ts": begins, "dur": length}
+            event = {**event, "ts": begins / 1e3, "dur": length / 1e3}
         if event.get("cat") == "user_annotation" and OPTIMIZER_STEP.match(event["name"]):
             end = event["ts"] + event["dur"]
             for closure in sorted(self._times.closures):

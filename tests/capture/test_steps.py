@@ -135,6 +135,22 @@ def test_a_step_ends_before_the_next_ones_first_op(tmp_path: Path) -> None:
     assert Counter(op.step for op in found.ops if op.name.startswith("aten")) == Counter(range(len(found.steps)))
 
 
+def test_an_op_ends_before_the_compiled_function_that_it_calls(tmp_path: Path) -> None:
+    """Likewise, of the longest part of an op between what Python runs in it."""
+    starts = [4_845_461_214_320_098 + 697_294 * number + number % 13 for number in range(100)]
+    parts = ("aten::sin", 0, 9000), ("## Call CompiledFxGraph f ##", 5007, 900), ("cpp_k", 5107, 500)
+    events = [
+        build.event("cpu_op", name, (at + after) / 1e3, took / 1e3, **{"External id": 3 * number + place})
+        for number, at in enumerate(starts)
+        for place, (name, after, took) in enumerate(parts)
+    ]
+    times = Timeline(python={3 * number: [at + 5007, at + 5907] for number, at in enumerate(starts)})
+    path = build.write_trace(tmp_path / "o.json", events)
+    OwnTrace(path, times)
+    found = Counter(item.name for item in trace.recording(path).launches)
+    assert found == {"aten::sin": 100, "cpp_k": 100}
+
+
 def test_a_replay_is_in_an_op_only_if_that_runs_in_its_thread(tmp_path: Path) -> None:
     events = [
         build.event("cpu_op", "## Call CompiledFxGraph f ##", 0, 100),
