@@ -290,19 +290,11 @@ def gelu_mul_compiled(*, fused_ns: int = 40_000, break_reason: str | None = None
     mm, fused = "0/0:inference:1", "0/0:inference:2"
     triton = "triton_poi_fused_gelu_mul_0"
     runs: dict[str, Any] = {"nature": "kernel", "kind": "fused", "source": GELU_MUL, "calls": (fused,)}
+    runs_alone: dict[str, Any] = {"nature": "kernel", "kind": "kernel", "calls": (mm,)}
     nodes = (
         placeholder("x"),
         node("permute", "aten.permute.default", "x", nature="view", kind="folded"),
-        node(
-            "mm",
-            "aten.mm.default",
-            "x",
-            "permute",
-            nature="kernel",
-            kind="kernel",
-            original_aten="aten.mm",
-            calls=(mm,),
-        ),
+        node("mm", "aten.mm.default", "x", "permute", original_aten="aten.mm", **runs_alone),
         node("tanh", "aten.tanh.default", "mm", original_aten="aten.gelu", **runs),
         node("mul_6", "aten.mul.Tensor", "tanh", "mm", original_aten="aten.mul", **runs),
     )

@@ -119,8 +119,8 @@ def test_replays_of_a_graph_that_was_captured_by_hand_are_the_steps(replays, fir
         assert [span.start for span in (*found.kept, *found.others)] == begins and found.kept
 
 
-def own_trace(folder: Path, events: list[dict[str, Any]]) -> OwnTrace:
-    return OwnTrace(build.write_trace(folder / "own.json", events), Timeline())
+def own_trace(folder: Path, events: list[dict[str, Any]], **times: Any) -> OwnTrace:
+    return OwnTrace(build.write_trace(folder / "own.json", events), Timeline(**times))
 
 
 def test_a_step_ends_before_the_next_ones_first_op(tmp_path: Path) -> None:
@@ -144,10 +144,8 @@ def test_an_op_ends_before_the_compiled_function_that_it_calls(tmp_path: Path) -
         for number, at in enumerate(starts)
         for place, (name, after, took) in enumerate(parts)
     ]
-    times = Timeline(python={3 * number: [at + 5007, at + 5907] for number, at in enumerate(starts)})
-    path = build.write_trace(tmp_path / "o.json", events)
-    OwnTrace(path, times)
-    found = Counter(item.name for item in trace.recording(path).launches)
+    own_trace(tmp_path, events, python={3 * number: [at + 5007, at + 5907] for number, at in enumerate(starts)})
+    found = Counter(item.name for item in trace.recording(tmp_path / "own.json").launches)
     assert found == {"aten::sin": 100, "cpp_k": 100}
 
 
