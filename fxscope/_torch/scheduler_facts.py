@@ -483,9 +483,9 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved:
     memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
     found = [(str(item.buffer.get_name()), item.size_free, item.start_step, item.end_step) for item in ranges]
-    # The gradients that a backward is given, which torch 2.13 leaves out: the wrapper frees them.
+    # What torch 2.13 leaves out: the gradients that a backward is given, and copies that are saved in place of weights.
     readers = {dep.name: step for step, node in enumerate(nodes) for dep in node.read_writes.reads}
-    given = sorted(name for name in readers.keys() - inputs.keys() if name.startswith("tangents"))
+    given = sorted(name for name in readers.keys() - inputs.keys() if name.startswith("tangents") or saved.get(name))
     found += [(name, 1, 0, -1 if name in outputs else readers[name]) for name in given]
     inputs = {*inputs, *given}
     if not hasattr(torch.autograd.Function, "boxed_grads_call"):  # autograd holds them until the backward has returned
