@@ -563,11 +563,15 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
     skipped = [item for item in ran if item.cudagraph_skip and asked != {False}]
     told = {item.compile_id: cudagraph_text(item.cudagraph_skip or "") for item in skipped}
     again = {item.compile_id: item.cudagraph_rerecords for item in ran if item.cudagraph_rerecords is not None}
-    if (replayed := replays(recording)) or (recording.environment.target and again):
+    if (replayed := replays(recording)) or again:
         parts = [f"{name} re-recorded {counted(times, 'time')}" for name, times in again.items() if times]
         parts += [f"{name} {'in part' if name in again else 'skipped'}: {why}" for name, why in told.items()]
+        left = [x.compile_id for x in ran if x.cudagraphs and x.compile_id not in {*told, *again}] if again else []
+        parts += [f"{listed(left)} not recorded: each size of its inputs is recorded at its second run"] if left else []
         if replayed:
             return CudaGraphs(state="on", reason="; ".join(parts), share=replayed / len(recording.launches))
+        if not recording.environment.target:
+            return CudaGraphs(state="off", reason="; ".join(["captured here, not replayed", *parts]))
         reason = "; ".join(parts) or "torch's checks find nothing that forbids a replay"
         return CudaGraphs(state="on", reason=f"predicted: {reason}")
     if told:

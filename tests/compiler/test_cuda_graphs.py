@@ -100,13 +100,13 @@ def test_what_torch_decides_when_it_runs_is_of_the_compile_that_ran(monkeypatch:
 
     with InductorCapture() as capture:
         capture._install_inductor()
-        for compile_id in ("0/0", "1/0"):
+        for compile_id in ("0/0", "1/0", "2/0"):
             capture._compile(compile_id, cudagraphs=True)
         manager = CUDAGraphTreeManager()
         for run in [("0/0", 0), ("0/0", 1), ("0/0", 2), ("0/0", 0), ("1/0", None), ("7/0", 0)]:  # 7/0: compiled before
             manager.run(*run)
     compiles = {item.compile_id: item for item in capture.facts().compiles}
-    assert {name: item.cudagraph_rerecords for name, item in compiles.items()} == {"0/0": 2, "1/0": None}
+    assert {name: item.cudagraph_rerecords for name, item in compiles.items()} == {"0/0": 2, "1/0": None, "2/0": None}
     assert [name for name, item in compiles.items() if item.cudagraph_skip] == ["1/0"]
     launches = tuple(
         Launch(id=place, name="k", category="kernel", start_ns=0, duration_ns=1, cuda_graph=graph)
@@ -115,7 +115,10 @@ def test_what_torch_decides_when_it_runs_is_of_the_compile_that_ran(monkeypatch:
     found = cuda_graphs(Recording(compiles=tuple(compiles.values()), launches=launches))
     assert (found.state, found.share) == ("on", 0.75)
     assert found.reason.startswith("0/0 re-recorded 2 times; 1/0 skipped: mutated inputs (1 instances). Try: return")
-    assert cuda_graphs(Recording(compiles=tuple(compiles.values()))).state == "skipped"
+    assert found.reason.endswith("; 2/0 not recorded: each size of its inputs is recorded at its second run")
+    assert cuda_graphs(Recording(compiles=tuple(compiles.values()))).reason.startswith(
+        "captured here, not replayed; 0/0"
+    )
 
 
 def test_a_compile_that_no_step_ran_says_nothing_of_the_step() -> None:
