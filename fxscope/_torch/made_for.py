@@ -59,9 +59,8 @@ def fallback(operation: Any) -> MadeFor:
     from torch._inductor import lowering
 
     node = getattr(operation, "origin_node", None)
-    if node is not None and node.meta.get(_MARK) == "unsupported":
-        return MadeFor(cause="unsupported", node=node.name)
     # `lowering.fallbacks` also has ops whose lowering falls back for some arguments (`cumsum`, torch 2.13).
     lowered = lowering.lowerings.get(getattr(operation, "op_overload", ""))
     has_lowering = lowered is not None and not getattr(lowered, "_is_fallback_handler", False)
-    return MadeFor(cause="declined" if has_lowering else "no_lowering", node=getattr(node, "name", None))
+    cause = "declined" if node is None else node.meta.get(_MARK, "declined")
+    return MadeFor(cause=cause if has_lowering else "no_lowering", node=getattr(node, "name", None))

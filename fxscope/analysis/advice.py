@@ -267,7 +267,7 @@ def _attention_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 
 def _dtype_advice(made: Report) -> Iterator[Advice]:
     """One layout and dtype, where copies take much of the time; float32, where float64 does. A Memcpy changes neither."""
-    copies = [row for row in made.groups if row.label == "copy_" and row.outside != "unknown"]
+    copies = [row for row in made.groups if row.label == "copy_" and row.outside != "unknown" and not row.calls]
     copies = [row for row in copies if not "".join(row.kernels).startswith("Memcpy")]
     double = [row for row in made.groups if (row.shape or "").startswith("float64")]
     for text, what, rows in (("Keep one layout and dtype", "copy_", copies), ("Use float32", "float64", double)):

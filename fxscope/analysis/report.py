@@ -250,7 +250,7 @@ def contents(recording: Recording, failures: Sequence[CompileRow]) -> str:
     optimizers = [label for label in labels if label.replace("(foreach)", "(fused)") not in {*labels} - {label}]
     if optimizers and parts:  # a fused one counts its steps by foreach
         parts.append(f"eager {listed(optimizers, 2)}")
-    is_replayed = 2 * replays(recording) > len(recording.launches)
+    is_replayed = (cuda_graphs(recording).share or 0.0) > 0.5
     eager = "CUDA graphs" if is_replayed else "eager" if any(item.stage == "eager" for item in recording.graphs) else ""
     return ", ".join(parts) or eager
 
@@ -552,18 +552,14 @@ def guard_of(reason: str) -> str:
     return f"{guard} ({at[1]})" if at else guard
 
 
-def replays(recording: Recording) -> int:
-    return len(recording.launches) - column(recording.launches, "cuda_graph").count(None)
-
-
 def cuda_graphs(recording: Recording) -> CudaGraphs:
     """Return whether kernels are replayed, from the launches; else what the compile was told."""
     ran = [item for item in recording.compiles if item.runs != 0] or recording.compiles
     asked = {item.cudagraphs for item in ran} - {None}
-    skipped = [item for item in ran if item.cudagraph_skip and asked != {False}]
-    told = {item.compile_id: cudagraph_text(item.cudagraph_skip or "") for item in skipped}
+    told = {x.compile_id: cudagraph_text(x.cudagraph_skip) for x in ran if x.cudagraph_skip and asked != {False}}
     again = {item.compile_id: item.cudagraph_rerecords for item in ran if item.cudagraph_rerecords is not None}
-    if (replayed := replays(recording)) or again:
+    replayed = len(recording.launches) - column(recording.launches, "cuda_graph").count(None)
+    if replayed or again:
         parts = [f"{name} re-recorded {counted(times, 'time')}" for name, times in again.items() if times]
         parts += [f"{name} {'in part' if name in again else 'skipped'}: {why}" for name, why in told.items()]
         left = [x.compile_id for x in ran if x.cudagraphs and x.compile_id not in {*told, *again}] if again else []
@@ -574,10 +570,9 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
             return CudaGraphs(state="off", reason="; ".join(["captured here, not replayed", *parts]))
         reason = "; ".join(parts) or "torch's checks find nothing that forbids a replay"
         return CudaGraphs(state="on", reason=f"predicted: {reason}")
-    if told:
-        return CudaGraphs(state="skipped", reason=next(iter(told.values())))
-    if True in asked:
-        return CudaGraphs(state="skipped", reason="asked for, and nothing was replayed")
+    if told or True in asked:
+        reason = next(iter(told.values()), "asked for, and nothing was replayed")
+        return CudaGraphs(state="skipped", reason=reason)
     if True in distinct(recording.ops, "captured"):
         return CudaGraphs(state="off", reason="captured here, not replayed")
     if all(distinct(recording.launches, field) == {None} for field in ("op", "launched_ns")):

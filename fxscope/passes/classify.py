@@ -257,9 +257,11 @@ def _earlier_node(
     node: Node, lowered: Mapping[str, list[Node]], same: Mapping[str, str], used: set[str], replaced: Replaced
 ) -> Node:
     expected = node.expected or expected_nature(node.target)
-    if not lowered and not node.target.startswith("higher_order.") and op_name(node.target) != "getitem":
-        reason = "nothing ties it to later graphs"
-        return replace(node, kind="unknown", nature=expected, expected=expected, reason=reason)
+    is_named = node.target.startswith("higher_order.") or op_name(node.target) == "getitem"
+    if not (lowered or replaced.between or is_named):
+        return replace(
+            node, kind="unknown", nature=expected, expected=expected, reason="nothing ties it to later graphs"
+        )
     targets = lowered.get(node.name, [])
     working = [target for target in targets if target.kind != "input"]
     word = "became"

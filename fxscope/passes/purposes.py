@@ -7,10 +7,12 @@ from typing import Any
 from fxscope import op_names
 from fxscope.index import Key, index_of
 from fxscope.model import KernelCall, Node, Purpose, Recording, Schedule, SchedulerNode, replace
-from fxscope.op_names import MOVES, is_attention, is_collective, op_name, ops_of, out_of_place, repeats_draw
+from fxscope.op_names import MOVES, is_attention, is_collective, op_name, op_of, ops_of, out_of_place, repeats_draw
 from fxscope.passes.slices import TRANSPARENT
 
 Found = tuple[Purpose | None, dict[str, Any]]
+# Node of a later graph → the program's ops that it is a part of; True: one becomes more than views and copies, as `matmul`
+Written = dict[Key, dict[str, bool]]
 
 REINPLACE = "decompose_auto_functionalized"  # the pass that clones what a custom op would overwrite
 LAYOUT_OPS = {"clone", "inductor_force_stride_order"}  # that freezing adds, with no ATen op of the program's
@@ -20,10 +22,9 @@ def purposes(recording: Recording) -> Recording:
     """Recording → Recording whose calls know why they exist."""
     found: dict[str, KernelCall] = {}
     schedules = {schedule.graph: schedule for schedule in recording.schedules}
-    again = recomputed(recording)
+    again, written = recomputed(recording), written_as(recording)
     for graph, calls in index_of(recording).calls_of_graph.items():
-        nodes = index_of(recording).nodes.get(graph, {})
-        look = _Graph(schedules.get(graph) or Schedule(graph=graph), nodes, calls, again.get(graph, set()))
+        look = _Graph(recording, schedules.get(graph) or Schedule(graph=graph), again.get(graph, set()), written)
         for call in calls:
             purpose, arguments = look.purpose(call)
             found[call.id] = replace(call, purpose=purpose, purpose_arguments=arguments)
@@ -54,25 +55,33 @@ def recomputed(recording: Recording) -> dict[str, set[str]]:
     return again
 
 
+def written_as(recording: Recording) -> Written:
+    nodes, found = index_of(recording).by_key, Written()
+    links = [x for x in recording.links if x.relation == "lowered_to" and x.from_[0].endswith(":pre_grad")]
+    works = {key for key, node in nodes.items() if node.nature != "view" and out_of_place(op_of(node)) not in MOVES}
+    computing = {link.from_ for link in links if link.to in works}
+    for link in links:
+        source = nodes.get(link.from_)
+        if source is not None and not source.target.startswith("higher_order."):
+            found.setdefault(link.to, {})[op_name(source.target)] = link.from_ in computing
+    return found
+
+
 class _Graph:
     """The calls of one post-grad graph and what is known around them."""
 
-    def __init__(
-        self, schedule: Schedule, nodes: Mapping[str, Node], calls: Sequence[KernelCall], recomputed: set[str]
-    ) -> None:
-        self.schedule, self.nodes, self.recomputed = schedule, nodes, recomputed
+    def __init__(self, recording: Recording, schedule: Schedule, recomputed: set[str], written: Written) -> None:
+        self.schedule, self.recomputed, self.written = schedule, recomputed, written
+        self.nodes: Mapping[str, Node] = index_of(recording).nodes.get(schedule.graph, {})
+        self.calls = calls = index_of(recording).calls_of_graph[schedule.graph]
         self.members = {node.name: node for node in schedule.nodes}
         self.readers = Counter(access.buffer for call in calls for access in call.reads or ())
         held = {name for call in calls for name in call.scheduler_nodes}
         for node in schedule.nodes:  # a branch or a loop is no call of its own
             if node.name not in held and node.type not in TRANSPARENT:
                 self.readers.update(schedule.renames.get(access.buffer, access.buffer) for access in node.reads)
-        self.calls = calls
         self.writers = {access.buffer: call for call in calls for access in call.writes or ()}
-        self.first_of_group: dict[int, str] = {}
-        for call in calls:
-            for member in self._members(call):
-                self.first_of_group.setdefault(member.group, call.id)
+        self.first_of_group = {item.group: call.id for call in reversed(calls) for item in self._members(call)}
 
     def _members(self, call: KernelCall) -> list[SchedulerNode]:
         return [self.members[name] for name in call.scheduler_nodes if name in self.members]
@@ -118,8 +127,8 @@ class _Graph:
         demands = [member.made_for for member in members if member.made_for is not None]
         is_added = moves and demands and all(node.original_aten is None for node in working)
         if ops and not (is_added and set(ops) <= LAYOUT_OPS):
-            copies = all(out_of_place(op) in MOVES for op in ops)
-            return ("program_copy", {"ops": ops}) if copies else None
+            is_copy = all(out_of_place(op) in MOVES for op in ops)
+            return self._asked_for([node for node in working if node.nature != "view"], ops) if is_copy else None
         written = {access.buffer for access in call.writes or ()}
         if not moves or not demands:
             others = [other for other in self.calls if written & {item.buffer for item in other.writes or ()}]
@@ -139,6 +148,17 @@ class _Graph:
             arguments["strides"] = list(first.strides or ())
             arguments["stride_order"] = list(first.stride_order or ())
         return "layout_copy", arguments
+
+    def _asked_for(self, copying: Sequence[Node], ops: list[str]) -> Found:
+        """Return what asks for copies: the program, one of its ops that computes something else, or the backward."""
+        if ":backward" in self.schedule.graph:
+            return "program_copy", {"cause": "backward", "ops": ops}
+        found = [self.written.get((self.schedule.graph, node.name), {}) for node in copying]
+        moves = [op for sources in found for op, computes in sources.items() if not computes]
+        if moves or not all(found):
+            return "program_copy", {"ops": list(dict.fromkeys(moves)) if all(found) else ops}
+        inside = {"cause": "inside", "nodes": list(dict.fromkeys(op for sources in found for op in sources))}
+        return ("layout_copy", inside) if set(ops) <= LAYOUT_OPS else ("program_copy", {**inside, "ops": ops})
 
     def _extra(self, call: KernelCall, working: Sequence[Node], members: Sequence[SchedulerNode]) -> Found | None:
         """Return why a kernel is beside the one that computes the same; `None` where it is not."""

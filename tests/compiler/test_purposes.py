@@ -15,6 +15,7 @@ from fxscope.index import index_of
 from fxscope.render.report import lines
 from fxscope.render.why import call_story
 from tests.capture.programs import Cache
+from tests.compiler import functions
 
 pytestmark = pytest.mark.slow
 
@@ -67,11 +68,6 @@ def own_tensor(x):
     return y * 2
 
 
-def square_and_mask(z, mask):
-    """pytorch/pytorch#105267, where `z` is complex."""
-    return z**2 + mask
-
-
 def foreach(*items):
     return torch._foreach_add(list(items), 1.0)
 
@@ -96,10 +92,6 @@ def regions(x, w):
         return torch.softmax(y @ w, -1)
 
     return block(block(x)).sum()
-
-
-def scattered(i):
-    return (i * 2).scatter_reduce(0, i, i, "amax")
 
 
 INDEXED = (torch.ones(16, 4), torch.arange(8), torch.ones(8, 4))
@@ -135,16 +127,6 @@ PROGRAMS = {
     "buffer": (Cache(), tensors(4, 8), "h200", False, {"computes": 1, "mutation_copy": 1}),
     "custom op, own tensor": (own_tensor, tensors(8), None, False, {"computes": 2, "fallback": 1}),
     "custom op, view": (view_of_input, tensors(2, 8), None, False, {"fallback": 1}),
-    "complex": (
-        square_and_mask,
-        (*tensors(12, dtype=torch.complex64), *tensors(12, dtype=torch.bool)),
-        None,
-        False,
-        {"fallback": 2},
-    ),
-    "real": (square_and_mask, (*tensors(12), *tensors(12, dtype=torch.bool)), None, False, {"computes": 1}),
-    "sort": (lambda x: torch.sort(x * 2)[0] + 1, tensors(8, 9), None, False, {"computes": 2, "fallback": 1}),
-    "scatter, CPU": (scattered, INDEXED[1:2], None, False, {"computes": 1, "fallback": 1}),
     "checkpoint": (Checkpointed(), tensors(32, 64), "h200", True, {"computes": 9, "recompute": 1, "layout_copy": 2}),
     "index_put": (added_to, INDEXED, "h200", False, {"computes": 2, "mutation_copy": 1}),
     "index_put_": (added_in_place, INDEXED, "h200", False, {"computes": 2}),
@@ -161,6 +143,18 @@ def test_each_kernel_says_why_it_exists(name: str) -> None:
     assert Counter(call.purpose for call in recording.calls) == expected
     for call in recording.calls:
         assert ("purpose unknown" in call_story(recording, call)) is (call.purpose is None)
+
+
+SAID = functions("purposes.txt")
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_kernel_says_what_asks_for_it_and_no_node_is_unknown(name: str) -> None:
+    program, (_, inputs, options, there, absent) = SAID[name]
+    recording = fxscope.record(program, *eval(f"({inputs},)", vars(torch)), compile=True, steps=1, **eval(options))
+    texts = [purpose_text(call.purpose, call.purpose_arguments) for call in recording.calls]
+    assert any(there in text for text in texts) and not any(absent in text for text in texts), texts
+    assert not [node for graph in recording.graphs for node in graph.nodes if node.kind == "unknown"]
 
 
 @pytest.mark.parametrize("freezing", [True, False])
