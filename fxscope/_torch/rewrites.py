@@ -204,7 +204,7 @@ def _name_of(entry: Any) -> str | None:
     held: dict[str, Any] = dict(zip(names, getattr(check, "__closure__", None) or (), strict=False))
     functions = (getattr(entry, "handler", None), getattr(held.get("search_fn"), "cell_contents", None))
     known = (getattr(entry, "pattern_name", None), *(getattr(item, "__name__", None) for item in functions))
-    return next(filter(None, known), None)
+    return next((name for name in known if name and name != "_"), None)
 
 
 def _why(failed: Any) -> tuple[str, dict[str, Any]]:
