@@ -28,9 +28,9 @@ from fxscope.index import COMPILING
 from fxscope.model import Source, TensorMeta, replace
 from fxscope.op_names import BACKWARD_NODE, COMPILED_REGION, INDUCTOR_RUNS, expected_nature, is_dispatched, is_gemm
 from fxscope.readers.eager_graph import SeenOp, SeenTensor
-from fxscope.readers.own_trace import HANDLERS, STEP_ENDS, SessionCut, Timeline
+from fxscope.readers.own_trace import STEP_ENDS, SessionCut, Timeline
 from fxscope.readers.trace.graphs import LAUNCHES
-from fxscope.readers.trace.kept import hands_on
+from fxscope.readers.trace.kept import HANDLERS, hands_on
 
 COMPOSITE = "CompositeImplicitAutograd"
 MOST_OPS, MOST_LAUNCHES = 50_000, 100_000  # of a session are read

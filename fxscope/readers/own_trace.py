@@ -19,10 +19,9 @@ from fxscope.index import COMPILED, COMPILES_DATA, COMPILING
 from fxscope.op_names import COMPILED_REGIONS, INDUCTOR_RUNS, OPTIMIZER_STEP, is_dispatched, qualified
 from fxscope.passes.program_steps import StepPlan, plan
 from fxscope.readers.trace.graphs import REPLAY
+from fxscope.readers.trace.kept import HANDLERS
 from fxscope.readers.trace.reader import Event, decode_args, document
 
-# Events around what a mode or a subclass runs for an op: the program's, or torch's around a compiled function's first call
-HANDLERS = ("PythonDispatchMode", "PythonSubclass")
 STEP_ENDS = "fxscope: step ends"  # events that fxscope leaves in the trace
 _ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 _LAUNCHERS = ("cuda_runtime", "cuda_driver")
@@ -116,8 +115,10 @@ class OwnTrace:
         phase_names = {name.partition(COMPILES_DATA)[0] for name in names if COMPILES_DATA in name}  # as of an export
         for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
             place = event["tid"], event["ts"]
-            if phases.hold(*place) or event["name"] in HANDLERS or event["name"].startswith(STEP_ENDS):
+            if phases.hold(*place) or event["name"].startswith(STEP_ENDS):
                 drop.add(id(event))
+            elif event["name"] in HANDLERS:
+                event["cat"] = "user_annotation"
             elif event["name"].endswith(COMPILING) or event["name"] in phase_names:
                 phases.add(*place, event["ts"] + event["dur"])
                 event["cat"], event["name"] = "user_annotation", COMPILED

@@ -93,8 +93,6 @@ def test_what_a_mode_calls_for_an_op_is_in_the_graph() -> None:
 
 
 class Scaled(torch.Tensor):
-    """A tensor times a number, which it multiplies before an op but for a product."""
-
     @staticmethod
     def __new__(cls, inner, factor):
         return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)

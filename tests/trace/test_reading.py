@@ -305,3 +305,10 @@ def test_a_compile_that_dynamo_does_not_start_runs_nothing(tmp_path: Path) -> No
     spans += [("backend_compile (dynamo_timed)", 70, 9), ("aten::mm", 71, 2)]
     path = build.write_trace(tmp_path / "t.json", [build.event("cpu_op", *span) for span in spans])
     assert [launch.start_ns for launch in trace.recording(path).launches] == [60_000]
+
+
+def test_an_op_that_a_mode_or_a_subclass_handles_runs_what_they_call(tmp_path: Path) -> None:
+    spans = [("aten::mm", 0, 20), ("PythonDispatchMode", 1, 18), ("aten::detach", 5, 1)]  # a result that was saved
+    spans += [("aten::sin", 30, 20), ("PythonSubclass", 31, 18), ("aten::mm", 35, 5), ("aten::mm", 60, 9)]
+    path = build.write_trace(tmp_path / "t.json", [build.event("cpu_op", *span) for span in spans])
+    assert [launch.start_ns for launch in trace.recording(path).launches] == [35_000, 60_000]

@@ -199,14 +199,14 @@ BART = of(
     "encoder_attention_heads=4 decoder_attention_heads=4 vocab_size=1000"
 )
 hf("bart", "BartModel", BART, pair(), fixed=NO_CACHE)
+WHISPER = of(
+    "d_model=128 encoder_layers=2 decoder_layers=2 encoder_attention_heads=4 decoder_attention_heads=4 encoder_ffn_dim=512 "
+    "decoder_ffn_dim=512 vocab_size=1000 pad_token_id=0 num_mel_bins=80 max_source_positions=100 decoder_start_token_id=1"
+)
 hf(
     "whisper",
     "WhisperModel",
-    of(
-        "d_model=128 encoder_layers=2 decoder_layers=2 encoder_attention_heads=4 "
-        "decoder_attention_heads=4 encoder_ffn_dim=512 decoder_ffn_dim=512 vocab_size=1000 "
-        "pad_token_id=0 num_mel_bins=80 max_source_positions=100 decoder_start_token_id=1"
-    ),
+    WHISPER,
     lambda device: {"input_features": noise(device, 2, 80, 200), "decoder_input_ids": tokens(device, 2, 16)},
     fixed=NO_CACHE,
 )
@@ -223,12 +223,8 @@ SEGFORMER = of(
     "sr_ratios=[8,4] patch_sizes=[7,3] strides=[4,2] mlp_ratios=[4,4] decoder_hidden_size=64"
 )
 hf("segformer", "SegformerForSemanticSegmentation", SEGFORMER, image())
-hf(
-    "wav2vec2",
-    "Wav2Vec2Model",
-    ENCODER | of("num_conv_pos_embeddings=16 num_conv_pos_embedding_groups=4 apply_spec_augment=False"),
-    lambda device: {"input_values": noise(device, 2, 8000)},
-)
+WAVE = of("num_conv_pos_embeddings=16 num_conv_pos_embedding_groups=4 apply_spec_augment=False")
+hf("wav2vec2", "Wav2Vec2Model", ENCODER | WAVE, lambda device: {"input_values": noise(device, 2, 8000)})
 
 
 # ------------------------------------------------------------------------------------------------- torchvision

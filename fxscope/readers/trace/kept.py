@@ -31,6 +31,9 @@ from fxscope.readers.trace.reader import HEAD_BYTES, refusal
 from fxscope.readers.trace.unpacked import open_trace
 from fxscope.text import counted
 
+# Events around what a mode or a subclass runs for an op, in Python: the program's, or torch's around a compiled function
+HANDLERS = ("PythonDispatchMode", "PythonSubclass")
+
 
 @dataclass(kw_only=True)
 class Kept:
@@ -240,7 +243,7 @@ def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray
 
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Pregraph bytecode|"
-    rf"AOTDispatcher|{'|'.join(COMPILED_REGIONS)}|Python(Subclass|DispatchMode)$|defaults$|"  # TorchScript's default arguments
+    rf"AOTDispatcher|{'|'.join((*COMPILED_REGIONS, *HANDLERS))}|defaults$|"  # TorchScript's default arguments
     r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|"
     r"FX codegen|torch/|CompiledFxGraph)"
 )
@@ -266,6 +269,7 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     pairs, which = np.unique(np.stack([name[around[inner]], name[inner]]), axis=1, return_inverse=True)
     passed = [hands_on(trace.names[outer], trace.names[called]) for outer, called in pairs.T.tolist()]
     passes_on[around[inner[np.array(passed, np.bool_)[which.reshape(-1)]]]] = True
+    passes_on[kept.parent[of_names(trace, name, HANDLERS.__contains__) & (kept.parent >= 0)]] = True
     # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
     same = np.unique([out_of_place(text) for text in trace.names], return_inverse=True)[1][name]
     repeated = np.zeros(len(kept.rows), np.bool_)
