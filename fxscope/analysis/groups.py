@@ -286,12 +286,6 @@ def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
     return " ".join(f"{meta.dtype} {sizes(meta.shape)}" for part in parts for meta in part)
 
 
-def op_tensors(dtypes: tuple[str, ...] | None, shapes: tuple[Any, ...]) -> str:
-    """The dtypes and shapes of an op's tensors, as `tensors_words` writes them."""
-    pairs = zip_longest(dtypes or (), shapes, fillvalue="")
-    return " ".join(f"{dtype} {sizes(shape)}" for dtype, shape in pairs if shape)
-
-
 class _Total(NamedTuple):
     """Totals of one group, by step; those of a plan are the same in each."""
 
@@ -432,7 +426,8 @@ def _first_facts(
     made: list[PlaceFacts] = []
     for at, (call, graph, nodes, kernel, chain), op_row, kind in zip(first, seen, op_rows, kinds, strict=True):
         name, of_graph, source, dtypes, shapes = ops.get(op_row, ("", None, None, None, None))
-        shape = "" if shapes is None else op_tensors(dtypes, shapes)
+        pairs = zip_longest(dtypes or (), shapes or (), fillvalue="")
+        shape = " ".join(f"{dtype} {sizes(size)}" for dtype, size in pairs if size)
         if kind == 0:
             made.append(places.of_call(index_of(recording).calls[call]))
         elif kind == 1:
