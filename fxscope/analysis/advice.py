@@ -262,7 +262,8 @@ def _attention_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         if MATH_PATH in distinct(recording.ops, "name"):
             text, end = f"Let {text} run a fused kernel", " of its math path: see its mask, dropout and dtype"
         if share >= MIN_ATTENTION:
-            yield Advice(text, f"{percent(share)} of the time is in softmax and bmm{end}", softmax.time_us or 0.0)
+            why = f"{percent(share)} of the {made.step.clock} is in softmax and bmm{end}"
+            yield Advice(text, why, softmax.time_us or 0.0)
 
 
 def _dtype_advice(made: Report) -> Iterator[Advice]:

@@ -61,8 +61,7 @@ def test_layouts_and_chunks_do_not_matter(
     path = H200 / "mlp_eager" / "trace.json.gz"
     expected = trace.read(path)
     monkeypatch.setattr(reader, "CHUNK_BYTES", chunk)
-    copy = tmp_path / "t.json"
-    copy.write_bytes(relaid(path, layout))
+    (copy := tmp_path / "t.json").write_bytes(relaid(path, layout))
     found = trace.read(copy)
     assert not found.problems
     for column in COLUMNS:
@@ -212,8 +211,7 @@ def test_a_zstandard_trace_is_read_like_any_other(tmp_path: Path) -> None:
     path = H200 / "mlp_eager" / "trace.json.gz"
     text, compressor = gzip.decompress(path.read_bytes()), zstandard.ZstdCompressor()
     packed = b"".join(compressor.compress(text[at : at + 4096]) for at in range(0, len(text), 4096))  # many frames
-    copy = tmp_path / "t.json.zst"
-    copy.write_bytes(packed)
+    (copy := tmp_path / "t.json.zst").write_bytes(packed)
     same(trace.read(copy), trace.read(path))
     copy.write_bytes(packed[: len(packed) // 2])
     half = trace.read(copy)
@@ -222,8 +220,7 @@ def test_a_zstandard_trace_is_read_like_any_other(tmp_path: Path) -> None:
 
 
 def test_without_a_library_a_zstandard_trace_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = tmp_path / "t.json.zst"
-    copy.write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 100)
+    (copy := tmp_path / "t.json.zst").write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 100)
     monkeypatch.setitem(sys.modules, "zstandard", None)
     monkeypatch.setitem(sys.modules, "compression", None)
     with pytest.raises(TraceError, match=r"packed with Zstandard.*pip install zstandard"):
