@@ -435,7 +435,7 @@ class Recorder:
             found.append(Unobserved(what="eager", count=times.count, duration_us=times.median_us, detail=detail))
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
-            detail = f"{after / 1e6:.3g} s after the observed part"
+            detail = f"{microseconds(after)} after the observed part"
             if watch.bound:
                 detail += f", which ended at the bound of {watch.bound}"
             if steps is not None:
@@ -486,7 +486,7 @@ def left_out_of(observed: OwnTrace, cut: SessionCut | None) -> Generator[Unobser
     plan = observed.steps
     if plan.start_up is not None:
         duration = plan.start_up.end - plan.start_up.start
-        detail = f"start-up ({counted(observed.num_early, 'op')} called, {duration / 1e6:.3g} s)"
+        detail = f"start-up ({counted(observed.num_early, 'op')} called, {microseconds(duration)})"
         yield Unobserved(what="start-up", count=observed.num_early, duration_us=duration, detail=detail)
     if count := len(observed.tuned):
         duration = sum(event["dur"] for event in observed.tuned)

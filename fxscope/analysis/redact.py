@@ -36,6 +36,7 @@ _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLAC
 _NAMESPACES = frozenset("at c10 std torch TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split())
 _NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module's path: all but the 3 of layers.3
 _OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler counts the modules of a class: Block_3
+_COMMENTS = re.compile(r'"""(?s:.*?)"""|#.*')  # they name people and models
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
     "code arguments text cache_key cache_differs guards concrete_inputs raw_reason platform"
@@ -145,8 +146,9 @@ def public(name: str, counters: int = 0) -> bool:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """The words of the op table, of fxscope's own code, and of its sentences (the reasons that torch gives among them)."""
+    """The words of the op table, of fxscope's code (not its comments), and of its sentences, torch's reasons among them."""
     package = Path(__file__).parents[1]
     texts = [path.read_text(encoding="utf-8") for path in (*package.rglob("*.py"), package / "data" / "english.json")]
+    texts = [_COMMENTS.sub("", text) for text in texts]
     every = re.compile(r"[^\W\d_]+[0-9]{0,2}").findall
     return frozenset(word for text in (*texts, *op_names.table()) for word in every(text.lower()))

@@ -130,6 +130,7 @@ def test_no_secret_is_left_in_any_text(secret: str) -> None:
         (False, "AKIAIOSFODNN7EXAMPLE"),
         (False, "add_0815"),
         (False, "mul_1234"),
+        (False, "Mary_DeepSeek"),  # words of comments in fxscope
         (False, "void at::native::elementwise_kernel<4, acme::score(at::Tensor)::{lambda(float)#1}>(int)"),
         (False, "void at::native::elementwise_kernel<4, (anonymous namespace)::acme(int)::{lambda(int)#1}>(int)"),
         (False, "at::native::elementwise_kernel<4, float (*)(int)::Acme>(int)"),
