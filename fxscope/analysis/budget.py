@@ -67,7 +67,7 @@ def _clean(value: Any) -> Any:
 def _cut(value: Any, key: str, rows: int, longest: int, left_out: dict[str, int], depth: int = 0) -> Any:
     """The value with at most so many rows, and counts of the rows of outer lists that are left out."""
     if isinstance(value, str):
-        return value if len(value) <= longest else value[: longest - 1] + "…"
+        return value if len(value) <= longest or key == "id" else value[: longest - 1] + "…"
     if isinstance(value, dict):
         mapping = cast("dict[str, Any]", value)
         return {name: _cut(item, name, rows, longest, left_out, depth) for name, item in mapping.items()}
