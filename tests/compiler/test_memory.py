@@ -12,6 +12,7 @@ from torch.nn.attention.flex_attention import flex_attention
 
 import fxscope
 from fxscope.analysis.report import report
+from fxscope.model import replace
 from fxscope.render.page.overview import first_page
 from fxscope.render.report import lines
 from tests.compiler import functions
@@ -61,6 +62,8 @@ def test_the_peak_is_the_sum_of_what_is_alive(program, sizes: list[int]) -> None
     shown = "\n".join(lines(report(recording), everything=True))
     assert f"{peak / 1e6:.2f} MB at {row.call}" in shown
     assert "Memory peak of each" not in "\n".join(lines(report(recording)))
+    calls = tuple(replace(call, nodes=("lost", *call.nodes)) for call in recording.calls)  # as in a damaged file
+    assert report(replace(recording, calls=calls)).graph_memory == (row,)
 
 
 def test_what_the_backward_needs_is_alive_at_the_forwards_peak() -> None:
