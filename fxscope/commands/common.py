@@ -265,6 +265,17 @@ def size(text: str) -> int:
     return value
 
 
+def positive(text: str) -> float:
+    """Parse a number above zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not value > 0:  # nan, too
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
 def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
     """Raise UsageError where one of these options was given: here it would be taken and do nothing."""
     for name in names:

@@ -25,7 +25,8 @@ ADDRESS = ("127.0.0.1", 9001)
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE", help="a Kineto trace, .json or .json.gz")
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
-    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="stop after S seconds (default: 120)")
+    timeout = "stop after S seconds (default: 120)"
+    parser.add_argument("--timeout", type=common.positive, default=120, metavar="S", help=timeout)
 
 
 def run(arguments: argparse.Namespace) -> int:
