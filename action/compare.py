@@ -74,7 +74,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> int:
     if arguments.gate == "decisions" and not failed:
         worse = worse_than_base(json.loads((folder / "diff.json").read_text(encoding="utf-8")))
         kept = "No more kernels, graphs or graph breaks; no fused pair is no longer fused."
-        tables.append(("Comparison with the base branch", "\n".join(f"- {line}" for line in worse) or kept, not worse))
+        tables.append(("Comparison with the base branch", fenced("\n".join(worse)) if worse else kept, not worse))
     broken = [title for title, _, passed in tables if not passed]
     changes = "" if failed else (folder / "diff.md").read_text(encoding="utf-8").strip()
     drawn = strip(recordings, folder)
@@ -121,16 +121,16 @@ def strip(recordings: list[Path], folder: Path) -> str:
         bars = [(row["label"], round(WIDTH * row["time_us"] / longest)) for row in rows]
         drawn = "".join("|" + label[: width - 1].center(width - 1, "-") for label, width in bars if width)
         lines.append(f"{name} {drawn}| {total:,.1f} µs")
-    return "\n".join(["```text", *lines, "```"]) if longest else ""
+    return fenced("\n".join(lines)) if longest else ""
 
 
 def worse_than_base(diff: dict[str, Any]) -> list[str]:
-    """What the base does better, as lines of Markdown; fewer kernels, graphs or breaks are no fault."""
+    """What the base does better, one line each; fewer kernels, graphs or breaks are no fault."""
     totals = {item["subject"]: (item.get("a"), item.get("b")) for item in diff["totals"]}
     counts = [(subject, *totals.get(subject, (None, None))) for subject in WORSE]
     found = [f"{subject}: {a:g} → {b:g}" for subject, a, b in counts if a is not None and b is not None and b > a]
     return found + [
-        f"{' + '.join(f'`{op}`' for op in item['pair'])}: fused → not fused (`{item['b_reason']}`)"
+        f"{' + '.join(item['pair'])}: fused → not fused ({item['b_reason']})"
         for item in diff["decisions"]
         if item["a_verdict"] == "fused" and item["b_verdict"] != "fused"
     ]

@@ -1,5 +1,6 @@
 """The GitHub Action's script on two real commits of a small repository; what its YAML runs is what is tested."""
 
+import json
 import os
 import re
 import runpy
@@ -86,11 +87,10 @@ def run_step(number: int, cwd: Path, **environment: str) -> subprocess.Completed
     yaml = pytest.importorskip("yaml")
     step = yaml.safe_load((ACTION / "action.yml").read_text())["runs"]["steps"][number]
     (cwd / "bin").mkdir(exist_ok=True)
-    (cwd / "bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     answers = 'case "$2 $3" in graphql*) echo "$GH_LOGIN";; *--paginate) cat "$GH_IDS";; *) exit 1;; esac'
-    gh = f'#!/bin/sh\necho "$*" >> gh.log\n{answers}\n'
-    (cwd / "bin/gh").write_text(gh)
-    for program in ("python", "gh"):
+    programs = {"python": f'exec {sys.executable} "$@"', "gh": f'echo "$*" >> gh.log\n{answers}'}
+    for program, text in programs.items():
+        (cwd / "bin" / program).write_text(f"#!/bin/sh\n{text}\n")
         (cwd / "bin" / program).chmod(0o755)
     given = {**dict.fromkeys(step["env"], ""), "NAME": "fxscope", "GITHUB_ACTION_PATH": str(ACTION)}
     given |= {"GITHUB_STEP_SUMMARY": "summary.md", "PYTHONPATH": str(ACTION.parent)}
@@ -137,3 +137,12 @@ def test_a_long_comment_is_cut_where_markdown_stays_whole() -> None:
     text = namespace["comment"](["x"], [("T", "```text\n" + "y\n" * 60_000 + "```")], ["T"], "n", "https://a.example/p")
     assert len(text) < 65_536 and text.endswith("y\n```\n\n</details>\n\n… the rest is in the artefact\n")
     assert "](https://a.example/p)" in text[:200]
+
+
+def test_a_kernels_name_stays_inside_its_fence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    strip = runpy.run_path(str(ACTION / "compare.py"))["strip"]
+    row = {"label": "a\n```\n# @octocat", "time_us": 9.0, "order": 0}
+    report = json.dumps({"step": {"device_us": 9.0}, "groups": [row]})
+    monkeypatch.setitem(strip.__globals__, "fxscope", lambda *words: Path(words[-2]).write_text(report))
+    text = strip([tmp_path / "head.fxscope"], tmp_path)
+    assert text.count("```") == 2 and "# @octocat" in text
