@@ -1,7 +1,6 @@
 """Recompiles, graph breaks, compile times: programs of torch's test_recompiles.py and test_error_messages.py, and users'."""
 
 import contextlib
-import enum
 import functools
 import itertools
 
@@ -31,15 +30,6 @@ def cast(x, d):
 
 def closed(number):
     return lambda x: x * number
-
-
-class Level(enum.Enum):
-    LOW, HIGH = 1, 2
-
-
-class Keyed:
-    def __init__(self, key):
-        self.key = key
 
 
 class Counter(nn.Module):

@@ -9,7 +9,7 @@ import torch
 import fxscope
 from fxscope.analysis.check import check as hold
 from fxscope.model import BufferAccess as Access
-from fxscope.model import Graph, KernelCall, Node, Recording, Schedule, SchedulerNode, TensorMeta, replace
+from fxscope.model import Graph, KernelCall, Node, Recording, TensorMeta, replace
 from fxscope.passes.classify import classify
 from fxscope.passes.provenance import provenance
 from fxscope.passes.schedules import schedules
@@ -191,23 +191,6 @@ GRAPH = Graph(
     ),
     outputs=("total",),
 )
-
-
-def scheduled(*nodes: SchedulerNode) -> Recording:
-    """A recording in which each scheduler node is a call of its own."""
-    kinds = {"extern": "extern", "pointwise": "triton_pointwise", "reduction": "triton_reduction"}
-    kernels = [item.kernel or f"triton_{item.name}" for item in nodes]
-    calls = tuple(
-        build.call(number, kernel, graph=GRAPH.id, type=kinds[item.type])
-        for number, (item, kernel) in enumerate(zip(nodes, kernels, strict=True), 1)
-    )
-    schedule = Schedule(
-        graph=GRAPH.id,
-        nodes=nodes,
-        groups=build.alone(nodes),
-        kernels=tuple((kernel, (item.name,)) for item, kernel in zip(nodes, kernels, strict=True)),
-    )
-    return Recording(graphs=(GRAPH,), calls=calls, schedules=(schedule,))
 
 
 @pytest.mark.parametrize("split", [True, False])
