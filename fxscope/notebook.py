@@ -42,14 +42,15 @@ def record_cell(line: str, cell: str, names: dict[str, Any], file: str = "<cell>
         parser.add_argument(option)
     try:
         options, tree = parser.parse_args(shlex.split(line)), ast.parse(cell)
+        compile(cell, file, "exec")  # finds `await` and `return` outside of a function
     except (SyntaxError, ValueError) as error:  # ValueError: a quote of the options is not closed
         raise CaptureError(f"the cell cannot be read: {error}.") from None
     if options.name is not None and (not options.name.isidentifier() or iskeyword(options.name)):
         raise CaptureError(f"--name {options.name!r} is not the name of a variable.")
     last = tree.body[-1] if tree.body else None
-    call = last.value if isinstance(last, (ast.Expr, ast.Assign)) else None
+    call = last.value if isinstance(last, ast.Expr) else None  # no assignment: a recording has no result to bind
     if not isinstance(call, ast.Call):
-        raise CaptureError("the cell's last line is not a call: write model(x) there, which is what is recorded.")
+        raise CaptureError("the cell's last line is not a call: write model(x) there, without an assignment.")
     compiled, title = options.mode or options.compile, options.title or ast.unparse(call)
     how: dict[str, Any] = {"compile": compiled, "backward": options.backward, "title": title}
     if isinstance(call.func, ast.Attribute) and any(isinstance(part, ast.Call) for part in ast.walk(call.func)):

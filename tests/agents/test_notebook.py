@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_last_call_of_a_cell_is_recorded() -> None:
     names: dict[str, object] = {"torch": torch}
-    recording = notebook.record_cell("--name r", "x = torch.ones(3)\ny = torch.add(x, other=x)", names)
+    recording = notebook.record_cell("--name r", "x = torch.ones(3)\ntorch.add(x, other=x)", names)
     assert names["r"] is recording and recording.title == "torch.add(x, other=x)"
     assert "aten::add" in {op.name for op in recording.ops}
     assert set(names) == {"torch", "x", "r", "__builtins__"}
@@ -26,7 +26,8 @@ def test_the_last_call_of_a_cell_is_recorded() -> None:
 @pytest.mark.parametrize(
     ("line", "cell", "said"),
     [
-        ("", "x = 3", "last line is not a call"),
+        ("", "y = f()", "last line is not a call"),
+        ("", "await f()\nf()", "cannot be read: 'await' outside function"),
         ("", "", "last line is not a call"),
         ("--fast", "f()", "unrecognized arguments: --fast. usage: %%fxscope"),
         ("--title 'a", "f()", "cannot be read: No closing quotation"),
