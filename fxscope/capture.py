@@ -488,17 +488,15 @@ def left_out_of(observed: OwnTrace, cut: SessionCut | None) -> Generator[Unobser
         duration = plan.start_up.end - plan.start_up.start
         detail = f"start-up ({counted(observed.num_early, 'op')} called, {microseconds(duration)})"
         yield Unobserved(what="start-up", count=observed.num_early, duration_us=duration, detail=detail)
-    if count := len(observed.tuned):
-        duration = sum(event["dur"] for event in observed.tuned)
-        detail = f"{counted(count, 'kernel')} that the compiler ran to benchmark candidates"
-        yield Unobserved(what="tuning", count=count, duration_us=duration, detail=detail)
-    if count := len(plan.others):
-        duration = sum(span.end - span.start for span in plan.others)
-        detail = f"{counted(count, 'observed step')} like others or for warm-up"
-        yield Unobserved(what="steps", count=count, duration_us=duration, detail=detail)
-    if count := observed.num_fake:
-        detail = f"{counted(count, 'op')} on fake or meta tensors, which compute nothing"
-        yield Unobserved(what="fake", count=count, detail=detail)
+    tuning = [event["dur"] for event in observed.tuned]
+    others = [span.end - span.start for span in plan.others]
+    for what, count, duration, noun, detail in (
+        ("tuning", len(tuning), sum(tuning), "kernel", "that the compiler ran to benchmark candidates"),
+        ("steps", len(others), sum(others), "observed step", "like others or for warm-up"),
+        ("fake", observed.num_fake, None, "op", "on fake or meta tensors, which compute nothing"),
+    ):
+        if count:
+            yield Unobserved(what=what, count=count, duration_us=duration, detail=f"{counted(count, noun)} {detail}")
     if cut is not None:
         detail = f"{counted(observed.num_cut, 'op')} after the first {cut.bound}"
         yield Unobserved(what="ops", count=observed.num_cut, detail=detail)

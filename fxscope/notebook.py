@@ -42,7 +42,7 @@ def record_cell(line: str, cell: str, names: dict[str, Any], file: str = "<cell>
         parser.add_argument(option)
     try:
         options, tree = parser.parse_args(shlex.split(line)), ast.parse(cell)
-        compile(cell, file, "exec")  # finds `await` and `return` outside of a function
+        compile(tree, file, "exec")  # finds `await` and `return` outside of a function
     except (SyntaxError, ValueError) as error:  # ValueError: a quote of the options is not closed
         raise CaptureError(f"the cell cannot be read: {error}.") from None
     if options.name is not None and (not options.name.isidentifier() or iskeyword(options.name)):

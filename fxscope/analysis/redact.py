@@ -149,6 +149,5 @@ def _vocabulary() -> frozenset[str]:
     """The words of the op table, of fxscope's code (not its comments), and of its sentences, torch's reasons among them."""
     package = Path(__file__).parents[1]
     texts = [path.read_text(encoding="utf-8") for path in (*package.rglob("*.py"), package / "data" / "english.json")]
-    texts = [_COMMENTS.sub("", text) for text in texts]
     every = re.compile(r"[^\W\d_]+[0-9]{0,2}").findall
-    return frozenset(word for text in (*texts, *op_names.table()) for word in every(text.lower()))
+    return frozenset(word for text in (*texts, *op_names.table()) for word in every(_COMMENTS.sub("", text).lower()))

@@ -602,8 +602,7 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
             calls = index.calls_of_graph.get(schedule.graph, ())
             running = (call for call in calls if {*call.scheduler_nodes} & {*peak.scheduler_nodes})
             nodes = index.nodes.get(schedule.graph, {})
-            inside = [(call, [nodes[name] for name in call.nodes if name in nodes]) for call in calls]
-            made = [(call, ops_of(items) or [call.kernel]) for call, items in inside]
+            made = [(call, ops_of(filter(None, map(nodes.get, call.nodes))) or [call.kernel]) for call in calls]
             ops = {access.buffer: listed(names, 2) for call, names in reversed(made) for access in call.writes or ()}
             owners = {item.buffer: _owner(schedule, nodes, ops, item) for item in peak.ranges}
             largest = sorted(peak.ranges, key=lambda item: -item.bytes)[:MAX_RANGES]

@@ -219,9 +219,8 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
     recording = read_file(trace, {"debug_dir": debug, "compile_log": log, **given})
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError, FxscopeError):
         peak = int(json.loads(contents(path / "meta.json", limit=1 << 20, what="a meta.json"))["peak_mem"])
-        recording = replace(
-            recording, memory=recording.memory or Memory(peak_bytes=peak)
-        )  # as the program wrote it down
+        memory = recording.memory or Memory(peak_bytes=peak)  # as the program wrote it down
+        recording = replace(recording, memory=memory)
     return recording
 
 
@@ -262,17 +261,6 @@ def size(text: str) -> int:
         value = 0
     if value <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size: write a number, or one with K, M, G or T")
-    return value
-
-
-def positive(text: str) -> float:
-    """Parse a number above zero."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not value > 0:  # nan, too
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
 
 

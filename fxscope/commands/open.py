@@ -15,7 +15,7 @@ from typing import IO
 
 from fxscope import store
 from fxscope.commands import common
-from fxscope.errors import FxscopeError
+from fxscope.errors import FxscopeError, UsageError
 
 PERFETTO = "https://ui.perfetto.dev"
 # Perfetto's own content-security policy lets its page fetch from this address and port, and from no other.
@@ -25,13 +25,14 @@ ADDRESS = ("127.0.0.1", 9001)
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE", help="a Kineto trace, .json or .json.gz")
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
-    timeout = "stop after S seconds (default: 120)"
-    parser.add_argument("--timeout", type=common.positive, default=120, metavar="S", help=timeout)
+    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="stop after S seconds (default: 120)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve the trace until it was fetched once."""
     path = Path(arguments.trace)
+    if not arguments.timeout > 0:  # nan, too
+        raise UsageError("--timeout must be above 0.")
     if path.is_dir() or (path.exists() and (".json" not in path.suffixes or common.is_recording(path))):
         raise FxscopeError(f"{path} is not a trace: Perfetto opens what `export_chrome_trace` writes (.json).")
     with store.opened(path) as data, listen() as server:
