@@ -353,10 +353,7 @@ def test_a_trace_that_no_browser_fetches_is_reported_and_no_command_line_holds_i
         (["view", "r", "--format", ""], "an argument is empty (format)"),
         (["view", "t.json", "--debug-dir", ""], "an argument is empty (debug-dir)"),
         (["open", "none.json", "--no-browser", "--timeout", "1"], "cannot read none.json"),
-        *(
-            (["open", "t.json", f"--timeout={word}"], f"'{word}' is not a number above 0")
-            for word in ("nan", "-1", "0", "x")
-        ),
+        *((["open", "t.json", f"--timeout={word}"], "--timeout must be above 0") for word in ("nan", "-1", "0")),
         (["check", "a=", "e.toml"], "e.toml: No such file"),
         (["diff", "a=", "b="], "cannot read a=: No such file"),
         (["view", "t", "--steps", f"0:{10**20}"], "is not a range of steps"),
