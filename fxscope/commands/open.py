@@ -65,7 +65,6 @@ def serve(server: Server, name: str, data: IO[bytes], *, browser: bool, timeout_
     """Serve one file, once, to Perfetto's page and nobody else; return when it was fetched."""
     # The token keeps out other users of this machine, who may have no right to the file.
     where = f"/{secrets.token_urlsafe(16)}/{urllib.parse.quote(os.fsencode(name))}"
-    size = data.seek(0, io.SEEK_END)
     fetched = threading.Event()
     sending = threading.Lock()
 
@@ -83,7 +82,7 @@ def serve(server: Server, name: str, data: IO[bytes], *, browser: bool, timeout_
                     self.send_response(200)
                     self.send_header("Access-Control-Allow-Origin", PERFETTO)
                     self.send_header("Cache-Control", "no-store")
-                    self.send_header("Content-Length", str(size))
+                    self.send_header("Content-Length", str(data.seek(0, io.SEEK_END)))
                     self.end_headers()
                     data.seek(0)
                     shutil.copyfileobj(data, self.wfile)
