@@ -318,9 +318,11 @@ def rows_of(recording: Recording) -> tuple[dict[str, list[int]] | None, str | No
     if sum(map(len, steps.values())) <= MAX_EVENTS:
         return None, None
     sizes = Counter(step for found in steps.values() for step in found)
-    totals = zip(sorted(sizes), itertools.accumulate(sizes[step] for step in sorted(sizes)), strict=True)
-    kept = {step for place, (step, total) in enumerate(totals) if not place or total <= MAX_EVENTS}
-    words = f"steps {min(kept)}–{max(kept)} of {len(sizes)}" if len(kept) > 1 else f"step {min(kept)} of {len(sizes)}"
+    order = sorted(sizes, key=lambda step: (step < 0, step))  # what is outside the steps comes last
+    totals = zip(order, itertools.accumulate(sizes[step] for step in order), strict=True)
+    kept = [step for place, (step, total) in enumerate(totals) if not place or total <= MAX_EVENTS]
+    shown, number = [step for step in kept if step >= 0], sum(step >= 0 for step in order)
+    words = f"steps {shown[0]}–{shown[-1]} of {number}" if len(shown) > 1 else f"step {kept[0]} of {number}"
     rows = {kind: [row for row, step in enumerate(found) if step in kept] for kind, found in steps.items()}
     return rows, f"{words}: the rest is in the recording"
 

@@ -205,7 +205,7 @@ class Panel {
                     this.link(
                       'launch',
                       x,
-                      `step ${at(r.launches, 'step', x) ?? 0}: ${microseconds(r.launches.duration[x] / 1e3)}`,
+                      `${stepWords(at(r.launches, 'step', x))}: ${microseconds(r.launches.duration[x] / 1e3)}`,
                     ),
                   ),
                 ],
@@ -215,7 +215,7 @@ class Panel {
                 el(
                   'span',
                   { class: 'muted' },
-                  ` step ${at(r.launches, 'step', x) ?? 0} · ${microseconds(r.launches.duration[x] / 1e3)}`,
+                  ` ${stepWords(at(r.launches, 'step', x))} · ${microseconds(r.launches.duration[x] / 1e3)}`,
                 ),
               ]),
         more: launches.length - one.length,

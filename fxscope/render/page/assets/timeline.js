@@ -794,12 +794,14 @@ class Timeline {
     };
   }
 }
-/** The steps in which something happened: [number, name]. */
+const stepWords = (step) => (step < 0 ? 'outside the steps' : `step ${step ?? 0}`);
+/** The steps in which something happened, then what is outside of them (a warm-up, a capture): [number, name]. */
 function stepsOf(r) {
   if (!r.stepList) {
     const names = new Map(r.steps.map(([i, name]) => [i, name]));
-    const seen = [...new Set([...(r.launches.step || []), ...(r.ops.step || [])])].sort((a, b) => a - b);
-    r.stepList = seen.map((step) => [step, names.get(step) || `step ${step}`]);
+    const seen = [...new Set([...(r.launches.step || []), ...(r.ops.step || [])])];
+    seen.sort((a, b) => (a < 0) - (b < 0) || a - b);
+    r.stepList = seen.map((step) => [step, names.get(step) || stepWords(step)]);
   }
   return r.stepList;
 }
