@@ -52,6 +52,7 @@ class StepRow(Item, frozen=True, kw_only=True):
     busy_share: float | None = None
     idle_us: float | None = None
     device_us: float | None = None  # sum of the kernels
+    recorded_us: float | None = None  # of a CPU: wall time of the profiled step whose kernels these are
     launches: float = 0  # kernels, copies and fills that ran
     launch_calls: float = 0  # of the CPU: a graph's replay is one
     launches_range: tuple[int, int] | None = None  # of the steps, where they differ
@@ -70,6 +71,15 @@ class StepRow(Item, frozen=True, kw_only=True):
     @property
     def about(self) -> str:
         return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
+
+    @property
+    def parts_us(self) -> tuple[float, float] | None:
+        """Time of the step in which kernels run, and in which none does; `None` where that is not known."""
+        if self.busy_us is not None:
+            return None if self.idle_us is None else (self.busy_us, self.idle_us)
+        if self.recorded_us is None or self.device_us is None or self.device_us > self.recorded_us:
+            return None
+        return self.device_us, self.recorded_us - self.device_us
 
     @property
     def each(self) -> str:
@@ -276,6 +286,8 @@ def step_row(recording: Recording) -> StepRow:
     wall = times.median_us if times is not None and not times.while_recording else median(walls) if walls else None
     limit = bound.of_recording(recording)
     busy = None if limit is None else limit.busy * limit.wall_us
+    number = _num_devices(recording)
+    recorded = [item.wall_us for item in index.step_stats] if index.is_on_cpu and number == 1 else []
     is_cut = any(item.what in ("ops", "after") for item in recording.unobserved)
     is_after = times is not None and times.when == "after" and recording.environment.cuda is not None
     return StepRow(
@@ -288,12 +300,13 @@ def step_row(recording: Recording) -> StepRow:
         busy_share=limit.busy if limit else None,
         idle_us=max(0.0, limit.wall_us - busy) if limit is not None and busy is not None else None,
         device_us=index.device_us if recording.launches else total_us(groups(recording)),
+        recorded_us=median(recorded) if recorded else None,
         launches=index.num_launches if recording.launches else 0,
         launches_range=index.launches_range if recording.launches else None,
         launch_calls=index.launch_calls if recording.launches else 0,
         ops=median(index.dispatched.get(step, 0) for step in index.steps),
         compiling_us=median(index.compiling_us.get(step, 0.0) for step in index.steps),
-        num_devices=_num_devices(recording),
+        num_devices=number,
         on_cpu=index.is_on_cpu,
         bound=limit.side if limit else None,
         verdict=limit.short if limit else "",

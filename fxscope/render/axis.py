@@ -110,7 +110,9 @@ class Strip:
         self.timed = any(group.time_us for group in self.report.groups)
         self.total = sum(map(self.weight, self.report.groups))
         row = self.report.step
-        self.step_us = (row.device_us if row.busy_us is None else row.wall_us) or self.total  # of the step's row
+        self.step_us = (sum(row.parts_us) if row.parts_us else row.device_us) or self.total  # of the step's row
+        share = self.total / row.device_us if self.timed and row.device_us else 1.0
+        self.share_drawn = share if share < 0.95 else 1.0  # of the kernels' time: medians of groups need not add up
         self.tree = tree_of(self.report.groups)
         self.places: dict[str, Extent] = {}
         self.modules: list[list[tuple[ModuleBlock, Extent]]] = [[] for _ in range(MODULE_ROWS)]

@@ -31,8 +31,8 @@ def bars(recording: Recording) -> list[str]:
         for name, words in (("ops", group.label), ("time", microseconds(group.time_us))):
             cell = f"│{words if len(words) < end - start else ''}".ljust(end - start)
             rows[name] = rows[name][:start] + cell[: end - start] + rows[name][end:]
-    share = strip.report.step.busy_share
-    busy = [] if share is None else [f"step     {'█' * round(share * room)}".ljust(WIDTH, "░")]
+    parts = strip.report.step.parts_us
+    busy = [f"step     {'█' * round(parts[0] / sum(parts) * room)}".ljust(WIDTH, "░")] if parts else []
     return [*busy, *(f"{name:9}{row[:room]}".rstrip() for name, row in rows.items()), ""]
 
 

@@ -149,8 +149,10 @@ def step(made: Report, width: int) -> list[str]:
         limits = [f"{row.verdict}: {per_step}"] if row.bound == "cpu" and per_step else [row.verdict, per_step]
         out.append([busy, *row.busy_notes, *limits])
     elif row.on_cpu:
-        threads = f", sum of {row.num_devices} threads" if row.num_devices > 1 else ""
-        out.append([f"CPU     kernels {microseconds(row.device_us)} while recording{threads}", per_step])
+        words = f"while recording, sum of {row.num_devices} threads" if row.num_devices > 1 else "while recording"
+        if parts := row.parts_us:
+            words = f"({percent(parts[0] / sum(parts))} of a step while recording), no kernel {microseconds(parts[1])}"
+        out.append([f"CPU     kernels {microseconds(row.device_us)} {words}", per_step])
     elif per_step:
         known = f"GPU     {bound}{microseconds(row.device_us)} of device time"
         out.append([known if row.device_us is not None else "Device  time not known", per_step])

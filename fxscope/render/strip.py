@@ -22,7 +22,7 @@ from fxscope.errors import RenderError
 from fxscope.index import Key
 from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
-from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
+from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Cut, Extent, Strip, possible, saving
 from fxscope.render.legible import legible
 from fxscope.render.report import joined
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
@@ -83,12 +83,9 @@ def frame(parts: Sequence[str], title: str, height: float, *, is_light: bool = F
     body = f'<rect class="fx-paper" width="{WIDTH}" height="{height:g}"/>' + "\n".join(parts)
     left = EDGE - 1 if in_page else 0  # with the line around the last box
     look = css() + ("" if is_light else f"@media (prefers-color-scheme:dark){{{css(dark=True)}}}")
-    drawn = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} 0 {WIDTH - 2 * left} {height:g}" '
-        f'width="{WIDTH - 2 * left}" height="{height:g}" '
-        f'font-family="{FONT}" font-size="{SIZE}" role="img" aria-label="{escape(title)}" class="fx-strip">\n'
-        f"{HATCH}{'' if in_page else f'<style>{look}</style>'}\n{body}\n</svg>\n"
-    )
+    style = "" if in_page else f"<style>{look}</style>"
+    size = {"left": left, "width": WIDTH - 2 * left, "height": height, "font": FONT, "size": SIZE, "edge": theme.EDGE}
+    drawn = read_text("strip.svg").format(title=escape(title), style=style, body=body, **size)
     # A page holds several: a pattern of a hidden one is not drawn.
     return drawn.replace("IDLE", f"idle-{crc32(body.encode()):x}")
 
@@ -96,8 +93,7 @@ def frame(parts: Sequence[str], title: str, height: float, *, is_light: bool = F
 def png(recording: Recording, **options: Any) -> bytes:
     """The strip as PNG, 1600 × 900, rasterised by resvg (docs/decisions/0012-png.md).
 
-    Raises:
-        RenderError: resvg is not installed, or there is nothing to draw.
+    Raises RenderError: resvg is not installed, or there is nothing to draw.
     """
     return rasterised(legible(render(recording, is_light=True, **options)))
 
@@ -125,10 +121,6 @@ def px(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-HATCH = (
-    '<defs><pattern id="IDLE" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    f'<rect width="2" height="8" fill="{theme.EDGE}"/></pattern></defs>'
-)
 HATCHED = ' fill="url(#IDLE)"'
 
 
@@ -215,15 +207,12 @@ def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
     strip.lay_out(SPAN / strip.total)
     drawn = Drawing(strip, 152.0 if head else 6.0)
     if head:
-        drawn.fill(HEIGHT - 52 - drawn.y)
+        drawn.fill(HEIGHT - 70 - drawn.y, MODULE_ROWS, MAX_GROWTH)
     drawn.rows(most=MODULE_ROWS)
     if not head:
         return drawn.out, drawn.y
-    drawn.y += 26
-    for words in drawn.key:
-        drawn.out.append(text(EDGE, drawn.y, words))
-        drawn.y += LINE
-    drawn.list_cuts()
+    drawn.list_key()
+    drawn.list_cuts(is_alone=True)
     made = strip.report
     parts = (made.device, made.torch and f"torch {made.torch}", made.contents, made.step.verdict)
     return [*headline(made.title, " · ".join(filter(None, parts)), figures(made)), *drawn.out], HEIGHT
@@ -234,7 +223,7 @@ def beside(strips: Sequence[Strip], *, is_dense: bool) -> tuple[list[str], float
     scale = SPAN / max(strip.total for strip in strips)
     longest = max(strip.step_us for strip in strips)
     out: list[str] = []
-    top, pitch = 8.0, (HEIGHT - 56) / len(strips)
+    top, pitch, most = 8.0, (HEIGHT - 56) / len(strips), 1 if len(strips) == 2 else 0
     for position, strip in enumerate(strips):
         strip.lay_out(scale)
         numbers = " · ".join(f"{value} {what.partition(' (')[0]}" for value, what in figures(strip.report))
@@ -243,9 +232,12 @@ def beside(strips: Sequence[Strip], *, is_dense: bool) -> tuple[list[str], float
         drawn = Drawing(strip, top + 38, longest, marks=1)
         if len(strips) > 2:
             drawn.heights |= DENSE
-        drawn.rows(most=1 if len(strips) == 2 else 0)
-        if is_dense or drawn.y + 34 < top + pitch:
-            drawn.y += 22
+        drawn.place_beside()
+        if not is_dense:
+            drawn.fill(pitch - 38, most)
+        drawn.rows(most=most)
+        drawn.list_key()
+        if drawn.beside is None:
             drawn.list_cuts()
         out += [f'<g data-recording="{position}">', *drawn.out, "</g>"]
         top = drawn.y + 10 if is_dense else top + pitch
@@ -254,9 +246,7 @@ def beside(strips: Sequence[Strip], *, is_dense: bool) -> tuple[list[str], float
 
 class Drawing:
     def __init__(self, strip: Strip, y: float, longest: float = 0.0, *, marks: int | None = None) -> None:
-        """Take the µs of the whole axis in the step's row, the step's own by default; and how many missed fusions are
-        marked and listed.
-        """
+        """Take the µs of the axis in the step's row, the step's own by default; and how many missed fusions are marked."""
         self.marks = strip.numbered()[:marks]
         self.brackets = lanes([strip.nearest(same[0]) for _, same in self.marks])
         self.strip = strip
@@ -266,30 +256,38 @@ class Drawing:
         self.lines = strip.lines()
         self.letters: dict[str, str] = {}  # of groups without room for a name
         self.key: list[str] = []  # lines that say what the letters are
+        self.beside: tuple[float, str, str] | None = None  # place, words and anchor of the only missed fusion's words
         self.out: list[str] = []
 
-    def fill(self, room: float) -> None:
-        """Name narrow ops in a key, before the last missed fusions; give the rows the rest of the room."""
-        strip, levels = self.strip, sum(1 for level in self.strip.modules if level)
-        rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"] - (0 if self.lines else ROW["lines"])
+    def fill(self, room: float, most: int, growth: float = 1.0) -> None:
+        """Leave out the last missed fusions and name narrow ops in a key, as there is room; the rows get the rest."""
+        strip, heights = self.strip, self.heights
+        levels = min(most, sum(1 for level in strip.modules if level))
+        rows_px = sum(heights.values()) + (levels - 1) * heights["module"]
+        rows_px -= 0 if self.lines and most > 1 else heights["lines"]
         narrow = [item for item in strip.order if strip.places[item.id].width >= LETTER and not self.op_words(item)]
-        while narrow and len(self.marks) > 1 and room - rows_px - self.cuts_px() < LINE:
+
+        def lines_left() -> int:
+            listed = 0 if self.beside else len(self.marks)
+            return int((room - rows_px - self.cuts_px() - 2) // LINE) - listed
+
+        least = 1 if most > 1 else 0  # of marks, and lines of the key; in a comparison, a mark needs its words
+        while len(self.marks) > least and (narrow or not least) and lines_left() < least:
             self.marks.pop()
             self.brackets.pop()
-        lines = min(KEY_LINES, (room - rows_px - self.cuts_px()) // LINE)
         longest = dict(zip(ascii_lowercase, sorted(narrow, key=strip.weight, reverse=True), strict=False))
         named = ((at, shorten(item.label, 20) + times_of(item), item) for at, item in longest.items())
         words = [f"{letter} {name} {labels.group_time(item)}" for letter, name, item in named]
-        while words and len(joined(words, KEY_WIDTH, " · ", "")) > lines:
+        while words and len(joined(words, KEY_WIDTH, " · ", "")) > min(KEY_LINES, lines_left()):
             words.pop()
         self.key = joined(words, KEY_WIDTH, " · ", "")
         self.letters = {longest[item[0]].id: item[0] for item in words}
-        fixed = self.cuts_px() + len(self.marks) * REASON + len(self.key) * LINE
-        growth = min(MAX_GROWTH, max(1.0, (room - fixed) / rows_px))
-        self.heights = {name: px if name == "launches" else round(px * growth) for name, px in ROW.items()}
+        room -= self.cuts_px() + len(self.marks) * (LINE + REASON) + len(self.key) * LINE
+        growth = min(growth, max(1.0, room / rows_px))
+        self.heights = {name: px if name == "launches" else round(px * growth) for name, px in heights.items()}
 
     def cuts_px(self) -> float:
-        return len(self.marks) * LINE + max((66 + LANE * lane for *_, lane in self.brackets), default=0)
+        return max((44 + LANE * lane for *_, lane in self.brackets), default=0)
 
     def rows(self, *, most: int) -> None:
         """Draw every row, of modules the `most` outermost levels; source lines where there is room for modules."""
@@ -330,29 +328,32 @@ class Drawing:
             self.out.append(text(EDGE, self.y + height / 2 + SIZE * 0.34, words, look="muted"))
 
     def step(self, height: float) -> None:
-        """Busy and idle of the step, to scale; one box where the busy share of the step is not known."""
-        row, y, about = self.strip.report.step, self.y, self.strip.report.step.about
-        if not row.wall_us or row.busy_us is None:
+        """The time in which kernels run and the rest of the step, to scale; one box where the rest is not known."""
+        row, y, whole_us, scale = self.strip.report.step, self.y, self.strip.step_us, self.step_scale
+        if not row.parts_us:
             what = "CPU kernels while recording" if row.on_cpu else "device time"
-            words = f"{about}{microseconds(row.device_us)} of {what}"
-            place = Extent(LEFT, self.strip.step_us * self.step_scale)
+            words = f"{row.about}{microseconds(row.device_us)} of {what}"
+            place = Extent(LEFT, whole_us * scale)
             self.out.append(box(place, y, height, "host", fitted(words, place.width), words, "step"))
             return
-        words = ", ".join([f"busy {about}{microseconds(row.busy_us)} ({percent(row.busy_share)})", *row.busy_notes])
-        idle = f"idle {about}{microseconds(row.idle_us)} ({percent(1 - row.busy_us / row.wall_us)})"
-        place = Extent(LEFT, row.busy_us * self.step_scale)
-        gap = Extent(place.right, max(row.wall_us - row.busy_us, 0.0) * self.step_scale)
+        names = ("kernels", "no kernel") if row.on_cpu else ("busy", "idle")
+        times = [f"{name} {row.about}{microseconds(us)}" for name, us in zip(names, row.parts_us, strict=True)]
+        first, rest = (f"{time} ({percent(us / whole_us)})" for time, us in zip(times, row.parts_us, strict=True))
+        words = ", ".join([first, *(["while recording"] if row.on_cpu else []), *row.busy_notes])
+        place = Extent(LEFT, row.parts_us[0] * scale)
+        gap = Extent(place.right, row.parts_us[1] * scale)
         inside = fits(words, place.width)
         self.out.append(box(place, y, height, "host", words if inside else "", words, "step"))
-        self.out += gap_of(gap, y, height, (idle if inside else f"{words}, {idle}", microseconds(row.idle_us)), idle)
+        choices = (rest, times[1], microseconds(row.parts_us[1])) if inside else (f"{words}, {rest}",)
+        self.out += gap_of(gap, y, height, choices, rest)
+        if not inside and not fits(choices[0], gap.width - 12) and fits(choices[0], RIGHT - gap.right):
+            self.out.append(text(gap.right + 8, y + height / 2 + SIZE * 0.36, choices[0], look="muted"))
 
     def zoom(self, height: float) -> None:
-        """Draw what joins the busy part of the step with the rows below it."""
-        strip, row = self.strip, self.strip.report.step
-        if not row.wall_us:
-            return
+        """Draw what joins the part of the step in which kernels run with the rows below it."""
+        strip, parts = self.strip, self.strip.report.step.parts_us
         end = max((place.right for place in strip.places.values()), default=float(RIGHT))
-        busy = LEFT + (row.busy_us or strip.step_us) * self.step_scale
+        busy = LEFT + (parts[0] if parts else strip.step_us) * strip.share_drawn * self.step_scale
         y, foot = self.y, self.y + height - 2
         self.out.append(
             f'<path class="fx-zoom" d="M{LEFT} {y}L{min(busy, RIGHT):.1f} {y}L{end:.1f} {foot}L{LEFT} {foot}Z"/>'
@@ -405,8 +406,9 @@ class Drawing:
             tip = f"{', '.join(names) or group.label}\n{labels.in_step(group)}"
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y, height - 4, kind, "", tip, "kernel", ref=ref_of(group)))
-            name = fitted(names[0], place.width) if names else ""
-            words = [time if fits(time, place.width) else "", name if name in names[:1] or len(name) > 9 else ""]
+            whole = "".join(names[:1]) + (f" +{len(names) - 1}" if len(names) > 1 else "")  # kernels of other names
+            name = fitted(whole, place.width)
+            words = [time if fits(time, place.width) else "", name if name == whole or len(name) > 9 else ""]
             words = words if height >= ROW["kernels"] or not words[0] else words[:1]
             for number, line in enumerate(line for line in words if line):
                 down = 0.2 + 0.5 * number if len(words) > 1 and all(words) else 0.42
@@ -425,16 +427,17 @@ class Drawing:
 
     def cuts(self) -> None:
         """A red mark on each boundary that was not fused; a numbered bracket from producer to consumer for the first ones."""
-        strip, y = self.strip, self.y
-        height = self.heights["kernels"]
-        top = y - self.heights["launches"] - height
+        strip, height = self.strip, self.heights["kernels"]
+        top = self.y - self.heights["launches"] - height
         for cut in strip.cuts:
             ends = [(strip.places[a], strip.places[b]) for a, b in cut.ends]
             at = {px(a.right if abs(a.right - b.x) < 0.5 else b.x): None for a, b in ends}
             tip = escape(f"not fused: {cut.row.producer} → {cut.row.consumer}")
             lines = "".join(f"M{x} {px(top - 2)}v{height}" for x in at)
             self.out.append(f'<path class="fx-cut" d="{lines}" stroke-dasharray="5 3"><title>{tip}</title></path>')
-        self.y = y = y + 6  # below the numbers of launches
+        if not self.marks:
+            return
+        self.y = y = self.y + 6  # below the numbers of launches
         self.name("not fused", 34)
         feet = [y + 24 + LANE * lane for *_, lane in self.brackets]
         circles: list[tuple[float, float]] = []
@@ -456,27 +459,51 @@ class Drawing:
                 + text(x, foot + 7, str(number), weight=700, look="on", anchor="middle")
                 + "</g>"
             )
+            if self.beside is not None:
+                side, words, anchor = self.beside
+                self.out.append(text(side, foot + 7, words, weight=700, look="cost", anchor=anchor))
         self.y = max(feet) + 14
 
-    def list_cuts(self) -> None:
-        """The numbered missed fusions in words: pair and saving of all, then the reasons for which there is room."""
+    def words_of(self, same: Sequence[Cut]) -> str:
+        """Name a missed fusion and what it saves: "mm → gelu ×12: ~45.1 µs per step"."""
+        row = same[0].row
+        most = max(28, 57 - min(len(row.producer), len(row.consumer)))  # of each side: the arrow stays
+        pair = f"{shorten(row.producer, most)} → {shorten(row.consumer, most)}"
+        return f"{pair}{times_of(row)}: {saving(self.strip.report, row)} per step"
+
+    def place_beside(self) -> None:
+        """Put the words of the only missed fusion on a side of its bracket, where there is room."""
+        if len(self.marks) != 1:
+            return
+        (_, same), (left, right, *_) = self.marks[0], self.brackets[0]
+        sides = ((max(right, left + 12) + 14, "start"), (min(left, right - 12) - 14, "end"))
+        for words in (self.words_of(same), f"{saving(self.strip.report, same[0].row)} per step"):
+            for x, anchor in sides:
+                if length(words) <= (RIGHT - x if anchor == "start" else x - LEFT):
+                    self.beside = self.beside or (x, words, anchor)
+
+    def list_key(self) -> None:
+        self.y += 24
+        for words in self.key:
+            self.out.append(text(EDGE, self.y, words))
+            self.y += LINE
+
+    def list_cuts(self, *, is_alone: bool = False) -> None:
+        """The numbered missed fusions in words: pair and saving of all; in a picture of one, reasons as there is room."""
         made, said = self.strip.report, ""
-        room = HEIGHT - 36 - self.y - LINE * len(self.marks)
+        room = HEIGHT - 36 - self.y - LINE * len(self.marks) if is_alone else 0.0
         for number, same in self.marks:
             row = same[0].row
             either = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
             more = f" (or {counted(either, 'other')}: a kernel joins one)" if either else ""
-            most = max(28, 57 - min(len(row.producer), len(row.consumer)))  # of each side: the arrow stays
-            pair = f"{shorten(row.producer, most)} → {shorten(row.consumer, most)}"
-            words = f"{number} {pair}{times_of(row)}: {saving(made, row)} per step{more}"
-            self.out.append(text(EDGE, self.y, words, weight=700, look="cost"))
+            self.out.append(text(EDGE, self.y, f"{number} {self.words_of(same)}{more}", weight=700, look="cost"))
             self.y += LINE
             if room >= REASON and row.reason != said:
                 said = row.reason
                 self.out.append(text(48, self.y, shorten(sentence(said), 106), look="muted"))
                 self.y += REASON
                 room -= REASON
-        if not self.strip.cuts and (missed := possible(made)):
+        if is_alone and not self.strip.cuts and (missed := possible(made)):
             words = f"{counted(len(missed), 'missed fusion')} of ops whose kernels are not in this step."
             self.out.append(text(EDGE, self.y, words, look="muted"))
             self.y += LINE
@@ -507,8 +534,11 @@ def ref_of(group: KernelGroup) -> str:
 
 def legend(strips: Sequence[Strip], height: float, *, has_views: bool) -> list[str]:
     kinds = {strip.kind_of(group) for strip in strips for group in strip.report.groups}
-    timed = all(strip.timed for strip in strips)
-    scale = (f"widths: {strips[0].clock}", "equal layers once (×N)") if timed else ("not to scale: one width per call",)
+    first, timed = strips[0], all(strip.timed for strip in strips)
+    part = f", medians that sum to {microseconds(first.total)}" if first.share_drawn < 1 and len(strips) == 1 else ""
+    scale = (
+        (f"widths: {first.clock}{part}", "equal layers once (×N)") if timed else ("not to scale: one width per call",)
+    )
     used: dict[Kind, str] = {kind: words for kind, words in theme.STRIP.items() if kind in kinds}
     return key(used | ({"view": "• view, 0 µs"} if has_views else {}), scale, height)
 

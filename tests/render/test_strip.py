@@ -2,7 +2,7 @@
 
 import re
 import struct
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,8 +12,8 @@ from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.errors import RenderError
-from fxscope.model import BufferAccess, Graph, Launch, Op, Recording, Source, replace
-from fxscope.render import axis, markdown, notebook, strip
+from fxscope.model import BufferAccess, Graph, Launch, Op, Recording, Source, StepStats, Summary, replace
+from fxscope.render import axis, markdown, notebook, strip, terminal
 from fxscope.text import microseconds
 from tests import build
 from tests.captures import CHROMIUM, H200, recording, served
@@ -87,19 +87,17 @@ def test_two_recordings_share_one_scale() -> None:
         strip.SPAN * sum(walls) / max(walls),  # type: ignore[arg-type, type-var]
         rel=0.02,
     )
-    assert {"mlp_eager", "mlp_compiled"} <= set(texts(drawn))
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_several_strips_lie_below_each_other(number: int) -> None:
+def test_several_strips_lie_below_each_other_and_each_mark_has_its_words(number: int) -> None:
     first, *others = (recording(name) for name in NAMES[:number])
     drawn = strip.render(first, others=tuple(others), comparison=tuple(compare(first, other) for other in others))
     root = ElementTree.fromstring(drawn)
-    titles = [item for item in root.iter(f"{SVG}text") if item.get("font-weight") == "700"]
-    tops = [float(item.get("y", "")) for item in titles if "".join(item.itertext()) in NAMES]
-    marks = [float(item.get("cy", "")) for item in root.iter(f"{SVG}circle") if item.get("class") == "fx-mark"]
-    assert len(tops) == number and marks
-    assert not any(-24 < mark + 11 - top < 24 for mark in marks for top in tops[1:])  # no mark over a title
+    marks = [item for item in root.iter(f"{SVG}circle") if item.get("class") == "fx-mark"]
+    assert set(NAMES[:number]) <= set(texts(drawn)) and marks
+    costs = [words for words in texts(drawn) if re.search(r"[\d.]+ (µs|kB|MB of traffic) per step", words)]
+    assert len(costs) == len(marks), costs
 
 
 def test_choices_that_exclude_each_other_have_one_number() -> None:
@@ -169,6 +167,18 @@ def test_cpu_kernels_that_took_longer_than_the_step_have_one_time() -> None:
     assert "widths: CPU time; equal layers once (×N)" in texts(drawn) and "of the device time" not in drawn
 
 
+def test_a_cpu_step_has_the_time_without_a_kernel_to_scale() -> None:
+    made = layers(2)
+    ran = tuple(replace(item, category="cpu_kernel") for item in made.launches)
+    figures = {"name": "", "device_busy_us": 0.0, "device_idle_us": 0.0, "num_launches": 6}
+    read = replace(made, launches=ran, summary=Summary(steps=(StepStats(step=0, wall_us=240.0, **figures),)))
+    drawn = strip.render(read)
+    assert widths(drawn, "step") + widths(drawn, "idle") == pytest.approx([strip.SPAN / 4, strip.SPAN * 3 / 4])
+    assert "kernels 60.0 µs (25 %), while recording, no kernel 180.0 µs (75 %)" in texts(drawn)
+    assert "kernels 60.0 µs (25 % of a step while recording), no kernel 180.0 µs" in terminal.render(read)
+    assert markdown.bars(read)[0].count("█") == pytest.approx((markdown.WIDTH - 9) / 4, abs=1)
+
+
 def test_the_picture_is_16_to_9_and_no_text_is_below_9_points_at_800_px() -> None:
     for drawn in (strip.render(recording("mlp_compiled")), strip.render(recording("mlp_eager"), is_light=True)):
         root = ElementTree.fromstring(drawn)
@@ -232,7 +242,7 @@ def test_times_of_several_gpus_say_so_and_cpu_kernels_have_no_share_but_a_scale(
         replace(read, launches=tuple(replace(item, category="cpu_kernel") for item in read.launches))
         for read in (layers(4, gap_ns=15_000), made)  # whose step takes longer, with half of the kernels
     )
-    assert report(slow).step.busy_share is None and not widths(strip.render(slow), "idle")
+    assert report(slow).step.busy_share is None and not widths(strip.render(slow), "idle")  # no step is known
     assert widths(strip.render(slow, others=(fast,)), "step") == pytest.approx([strip.SPAN, strip.SPAN / 2])
 
 
@@ -262,13 +272,15 @@ def test_a_notebook_cell_holds_the_strip_of_a_hundred_kernels(number: int) -> No
 
 
 @pytest.mark.parametrize("name", ["block.fxscope", "mlp_train_compiled"])
-def test_a_picture_names_the_longest_ops_that_have_no_room_for_a_name(name: str) -> None:
+@pytest.mark.parametrize("beside", [0, 1])
+def test_a_picture_names_the_longest_ops_that_have_no_room_for_a_name(name: str, beside: int) -> None:
     read = common.read(str(H200 / name))
     groups = sorted(report(read).groups, key=lambda group: -group.time_us)  # type: ignore[operator]
     scale = strip.SPAN / sum(group.time_us for group in groups)  # type: ignore[misc]
     narrow = [group for group in groups if not strip.fitted(group.label, group.time_us * scale)]  # type: ignore[operator]
-    drawn = texts(strip.render(read))
-    named = [item for words in drawn for item in words.split(" · ") if re.match(r"[a-z] .* µs$", item)]
+    drawn = texts(strip.render(read, others=(read,) * beside))
+    keys = dict.fromkeys(item for words in drawn for item in words.split(" · ") if re.match(r"[a-z] .* µs$", item))
+    named = list(keys)
     assert len(named) >= 3 and {item[0] for item in named} <= set(drawn)
     for letter, item, group in zip("abcdefgh", named, narrow, strict=False):
         assert item.startswith(f"{letter} {group.label[:6]}") and item.endswith(microseconds(group.time_us))
@@ -300,20 +312,32 @@ def test_the_command_writes_every_format_and_refuses_a_fourth(tmp_path: Path, co
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 @pytest.mark.parametrize(
-    ("name", "width"), [("block.fxscope", 1600), ("mlp_compiled", 800), ("mlp_train_compiled", 800)]
+    ("names", "width"),
+    [
+        ("block.fxscope", 1600),
+        ("mlp_compiled", 800),
+        ("mlp_train_compiled mlp_compiled", 800),
+        ("mlp_train_compiled block.fxscope mlp_train_compiled", 1600),
+    ],
 )
-def test_chromium_draws_no_text_outside_or_over_another(tmp_path: Path, name: str, width: int) -> None:
+def test_chromium_draws_no_text_outside_or_over_another(tmp_path: Path, names: str, width: int) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
-    drawn = strip.render(common.read(str(H200 / name)))
+    first, *others = (common.read(str(H200 / name)) for name in names.split())
+    drawn = strip.render(first, others=others)
     page_file = tmp_path / "x.html"
     page_file.write_text(drawn.replace(' width="1280" height="720"', "", 1), encoding="utf-8")
     with sync_api.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": width, "height": width * 9 // 16})
         page.goto(page_file.as_uri())
-        places = "map(t => [t.getAttribute('y'), t.getBoundingClientRect()]).map(([y, r]) => [y, r.left, r.right])"
+        places = "map(t => t.getBoundingClientRect()).map((r) => [r.left, r.right, r.top, r.bottom])"
         boxes = page.eval_on_selector_all("svg text", f"list => list.{places}")
         right = page.evaluate("document.querySelector('svg').getBoundingClientRect().right")
         browser.close()
-    assert boxes and all(a >= 0 and b <= right for _, a, b in boxes)
-    assert [pair for pair in pairwise(sorted(boxes)) if pair[0][0] == pair[1][0] and pair[0][2] > pair[1][1]] == []
+    assert boxes and all(a >= 0 and b <= right for a, b, *_ in boxes)
+    over = [
+        (a, b)
+        for a, b in combinations(boxes, 2)
+        if a[0] < b[1] and b[0] < a[1] and min(a[3], b[3]) - max(a[2], b[2]) > 0.3 * (a[3] - a[2])  # lines are tight
+    ]
+    assert over == []
