@@ -40,8 +40,7 @@ def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
         words: the command line, without "fxscope".
         options: of `subprocess.Popen`.
 
-    Raises:
-        OSError: there is no Python to start.
+    Raises OSError: there is no Python to start.
     """
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([PACKAGES, *filter(None, given)])}

@@ -89,8 +89,7 @@ def unmarked(text: bytes, where: object) -> bytes:
 def load(path: str | Path) -> Recording:
     """Read a recording that `write_recording` or `to_json` made.
 
-    Raises:
-        FxscopeError: there is no such file, it is not a recording, or its schema is another version.
+    Raises FxscopeError: there is no such file, it is not a recording, or its schema is another version.
     """
     path = Path(path)
     data = contents(path, limit=MOST_BYTES)
@@ -285,8 +284,7 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
 
     A link stays a link, and a file that is overwritten keeps its mode; a pipe or a device is written to.
 
-    Raises:
-        RenderError: the file exists and `force` is false, or its folder cannot be written.
+    Raises RenderError: the file exists and `force` is false, or its folder cannot be written.
     """
     path = Path(path)
     check_free(path, force=force)

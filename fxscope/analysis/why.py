@@ -48,8 +48,7 @@ class WhyAnswer(Item, frozen=True, kw_only=True):
 def why(recording: Recording, *names: str) -> WhyAnswer:
     """WhyAnswer for no name (every pair that was not fused), one name (its decisions) or two (that pair).
 
-    Raises:
-        PassError: a name is nowhere in the recording, or there are more than two.
+    Raises PassError: a name is nowhere in the recording, or there are more than two.
     """
     if len(names) == 1:  # a row's id: break/model.py:7, gelu→mul/never_considered, fused/gelu·mul/layers.[0..11] ×12
         (name,) = names

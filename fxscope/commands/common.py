@@ -383,8 +383,7 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
     Every file that can be written is written before an error of another is raised. With `keep`, for a recording that
     exists nowhere else, a failure that would lose it saves it as .fxscope.
 
-    Raises:
-        RenderError: something could not be made or written; one line for each.
+    Raises RenderError: something could not be made or written; one line for each.
     """
     from fxscope.store import rescue
 

@@ -96,8 +96,7 @@ _opened: dict[str, Gpu] = {}  # the user's own GPUs, by the names in their files
 def load(name: str) -> Gpu:
     """A GPU by its name: `"h200"`, in any case; or by the path of a file that `fxscope calibrate` wrote.
 
-    Raises:
-        FxscopeError: there is no such GPU or file, or it is none of a GPU; the message lists the names there are.
+    Raises FxscopeError: there is no such GPU or file, or it is none of a GPU; the message lists the names there are.
     """
     key = name.strip().lower()
     if key.endswith(".json"):

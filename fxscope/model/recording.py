@@ -197,8 +197,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     def save(self, path: str | Path, *, format: str | None = None, force: bool = False) -> Path:
         """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .dot, .md, .html.
 
-        Raises:
-            RenderError: the format is unknown, or the file exists and `force` is false.
+        Raises RenderError: the format is unknown, or the file exists and `force` is false.
         """
         from fxscope.render import save
 
@@ -219,8 +218,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     def why(self, *names: str) -> WhyAnswer:
         """Return why two ops were fused or were not: `recording.why("gelu", "mul")`; see `fxscope why`.
 
-        Raises:
-            PassError: a name is nowhere in the recording.
+        Raises PassError: a name is nowhere in the recording.
         """
         from fxscope.analysis.why import why
 
@@ -241,8 +239,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     def to_pandas(self) -> DataFrame:
         """Return the groups of equal kernels as a `pandas.DataFrame`, one row each, times in µs per step.
 
-        Raises:
-            ImportError: pandas is not installed.
+        Raises ImportError: pandas is not installed.
         """
         import pandas  # pyright: ignore[reportMissingImports]
 

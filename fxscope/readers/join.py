@@ -31,8 +31,7 @@ def read_trace(
         max_bytes: largest size of the trace, and of each of the others, after unpacking.
         capture: the trace in which the CUDA or HIP graphs were captured that this one replays.
 
-    Raises:
-        TraceError: a file is missing, is not what it should be, or belongs to another program.
+    Raises TraceError: a file is missing, is not what it should be, or belongs to another program.
     """
     from fxscope import passes
 

@@ -18,11 +18,7 @@ CODE = read_text("reproduce.txt")  # with places for `format`
 
 
 def render(recording: Recording, call: KernelCall) -> str:
-    """Return the file's text.
-
-    Raises:
-        RenderError: the recording does not hold the code, or not all shapes.
-    """
+    """Return the file's text. Raises RenderError: the recording does not hold the code, or not all shapes."""
     source = next(
         (item for item in recording.sources if item.kind == "output_code" and item.graph == call.wrapper), None
     )
@@ -50,8 +46,7 @@ def render(recording: Recording, call: KernelCall) -> str:
 def render_pair(recording: Recording, decision: Decision) -> str:
     """Return a program that times the two sides of a decision as two graphs, and as one with the switch that may fuse them.
 
-    Raises:
-        RenderError: the recording does not hold the ops, or not all their sizes.
+    Raises RenderError: the recording does not hold the ops, or not all their sizes.
     """
     calls = [index_of(recording).calls.get(end.call or "") for end in decision.ends]
     if decision.other_graph or calls[0] is None or calls[1] is None or calls[0] is calls[1]:

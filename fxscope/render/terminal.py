@@ -31,8 +31,7 @@ def render(
 ) -> str:
     """The report as text; with `everything` all rows and all details; with `stage` that stage.
 
-    Raises:
-        RenderError: the recording has no such stage.
+    Raises RenderError: the recording has no such stage.
     """
     parts = [report.render(recording, width=width, everything=everything, name=name)] if not stage else []
     if stage or everything:
@@ -43,8 +42,7 @@ def render(
 def show(recording: Recording, *, stage: str | None = None, everything: bool = False, name: str | None = None) -> None:
     """Print the report to stdout, as wide as the terminal: one screen, or everything; or one stage.
 
-    Raises:
-        RenderError: the recording has no such stage.
+    Raises RenderError: the recording has no such stage.
     """
     sys.stdout.write(render(recording, width=screen_width(), stage=stage, everything=everything, name=name))
 

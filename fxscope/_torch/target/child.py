@@ -71,8 +71,7 @@ def record(
         backward: plan the backward as well (experimental).
         progress: called with a line now and then.
 
-    Raises:
-        CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
+    Raises CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
     """
     gpu = _checked(target)
     call: Any

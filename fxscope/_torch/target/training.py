@@ -195,8 +195,7 @@ def lists(header: Path = _HEADER) -> dict[str, set[str]]:
 
     Kinds: "lower" (run in the lower precision), "fp32", "dtype" (the result is float32), "promote" (to the widest).
 
-    Raises:
-        LookupError: the header is absent or has another form.
+    Raises LookupError: the header is absent or has another form.
     """
     text = header.read_text(encoding="utf-8").replace("\\\n", " ") if header.is_file() else ""
     found: dict[str, set[str]] = {}
@@ -213,8 +212,7 @@ def lists(header: Path = _HEADER) -> dict[str, set[str]]:
 def like_cuda() -> Generator[None]:
     """Let the CPU's autocast cast what CUDA's would, for a `with` block.
 
-    Raises:
-        LookupError: this torch does not say what CUDA's lists are.
+    Raises LookupError: this torch does not say what CUDA's lists are.
     """
     rule_of = {name: kind for kind, names in lists().items() for name in names}
     rule_of |= {"norm.Scalar": "norm", "norm.ScalarOpt_dim": "norm"}

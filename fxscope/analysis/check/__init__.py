@@ -62,8 +62,7 @@ def lines_of(text: str) -> list[dict[str, int]]:
 def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     """The expectations of a parsed file: `[[expect]]` tables, and kinds that stand by themselves at the top.
 
-    Raises:
-        PassError: an unknown key, or nothing is expected.
+    Raises PassError: an unknown key, or nothing is expected.
     """
     tables: Any = data.get("expect", [])
     if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
@@ -99,8 +98,7 @@ def check(
 ) -> CheckReport:
     """Hold every expectation against its recordings, in the file's order; `lines` are those of `lines_of`.
 
-    Raises:
-        PassError: an unknown key, name or value, each with the nearest known one.
+    Raises PassError: an unknown key, name or value, each with the nearest known one.
     """
     outcomes: list[Outcome] = []
     items = entries(data, where)
