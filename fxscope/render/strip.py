@@ -22,7 +22,7 @@ from fxscope.errors import RenderError
 from fxscope.index import Key
 from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
-from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Cut, Extent, Strip, possible, saving
+from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
 from fxscope.render.legible import legible
 from fxscope.render.report import joined
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
@@ -232,13 +232,11 @@ def beside(strips: Sequence[Strip], *, is_dense: bool) -> tuple[list[str], float
         drawn = Drawing(strip, top + 38, longest, marks=1)
         if len(strips) > 2:
             drawn.heights |= DENSE
-        drawn.place_beside()
         if not is_dense:
             drawn.fill(pitch - 38, most)
         drawn.rows(most=most)
         drawn.list_key()
-        if drawn.beside is None:
-            drawn.list_cuts()
+        drawn.list_cuts()
         out += [f'<g data-recording="{position}">', *drawn.out, "</g>"]
         top = drawn.y + 10 if is_dense else top + pitch
     return out, top
@@ -256,7 +254,6 @@ class Drawing:
         self.lines = strip.lines()
         self.letters: dict[str, str] = {}  # of groups without room for a name
         self.key: list[str] = []  # lines that say what the letters are
-        self.beside: tuple[float, str, str] | None = None  # place, words and anchor of the only missed fusion's words
         self.out: list[str] = []
 
     def fill(self, room: float, most: int, growth: float = 1.0) -> None:
@@ -268,8 +265,7 @@ class Drawing:
         narrow = [item for item in strip.order if strip.places[item.id].width >= LETTER and not self.op_words(item)]
 
         def lines_left() -> int:
-            listed = 0 if self.beside else len(self.marks)
-            return int((room - rows_px - self.cuts_px() - 2) // LINE) - listed
+            return int((room - rows_px - self.cuts_px() - 2) // LINE) - len(self.marks)
 
         least = 1 if most > 1 else 0  # of marks, and lines of the key; in a comparison, a mark needs its words
         while len(self.marks) > least and (narrow or not least) and lines_left() < least:
@@ -459,28 +455,7 @@ class Drawing:
                 + text(x, foot + 7, str(number), weight=700, look="on", anchor="middle")
                 + "</g>"
             )
-            if self.beside is not None:
-                side, words, anchor = self.beside
-                self.out.append(text(side, foot + 7, words, weight=700, look="cost", anchor=anchor))
         self.y = max(feet) + 14
-
-    def words_of(self, same: Sequence[Cut]) -> str:
-        """Name a missed fusion and what it saves: "mm → gelu ×12: ~45.1 µs per step"."""
-        row = same[0].row
-        most = max(28, 57 - min(len(row.producer), len(row.consumer)))  # of each side: the arrow stays
-        pair = f"{shorten(row.producer, most)} → {shorten(row.consumer, most)}"
-        return f"{pair}{times_of(row)}: {saving(self.strip.report, row)} per step"
-
-    def place_beside(self) -> None:
-        """Put the words of the only missed fusion on a side of its bracket, where there is room."""
-        if len(self.marks) != 1:
-            return
-        (_, same), (left, right, *_) = self.marks[0], self.brackets[0]
-        sides = ((max(right, left + 12) + 14, "start"), (min(left, right - 12) - 14, "end"))
-        for words in (self.words_of(same), f"{saving(self.strip.report, same[0].row)} per step"):
-            for x, anchor in sides:
-                if length(words) <= (RIGHT - x if anchor == "start" else x - LEFT):
-                    self.beside = self.beside or (x, words, anchor)
 
     def list_key(self) -> None:
         self.y += 24
@@ -496,7 +471,10 @@ class Drawing:
             row = same[0].row
             either = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
             more = f" (or {counted(either, 'other')}: a kernel joins one)" if either else ""
-            self.out.append(text(EDGE, self.y, f"{number} {self.words_of(same)}{more}", weight=700, look="cost"))
+            most = max(28, 57 - min(len(row.producer), len(row.consumer)))  # of each side: the arrow stays
+            pair = f"{shorten(row.producer, most)} → {shorten(row.consumer, most)}"
+            words = f"{number} {pair}{times_of(row)}: {saving(made, row)} per step{more}"
+            self.out.append(text(EDGE, self.y, words, weight=700, look="cost"))
             self.y += LINE
             if room >= REASON and row.reason != said:
                 said = row.reason
