@@ -118,12 +118,13 @@ def test_the_basis_of_a_step_says_where_its_time_is_from(fields, basis, spread):
     ("when", "cuda", "busy", "is_slowed"),
     [
         ("after", "13.0", 20.0, True),
+        ("after", "13.0", 59.0, True),
         ("after", "13.0", 99.0, False),
         ("calls", "13.0", 20.0, False),
         ("after", None, 20.0, False),
     ],
 )
-def test_a_step_that_the_cpu_limits_is_slowed_by_cupti(when, cuda, busy, is_slowed):
+def test_a_step_that_the_gpu_does_not_limit_is_slowed_by_cupti(when, cuda, busy, is_slowed):
     times = StepTimes(count=9, when=when, total_us=900.0, median_us=100.0, p95_us=1.0, max_us=1.0)
     environment = Environment(cuda=cuda)
     recording = Recording(summary=summary_of((100.0, busy)), step_times=times, environment=environment)

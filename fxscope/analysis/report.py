@@ -295,7 +295,7 @@ def step_row(recording: Recording) -> StepRow:
         basis=(PART if is_cut else WHOLE_RUN) if is_whole_run(recording) else step_basis(recording),
         spread=spread(recording),
         is_whole=is_whole_run(recording),
-        slowed_by=CUPTI if is_after and limit is not None and limit.side == "cpu" else "",
+        slowed_by=CUPTI if is_after and limit is not None and limit.side != "gpu" else "",
         busy_us=busy,
         busy_share=limit.busy if limit else None,
         idle_us=max(0.0, limit.wall_us - busy) if limit is not None and busy is not None else None,
