@@ -1,5 +1,5 @@
 """The dtypes of torch (`data/dtypes.txt`): name, the short name that FX prints (`torch.utils._dtype_abbrs`), bytes of an
-element; how shapes are printed.
+element, and Triton's name where it is another (`torch._inductor.utils._type_of`); how shapes are printed.
 
 How libraries spell them in the names of their kernels is `kernel_names/tables.py`'s.
 """
@@ -10,13 +10,13 @@ from fxscope.data import read_text
 
 _TABLE = read_text("dtypes.txt")
 _ROWS = [row.split() for row in _TABLE.splitlines()]
-ITEM_BYTES = {name: int(size) for name, _, size in _ROWS}
-_SHORT = {name: word for name, word, _ in _ROWS}
-_LONG = {word: name for name, word, _ in _ROWS}
+ITEM_BYTES = {name: int(size) for name, _, size, *_ in _ROWS}
+_SHORT = {name: word for name, word, *_ in _ROWS}
+_LONG = {word: name for name, *words in _ROWS for word in words}
 
 
 def long_dtype(word: str) -> str:
-    """Torch's name of a dtype that FX printed: "bfloat16" of "bf16"."""
+    """Torch's name of a dtype that FX or Triton printed: "bfloat16" of "bf16", "float8_e5m2" of "fp8e5"."""
     return _LONG.get(word, word)
 
 

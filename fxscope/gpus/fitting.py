@@ -81,7 +81,6 @@ def fit_family(
     """Return the parameters that fit best.
 
     Args:
-        begin: where the search begins.
         start: parameters of a like GPU, which hold what is seen here of little; a weak pull is to `FORMULAS`' else.
         rates: those of the GPU's memory, as another family shows them: what is seen of them here counts little.
     """
@@ -166,11 +165,9 @@ def quantile(values: Sequence[tuple[float, str]], share: float) -> float:
 
 
 def range_of(group: FamilyCalls, times: Array, held: Sequence[tuple[float, str]]) -> tuple[float, float]:
-    """Return the 10th and 90th percentile of measured over predicted time.
+    """Return the 10th and 90th percentile of measured over predicted time, of calls that a fit did not see (`held`).
 
-    Args:
-        held: (measured over predicted, kind) of calls that a fit did not see. Where that are few: how far a family's own fit
-            is off, and half as far again.
+    Where these are few: how far a family's own fit is off, and half as far again.
     """
     ratios = [*held]
     if len(held) < _FEWEST:

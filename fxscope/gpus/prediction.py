@@ -110,7 +110,8 @@ def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     # Operands with gaps are copied first, and a matrix that is added.
     extra += np.char.count(work.layout, "x") * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
     extra += p["added"] * (work.variant == "added") + p["epilogue"] * (work.variant == "bias")
-    busy = tiled(p, (work.batch, work.m, work.n, work.k), multiprocessors)
+    k = np.where(np.char.startswith(work.dtype, "float8"), work.k / 2, work.k)  # as many bytes of K a cycle
+    busy = tiled(p, (work.batch, work.m, work.n, k), multiprocessors)
     # Where a tile reaches beyond the rows, or a step beyond K, each element is checked.
     busy *= 1 + p["ragged"] * ((work.m % 64 > 0) * 1 + (work.k % 64 > 0))
     busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)
@@ -186,7 +187,7 @@ _MODELS: dict[str, dict[str, Any]] = read_table("time_model.json")
 # for one multiprocessor, TFLOP/s; capacity in MB; other times in µs, `*_ps` in picoseconds.
 FORMULAS = {family: (_BY_NAME[item["formula"]], item["start"]) for family, item in _MODELS.items()}
 _FUNCTION = FORMULAS.pop("function")  # of each library function, with parameters of its own
-_DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32")
+_DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32", "float8_e4m3fn", "float8_e5m2")
 
 
 def family_of(work: Workload) -> str:

@@ -55,11 +55,7 @@ def pair_runs(recording: Recording, decision: Decision) -> float:
 
 
 def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None, *, replays: bool = True) -> PredictedStep | None:
-    """The prediction of a step that runs each call as often as it is given; `None` where a call's time is not predicted.
-
-    Args:
-        replays: whether torch could replay its graphs as CUDA graphs.
-    """
+    """Predict a step that runs each call as often as given, with CUDA graphs if it `replays`; `None` if a call has no time."""
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
     timed = [(call, call.estimated_us or 0.0, call.estimated_range_us) for call in on_device]
     if gpu is None or gpu.calibration is None or not timed:

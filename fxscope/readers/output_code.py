@@ -42,7 +42,7 @@ class Kernel:
     def signature(self) -> dict[str, str]:
         """The dtypes of a Triton kernel's pointers: in_ptr0 → "bfloat16"."""
         found: list[tuple[str, str]] = re.findall(r"'(\w+)': '\*(\w+)'", self.meta.get("triton_meta", ""))
-        return {name: "bool" if dtype == "i1" else long_dtype(dtype.replace("fp", "f")) for name, dtype in found}
+        return {name: long_dtype(dtype) for name, dtype in found}
 
     @property
     def profiled_as(self) -> str | None:
@@ -112,11 +112,7 @@ LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", 
 
 
 def parse(text: str, dtypes: Mapping[str, str | None] = MappingProxyType({})) -> OutputCode:
-    """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why.
-
-    Args:
-        dtypes: of the graph's inputs, which the code does not say.
-    """
+    """Parse a wrapper, given its inputs' dtypes; a text that is no wrapper in Python has no kernels and says why."""
     if entries := [*_CPP_ENTRY.finditer(text)]:
         return OutputCode(kernels={}, calls=tuple(_cpp_calls(text, entries[-1].start())), memory={})
     found = OutputCode(kernels={}, calls=(), memory={})

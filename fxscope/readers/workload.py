@@ -39,12 +39,15 @@ _ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(
 # The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
 _MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
 _LAST_LOOKED_UP = re.compile(r"(?<![*\w])tmp\d+")
-_OF_AN_EXCHANGE = 15  # statements, as an H200 ran them; and of these, of a running variance, a softmax, a look-up:
-_STATEMENTS_OF = {"welford_reduce": 15, "welford_combine": 15, "online_softmax_combine": 15, "tl.device_assert": 7}
+_OF_AN_EXCHANGE = (
+    15  # statements, as an H200 ran them; as many in running variances, softmaxes, places of maxima; look-ups:
+)
+_RUNNING = "welford_reduce welford_combine online_softmax_combine maximum_with_index minimum_with_index".split()
+_STATEMENTS_OF = dict.fromkeys(_RUNNING, _OF_AN_EXCHANGE) | {"tl.device_assert": 7}
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _LOOK_UPS = ("torch.ops.aten._embedding_bag.", "torch.ops.aten._embedding_bag_forward_only.")  # of rows of a table
 _ONE_SWEEP = 4096  # keys that one block sorts; more take a kernel for each byte
-_GEMMS = {f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "_int_mm", "_weight_int8pack_mm")}
+_GEMMS = {f"extern_kernels.{name}" for name in "mm addmm bmm baddbmm _int_mm _weight_int8pack_mm _scaled_mm".split()}
 # The arguments of convolution_backward after its tensors and the bias's size; of convolution they are keywords.
 _OF_CONVOLUTION = ("stride", "padding", "dilation", "transposed", "output_padding", "groups", "output_mask")
 
@@ -186,17 +189,19 @@ def _first(call: Call, start: int, count: int) -> list[BufferAccess | None]:
 def _gemm(call: Call) -> Workload | None:
     operands = [access for access in call.tensors if access is not None]
     packed = call.kernel.endswith("_int8pack_mm")  # rows of weights, and a scale for each
-    a, b = (operands[:2] if packed else operands[-2:]) if len(operands) >= 2 else (None, None)
+    scaled = call.kernel.endswith("_scaled_mm")  # of 8-bit floats: scales follow, and the result has two bytes
+    a, b = (operands[:2] if packed or scaled else operands[-2:]) if len(operands) >= 2 else (None, None)
     left, right = _dims(a), _dims(b)
     if left is None or right is None or len(left) < 2 or len(right) < 2:
         return None
     is_matrix = len(_dims(operands[0]) or ()) > 1  # what is added
-    return product(
+    found = product(
         (prod(left[:-2]), left[-2], left[-1], right[-2 if packed else -1]),
-        "int8" if packed else _dtype(call.out, a, b),
+        "int8" if packed else _dtype(None if scaled else call.out, a, b),
         variant="" if "add" not in call.kernel else "added" if is_matrix else "bias",
         layout="".join(_dense(each) for each in (a, b) if each is not None) + _alignment(a, b, call.out),
     )
+    return replace(found, num_bytes=found.num_bytes + found.elements) if scaled else found
 
 
 def _dense(access: BufferAccess) -> str:

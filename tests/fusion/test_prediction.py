@@ -295,6 +295,11 @@ def test_what_was_never_measured_has_a_roofline_with_a_wide_interval(work: Workl
     assert predict(gpus.load("h200"), bigger).us > found.us
 
 
+def test_8_bit_floats_take_one_byte_and_half_the_time_of_a_product() -> None:
+    for item in measured_calls(fit_prediction.read(ROOT / "tests/data/first_look_4/h200/float8.json.xz")):
+        assert predict(gpus.load("h200"), item.call.workload).us == pytest.approx(item.us, rel=0.5)
+
+
 def of_library(call: str) -> Workload:
     """The work of a call, in which `V(shape, stride)` stands for a view of one large buffer."""
     views = re.sub(r"V\(", "reinterpret_tensor(buf0, ", call)

@@ -93,7 +93,14 @@ def sparse():
 sparse_product = of(
     lambda x: torch.sparse.mm(torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2), device=x.device), x), 2, 4
 )
+_indices = torch.tensor([[0, 1], [1, 0]])
+sparse_from_indices = of(lambda values: torch.sparse_coo_tensor(_indices, values, (4, 4)) @ values.expand(4, 2), 2)
 nothing_to_compile = of(lambda x: x, 3)
+sampled = of(lambda x: nn.functional.grid_sample(x, x, align_corners=True), 2, 2, 2, 2, requires_grad=True)
+
+
+def sparse_gradient():
+    return nn.Sequential(nn.Embedding(8, 4, sparse=True), nn.ReLU()), (torch.arange(4),)
 
 
 def grown_cache(x):

@@ -66,10 +66,6 @@ def record(
     Args:
         model: a module or a function of this process; or the factory that makes (module, inputs), `"FILE.py:FUNCTION"` or
             `"package.module:FUNCTION"`.
-        target: name of a GPU that `fxscope.gpus` knows.
-        compile: arguments of `torch.compile`.
-        backward: plan the backward as well (experimental).
-        progress: called with a line now and then.
 
     Raises CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
     """
@@ -338,7 +334,10 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
         return f"no plan for {device}: plans need torch 2.11 or newer. Missing in this one: {innermost}."
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind
-    if kind in _DATA_DEPENDENT:
+    called = [str(frame.f_locals.get("func")) for frame, _ in traceback.walk_tb(innermost.__traceback__)]
+    if sparse := next((item for item in (op, *called) if re.match(r"aten\.\w*sparse", item)), None):
+        op, what = sparse, "a plan has dense tensors only: make them dense (`to_dense()`, `sparse=False`)"
+    elif kind in _DATA_DEPENDENT:
         op = lines[0] if lines and not notes else op
         what = "its result depends on the data, and a plan has none; fullgraph=True makes it a symbol where torch can"
     else:

@@ -224,13 +224,24 @@ def _cudnn_format(input: Any, weight: Any) -> Any:
 
 
 @contextlib.contextmanager
-def kernels_of_cuda() -> Generator[None]:
+def kernels_of_cuda(plan: Plan) -> Generator[None]:
     """Register what torch asks of ops of the device alone: that they have a kernel, or the shape of their result.
 
     Without a kernel of it, RMS norm is decomposed before a graph is traced. Fake tensors never run these.
+    A CPU build has no cuDNN: its `grid_sampler` (bilinear, zeros, aligned corners) is here by the rule of GridSampler.cpp.
     """
     ops: Any = torch.ops.aten
+
+    def sample(input: Any, grid: Any, *modes: Any) -> Any:
+        dtypes = torch.backends.cudnn.CUDNN_TENSOR_DTYPES if torch.backends.cudnn.enabled else ()
+        fits = (input.is_cuda or plan.on_cpu) and input.dim() == 4 and input.size(1) <= 1024
+        if fits and modes == (0, 0, True) and all(x.dtype in dtypes and 0 < x.numel() < 1 << 31 for x in (input, grid)):
+            return ops.cudnn_grid_sampler(input, grid)
+        return (ops.grid_sampler_2d if input.dim() == 4 else ops.grid_sampler_3d)(input, grid, *modes)
+
     kernels: list[tuple[str, str, Any]] = [
+        *(("grid_sampler", f"Autograd{device}", sample) for device in ("CPU", "CUDA")),
+        ("cudnn_grid_sampler_backward", "Meta", lambda *args: [torch.empty_like(item) for item in args[:2]]),
         ("_fused_rms_norm", "CPU", lambda *args: ops._fused_rms_norm.default.decompose(*args)),
         ("_fused_rms_norm", "CUDA", lambda *args: ops._fused_rms_norm.default.decompose(*args)),
         ("cudnn_grid_sampler", "Meta", lambda input, grid: input.new_empty(*input.shape[:2], *grid.shape[1:3])),

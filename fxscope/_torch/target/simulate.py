@@ -169,14 +169,8 @@ def compile_for_target(
 ) -> None:
     """Compile a module for the plan's target and throw the result away.
 
-    Args:
-        module: an `nn.Module`, or a function, which may call modules that it knows by name. Their parameters become
-            fake: do not use them afterwards.
-        inputs: its positional arguments; only the shapes, strides and dtypes of tensors matter.
-        plan: from `planning`.
-        kwargs: its keyword arguments.
-        train: plan the backward as well.
-        compile_options: arguments of `torch.compile`.
+    A function may call modules that it knows by name. Parameters of modules become fake: do not use them afterwards. Only
+    the shapes, strides and dtypes of inputs matter.
 
     Raises:
         PlanError: the options ask for benchmarks that nothing is known of, or the module exchanges data with other
@@ -228,7 +222,7 @@ def compile_for_target(
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(mode)
-        stack.enter_context(decisions.kernels_of_cuda())
+        stack.enter_context(decisions.kernels_of_cuda(plan))
         stack.enter_context(decisions.branches(mode, plan))
         stack.enter_context(values.followed(mode, plan, decisions.asked_at))
         compiled(*call_inputs, **call_kwargs)
@@ -269,7 +263,7 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
 
 def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tensor:
     if value.layout is not torch.strided:
-        raise PlanError(f"a {value.layout} tensor {tuple(value.shape)} cannot be planned: only dense (strided) ones.")
+        raise PlanError(f"a {value.layout} tensor {tuple(value.shape)} cannot be planned: make it dense.")
     with mode, torch.no_grad():
         made = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
     # What `mark_dynamic` and `mark_static_address` said of it
