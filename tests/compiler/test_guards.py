@@ -1,6 +1,7 @@
 """Recompiles, graph breaks, compile times: programs of torch's test_recompiles.py and test_error_messages.py, and users'."""
 
 import contextlib
+import enum
 import functools
 import itertools
 
@@ -30,6 +31,15 @@ def cast(x, d):
 
 def closed(number):
     return lambda x: x * number
+
+
+class Level(enum.Enum):  # of cases in recompiles.txt, like `Keyed`
+    LOW, HIGH = 1, 2
+
+
+class Keyed:
+    def __init__(self, key):
+        self.key = key
 
 
 class Counter(nn.Module):
