@@ -1,6 +1,7 @@
 """`fxscope run` as a user calls it."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,47 +13,12 @@ from fxscope.analysis.report import report
 from fxscope.errors import CaptureError
 from fxscope.factories import load_factory, parse_setting
 
-SCRIPT = """
-import argparse, sys
-import torch
-parser = argparse.ArgumentParser()
-parser.add_argument("--batch", type=int, default=2)
-parser.add_argument("--compile", action="store_true")
-parser.add_argument("--fail", choices=["raise", "exit", "ctrl-c"])
-arguments = parser.parse_args()
-print("argv", sys.argv[1:], __name__)
-model = torch.nn.Linear(8, 4)
-if arguments.compile:
-    model = torch.compile(model)
-with torch.no_grad():
-    model(torch.randn(arguments.batch, 8))
-if arguments.fail == "raise":
-    raise ValueError("the script's own error")
-if arguments.fail == "exit":
-    sys.exit(7)
-if arguments.fail == "ctrl-c":
-    raise KeyboardInterrupt
-"""
-FACTORIES = """
-import torch
-def good(): return torch.nn.Linear(8, 4), torch.randn(2, 8)
-def keywords(): return torch.nn.Linear(8, 4), {"input": torch.randn(2, 8)}
-def several(): return torch.nn.Bilinear(8, 4, 2), torch.randn(3, 8), torch.randn(3, 4)
-def several_by_name(): return torch.nn.functional.linear, torch.randn(3, 8), torch.randn(4, 8), {"bias": torch.randn(4)}
-def no_name(): return torch.nn.Linear(8, 4), {0: torch.randn(2, 8)}
-def nothing(): return None
-def numbers(): return 1, 2
-def raises(): raise ValueError("no such size")
-def bad_shape(): return torch.nn.Linear(8, 4), torch.randn(2, 9)
-constant = 3
-def leaves(): raise SystemExit(0)
-"""
+PROGRAMS = Path(__file__).parent.parent / "data" / "programs"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    (tmp_path / "script.py").write_text(SCRIPT)
-    (tmp_path / "model_factories.py").write_text(FACTORIES)
+    shutil.copytree(PROGRAMS, tmp_path, dirs_exist_ok=True)
     (tmp_path / "no_torch.py").write_text("print('hello')\n")
     (tmp_path / "not_python.py").write_text("def (:\n")
     monkeypatch.chdir(tmp_path)
@@ -76,38 +42,7 @@ def test_a_script_runs_unchanged_with_its_own_arguments(folder, capfd) -> None:
     assert addmm.source.file == str(folder / "script.py")
     assert addmm.source.code == "model(torch.randn(arguments.batch, 8))"
     assert recording.title == "script.py" and recording.coverage.unattributed == 0
-    assert sys.modules["__main__"].__dict__.get("SCRIPT") is None
-
-
-NOT_COMPILED = """
-import torch
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = torch.nn.LSTM(4, 4)
-    def forward(self, x):
-        return self.layer(x)[0].relu()
-class Scaled(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(4))
-    def forward(self, x):
-        return torch.relu(x * self.weight).sum(0)
-@torch.library.custom_op("not_compiled::op", mutates_args=())
-def op(x: torch.Tensor) -> torch.Tensor:
-    return x.clone()
-class Unfaked(Scaled):
-    def forward(self, x):
-        return op(x) * self.weight
-module = {model}
-model = torch.compile(module, dynamic=False)
-for number in range(3):
-    model(torch.randn(4 + number, 4))
-optimizer = torch.optim.SGD(module.parameters())
-for number in range(20):
-    model(torch.randn(9, 4)).sum().backward()
-    optimizer.step()
-"""
+    assert sys.modules["__main__"].__dict__.get("arguments") is None
 
 
 @pytest.mark.parametrize(
@@ -135,7 +70,7 @@ for number in range(20):
     ],
 )
 def test_a_compile_without_a_graph_says_why(folder, model: str, contents: str, advice: str, why: str) -> None:
-    (folder / "script.py").write_text(NOT_COMPILED.replace("{model}", model))
+    (folder / "script.py").write_text((folder / "not_compiled.py").read_text().replace("{model}", model))
     with torch._dynamo.config.patch(recompile_limit=2, suppress_errors=True):
         assert run("-o", "out.fxscope", "script.py") == 0
     recording = load("out.fxscope")

@@ -27,6 +27,8 @@ from tools.measured import measured_calls
 
 ROOT = Path(__file__).parents[2]
 ZOO = ROOT / "tests" / "data" / "zoo"
+OUTPUT_CODE = ROOT / "tests" / "data" / "output_code"
+KERNEL = (OUTPUT_CODE / "additions.txt").read_text()
 
 
 def zoo(name: str, gpu: str = "h200"):
@@ -490,28 +492,6 @@ def test_arithmetic_counts_values_of_elements_and_what_takes_many_statements(
     assert tuple(operations(body, inner).values()) == counts
 
 
-KERNEL = """
-triton_poi_fused_0 = async_compile.triton('triton_poi_fused_0', '''
-@triton_heuristics.pointwise(
-triton_meta={'signature': {'in_ptr0': '*i64', 'in_ptr1': '*TYPE', 'out_ptr0': '*TYPE', 'xnumel': 'i32'}},
-)
-@triton.jit
-def triton_poi_fused_0(in_ptr0, in_ptr1, out_ptr0, xnumel, XBLOCK : tl.constexpr):
-    xnumel = 4096
-    x1 = xindex // 16
-    x0 = (xindex % 16)
-    x2 = xindex
-    tmp0 = tl.load(in_ptr0 + (x1), None, eviction_policy='evict_last')
-    tmp1 = tl.load(in_ptr1 + (x2), None)
-    tl.atomic_add(out_ptr0 + (x0 + 16*tmp0), tmp1, None, sem='relaxed')
-''', device_str='cuda')
-def call(args):
-    buf0 = empty_strided_cuda((8, 16), (16, 1), torch.DTYPE)
-    buf1 = empty_strided_cuda((4096, ), (1, ), torch.DTYPE)
-    triton_poi_fused_0.run(arg0_1, buf1, buf0, 4096, stream=stream0)
-"""
-
-
 @pytest.mark.parametrize(
     ("name", "dtype", "index", "sectors", "crowded"),
     [
@@ -554,39 +534,13 @@ def test_a_function_with_a_number_for_each_column_has_a_fit_of_its_own() -> None
     assert families <= gpus.load("h200").calibration.families.keys() and len(families) == 2
 
 
-FLEX = """
-triton_tem_fused_flex_attention_0 = async_compile.triton('triton_tem_fused_flex_attention_0', '''
-@triton_heuristics.template(triton_meta={'signature': {'arg_V': '*bf16', 'out_ptr0': '*bf16'}})
-@triton.jit
-def triton_tem_fused_flex_attention_0(arg_V, out_ptr0):
-    QK_HEAD_DIM : tl.constexpr = 64
-    V_HEAD_DIM : tl.constexpr = 64
-    ZQ = 2
-    HQ = 8
-    Q_LEN = 1024
-    KV_LEN = 512
-''', device_str='cuda')
-def call(args):
-    buf0 = empty_strided_cuda((2, 8, 1024, 64), (524288, 64, 512, 1), torch.bfloat16)
-    buf3 = empty_strided_cuda((8, ), (1, ), torch.int32)
-    triton_tem_fused_flex_attention_0.run(arg0_1, buf0, 8, 2, 8, stream=stream0)
-    left = reinterpret_tensor(buf0, (1024, 2048), (1, 1024), 0)
-    right = reinterpret_tensor(buf0, (2048, 512), (512, 1), 0)
-    buf1 = extern_kernels._grouped_mm(left, right, buf3, out_dtype=None)
-    ids = empty_strided_cuda((5000, ), (1, ), torch.int64)
-    buf4 = torch.ops.aten._embedding_bag.default(reinterpret_tensor(buf0, (16384, 64), (64, 1), 0), ids)
-    buf5 = buf4[0]
-    assert_size_stride(buf5, (500, 64), (64, 1))
-    buf6 = torch.ops.aten._foreach_norm.Scalar([buf0, buf3], 2)
-"""
-
-
 def test_flex_attention_and_the_gradients_of_grouped_products_and_look_ups_have_times() -> None:
-    code = output_code.parse(FLEX)
+    text = (OUTPUT_CODE / "attention.txt").read_text()
+    code = output_code.parse(text)
     flex, grouped, bags, lists = (call.workload for call in output_code.kernel_calls(code, "g"))
     assert (flex.family, flex.variant, flex.batch, flex.m, flex.n, flex.k) == ("attention", "flex", 16, 1024, 512, 64)
     assert (grouped.variant, grouped.batch, grouped.m, grouped.n, grouped.k) == ("grouped", 8, 1024, 512, 256)
-    symbolic = output_code.parse(FLEX.replace("Q_LEN = 1024", "Q_LEN = ks0"))
+    symbolic = output_code.parse(text.replace("Q_LEN = 1024", "Q_LEN = ks0"))
     assert output_code.kernel_calls(symbolic, "g")[0].workload is None
     assert (bags.num_bytes, bags.outer, bags.loops) == (64 * (2 * 5000 + 4 * 500) + 8 * 5000, 5000, 1), "rows looked up"
     assert lists.num_bytes == 2 * 2 * 8 * 1024 * 64 + 4 * 8, "an argument may be a list"
