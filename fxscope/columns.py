@@ -109,7 +109,6 @@ class Items(Sequence[T], Generic[T]):
         return tuple, (tuple(self),)
 
     def column(self, field: str, which: slice | list[int]) -> list[Any]:
-        """The field's value of some items."""
         if field in self.columns:
             return self.columns[field].take(which)
         known = next(item for item in msgspec.structs.fields(self.kind) if item.name == field)

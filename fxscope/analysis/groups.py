@@ -72,15 +72,6 @@ class KernelGroup(Item, frozen=True, kw_only=True):
     attributed: bool = True  # whether the op that launched it is known
     outside: Outside = "eager"  # what it is where no kernel call is known
 
-    @property
-    def about(self) -> str:
-        """The mark before the time."""
-        return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
-
-
-def about(*, predicted: bool, is_lower_bound: bool) -> str:
-    return "≥ " if is_lower_bound else "~" if predicted else ""
-
 
 class PlaceFacts(NamedTuple):
     label: str

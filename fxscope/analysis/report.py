@@ -15,7 +15,7 @@ from typing import Any, Literal
 from fxscope import gpus
 from fxscope.analysis import select, traced_regions
 from fxscope.analysis.advice import Advice, advise, next_commands
-from fxscope.analysis.groups import KernelGroup, Phase, about, groups, pattern, time_of
+from fxscope.analysis.groups import KernelGroup, Phase, groups, pattern, time_of
 from fxscope.analysis.missed import Bracket, MissedRow, missed_rows
 from fxscope.analysis.numerics import NumericsReport, numerics
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
@@ -67,10 +67,6 @@ class StepRow(Item, frozen=True, kw_only=True):
     steps: int = 0  # that count
     left_out: int = 0  # observed steps that do not
     is_whole: bool = False  # no steps were recorded
-
-    @property
-    def about(self) -> str:
-        return about(predicted=self.predicted, is_lower_bound=self.is_lower_bound)
 
     @property
     def parts_us(self) -> tuple[float, float] | None:
@@ -150,8 +146,6 @@ class GraphMemory(Item, frozen=True, kw_only=True):
 
 
 class Report(Printed, frozen=True, kw_only=True):
-    """A recording's answer; see the module."""
-
     schema: str = SCHEMA
     title: str
     device: str | None = None

@@ -25,6 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
     from fxscope.analysis import check
     from fxscope.render import reports
+    from fxscope.render.markdown import block
     from fxscope.store import contents
 
     if arguments.kinds:
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     failed_first = tuple(sorted(report.outcomes, key=lambda item: item.status == "met"))
     show = {
         "terminal": lambda: reports.check_text(report, width=common.screen_width()),
-        "md": lambda: reports.check_markdown(report),
+        "md": lambda: block(report.title or "Expectations", reports.check_text(replace(report, title=None), width=100)),
         "json": lambda: replace(report, outcomes=failed_first).to_json() + "\n",
         "junit": lambda: reports.junit(report),
         "github": lambda: reports.github(report, where=where, root=root),

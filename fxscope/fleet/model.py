@@ -142,8 +142,6 @@ class PlanGroup(Item, frozen=True, kw_only=True):
 
 
 class Fleet(Item, frozen=True, kw_only=True):
-    """The result of a job's digests."""
-
     schema: str = FLEET_SCHEMA
     title: str
     world: int | None

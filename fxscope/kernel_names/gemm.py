@@ -32,12 +32,12 @@ def _words(found: re.Match[str] | None, count: int) -> tuple[str | None, ...]:
     return found.groups() if found else (None,) * count
 
 
-def _sized(family: str, rest: str, *sizes: str | None) -> dict[str, Any]:
-    """Return what every GEMM's name is asked for; `rest` holds its words, `sizes` m, n, k and stages."""
+def _sized(family: str, rest: str, *sizes: str | None, way: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return what every GEMM's name is asked for; `rest` holds its words, `sizes` m, n, k, stages; `way`: a convolution's."""
     m, n, k, stages = (*sizes, None, None, None, None)[:4]
     return {
         "family": family,
-        "role": "gemm",
+        "role": "convolution" if way else "gemm",
         "tile": _ints(m, n),
         "tile_k": _int(k),
         # A split along K is often an argument of the launch: only some names say it.
@@ -45,6 +45,7 @@ def _sized(family: str, rest: str, *sizes: str | None) -> dict[str, Any]:
         "stages": _int(stages),
         # As the name writes it: `gelubias`, `bias_relu`.
         "epilogue": "_".join(_EPILOGUE.findall(rest)) or None,
+        **(way or {}),
     }
 
 
@@ -102,12 +103,10 @@ def _xmma(name: str) -> dict[str, Any] | None:
     layout = re.match(r"([nt]{2})(?:_[nt])?_", rest)
     m, n, k = _words(re.search(r"tilesize(\d+)x(\d+)x(\d+)", rest), 3)
     result: dict[str, Any] = {
-        **_sized("xmma", rest, m, n, k, *_words(re.search(r"_stage(\d+)", rest), 1)),
+        **_sized("xmma", rest, m, n, k, *_words(re.search(r"_stage(\d+)", rest), 1), way=way),
         "arch": found["arch"],
         "dtypes": dtypes(a, b, out, a if str(a).startswith("complex") else of_word(accumulate)),
         "layout": _layout(layout[1]) if layout and not way else None,
-        **({"role": "convolution"} if way else {}),
-        **way,
     }
     if "execute" in rest:
         result["split_k"] = bool(result["split_k"])
@@ -159,13 +158,12 @@ def _cutlass2(name: str) -> dict[str, Any] | None:
     layout = re.match(r"_([ntch]{2})[ntch]?(?=_|$)", rest)
     tensor_cores = found["unit"] != "simt"
     result: dict[str, Any] = {
-        **_sized("cutlass", found["before"] + found["after"] + rest, *found.group("m", "n", "k", "stages")),
+        **_sized("cutlass", found["before"] + found["after"] + rest, *found.group("m", "n", "k", "stages"), way=way),
         "arch": f"sm{found['arch']}" if found["arch"] else None,
         "dtypes": dtypes(a, a, of_word(found["out"]) if found["out"] else accumulate, accumulate),
         "layout": _layout(layout[1]) if layout and not way else None,
         "tensor_cores": tensor_cores,
-        **({"role": "convolution"} if way or found["kind"] == "cudnn" else {}),
-        **way,
+        **({"role": "convolution"} if found["kind"] == "cudnn" else {}),
     }
     if found["math"] in ("tf32", "fastbf16", "fastf16"):
         result["math"] = found["math"]

@@ -8,6 +8,7 @@ from fxscope import english
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.groups import KernelGroup, ends_of
+from fxscope.analysis.report import StepRow
 from fxscope.errors import RenderError
 from fxscope.model import Decision, Graph, KernelCall, Node, Problem, Recording
 from fxscope.op_names import is_generated, op_name
@@ -38,8 +39,13 @@ def cost_line(call: KernelCall, *, timed: bool = True) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def mark_of(row: KernelGroup | StepRow) -> str:
+    """The mark before a time that is predicted or a lower bound."""
+    return "≥ " if row.is_lower_bound else "~" if row.predicted else ""
+
+
 def group_time(group: KernelGroup) -> str:
-    return f"{group.about}{microseconds(group.time_us)}" if group.time_us is not None else ""
+    return f"{mark_of(group)}{microseconds(group.time_us)}" if group.time_us is not None else ""
 
 
 def in_step(group: KernelGroup) -> str:

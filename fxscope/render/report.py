@@ -128,7 +128,7 @@ def joined(parts: Iterable[str], width: int, gap: str = "   ", indent: str = "  
 def step(made: Report, width: int) -> list[str]:
     """The length of a step, its limit, compiling, CUDA graphs and memory."""
     row = made.step
-    bound = row.about if row.is_lower_bound else ""
+    bound = "≥ " if row.is_lower_bound else ""
     out: list[list[str]] = []
     if row.wall_us is not None:
         left_out = f"left out: {counted(row.left_out, 'step')} (compiling or incomplete)" if row.left_out else ""

@@ -9,10 +9,8 @@ from xml.etree import ElementTree
 from fxscope.analysis.check.kinds import KINDS
 from fxscope.analysis.findings import CheckReport, Outcome, Status
 from fxscope.analysis.select import place
-from fxscope.model import replace
 from fxscope.render import grid
 from fxscope.render.legible import legible
-from fxscope.render.markdown import block
 
 folded = partial(grid.folded, first="    ", rest="    ")
 MAX_ANNOTATIONS = 10  # errors of a step that GitHub shows
@@ -41,10 +39,6 @@ def summary(report: CheckReport) -> str:
     others = ((counts["not_met"], "do not"), (counts["cannot_tell"], "unknown"))
     parts = [f"{number} {words}" for number, words in others if number]
     return ", ".join([f"{counts['met']} of {len(report.outcomes)} hold", *parts])
-
-
-def check_markdown(report: CheckReport) -> str:
-    return block(report.title or "Expectations", check_text(replace(report, title=None), width=100))
 
 
 def fact(outcome: Outcome) -> str:

@@ -189,7 +189,7 @@ def figures(made: Report) -> list[tuple[str, str]]:
     row = made.step
     what = "CPU kernels while recording" if row.on_cpu else f"{row.clock}{row.each}"
     times = [(row.wall_us, f"step ({row.basis})"), (row.device_us, what)]
-    out = [(row.about + microseconds(time), words) for time, words in times if time is not None]
+    out = [(labels.mark_of(row) + microseconds(time), words) for time, words in times if time is not None]
     return [*out, (f"{row.launches:,.0f}", f"launches{row.each}")] if row.launches else out
 
 
@@ -328,12 +328,14 @@ class Drawing:
         row, y, whole_us, scale = self.strip.report.step, self.y, self.strip.step_us, self.step_scale
         if not row.parts_us:
             what = "CPU kernels while recording" if row.on_cpu else "device time"
-            words = f"{row.about}{microseconds(row.device_us)} of {what}"
+            words = f"{labels.mark_of(row)}{microseconds(row.device_us)} of {what}"
             place = Extent(LEFT, whole_us * scale)
             self.out.append(box(place, y, height, "host", fitted(words, place.width), words, "step"))
             return
         names = ("kernels", "no kernel") if row.on_cpu else ("busy", "idle")
-        times = [f"{name} {row.about}{microseconds(us)}" for name, us in zip(names, row.parts_us, strict=True)]
+        times = [
+            f"{name} {labels.mark_of(row)}{microseconds(us)}" for name, us in zip(names, row.parts_us, strict=True)
+        ]
         first, rest = (f"{time} ({percent(us / whole_us)})" for time, us in zip(times, row.parts_us, strict=True))
         words = ", ".join([first, *(["while recording"] if row.on_cpu else []), *row.busy_notes])
         place = Extent(LEFT, row.parts_us[0] * scale)

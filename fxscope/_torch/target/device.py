@@ -134,10 +134,8 @@ def _interface(gpu: Gpu, properties: types.SimpleNamespace) -> Any:
     major, minor = gpu.capability
     asked = {name: staticmethod(answers[name]) for name in ("set_device", "current_device", "get_device_properties")}
     own: dict[str, Any] = {
-        "get_raw_stream": lambda device: 0,
+        **dict.fromkeys(("get_raw_stream", "exchange_device", "maybe_exchange_device"), lambda device: 0),
         "get_compute_capability": lambda device=None: major * 10 + minor,
-        "exchange_device": lambda device: 0,
-        "maybe_exchange_device": lambda device: 0,
         "is_triton_capable": lambda device=None: True,
         "raise_if_triton_unavailable": lambda device=None: None,
     }
