@@ -308,7 +308,7 @@ class Recorder:
         watch = self._now.watch = StepWatch(
             capture, self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds
         )
-        watch.on_capture, session.on_call = self._observe_compiled, watch.called
+        watch.on_capture, session.on_call, session.on_aside = self._observe_compiled, watch.called, watch.release
         hooks.guard("names of modules", capture.names.start, hooks)
         session.start()
         hooks.guard("optimizer steps", watch.start, hooks, is_compiled=is_compiled)

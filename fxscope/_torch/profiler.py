@@ -174,6 +174,7 @@ class Session:
         self._num_theirs = 0
         self.aside = ""  # what the program did that ended our session
         self.on_call: Callable[..., None] = lambda *_: None  # with each compiled graph that is about to run
+        self.on_aside: Callable[[], None] = lambda: None  # with what ends our session
         self.thread = 0
         self._ours: int | None = None  # the thread whose calls are our own session's
         self._ended = threading.Event()
@@ -302,6 +303,7 @@ class Session:
         ends = self.is_on() and original is torch._C._autograd._disable_profiler
         if self.is_on():
             self.aside = "ended the profiler's session" if ends else "began a profiler session of its own"
+            self.hooks.guard("optimizer steps", self.on_aside)
         self.hooks.guard("profiler", self.pause)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
         with quiet() if ends or _left else contextlib.nullcontext():

@@ -326,10 +326,11 @@ class StepWatch:
             mine.tick(self.now())
             mine.is_other = not mine.has_seen(what)
         if self._num_called > MOST_TIMED * _MOST_COMPARED or (mine is not None and mine.is_timed):
-            self._release()
+            self.release()
 
-    def _release(self) -> None:
+    def release(self) -> None:
         """Let the program run as without fxscope, but for a hook of optimizers that does nothing, and of compiles."""
+        self._is_over.set()
         self.released_at = time.perf_counter_ns()
         self._counting.close()
 
@@ -421,7 +422,7 @@ class StepWatch:
         if self.ended_at is not None:
             mine.ends(self.now(), is_observed=False, is_whole=not (is_new or has_compiled))
             if mine.is_timed:
-                self._release()
+                self.release()
             return
         mine.ends(self.now(), is_observed=True)
         mark(mine.mark)
@@ -439,8 +440,10 @@ class StepWatch:
             num_calls: steps that were observed, where calls are the steps; None where they are not. What was called as
                 often is called once in a step. 0: that of what was called most often.
         """
-        wanted = max((item.observed for item in self._timed.values()), default=0) if num_calls == 0 else num_calls
-        once = [item for item in self._timed.values() if 0 <= item.observed - (wanted or math.inf) <= 2]
+        counts = [item.observed for item in self._timed.values()]
+        wanted = (max(counts, default=0) if num_calls == 0 else num_calls) or math.inf
+        early = sum(count for count in counts if count < REPEATS)  # calls of graphs that a recompile replaced
+        once = [item for item in self._timed.values() if -early <= item.observed - wanted <= 2]
         steps = max(once, key=lambda item: len(item.kept), default=self._rarest)
         if steps.varies:
             self.not_known = "step time by shape: no two observed steps had the same shapes"

@@ -6,7 +6,7 @@
 
 A script runs unchanged, as with `python SCRIPT.py …`. fxscope's options come before its name; what follows is the script's.
 A script that ends by an exception, `sys.exit(3)`, `os._exit` or ctrl-C is recorded up to there; the exit code is the
-script's. A signal without a handler ends it at once.
+script's. A signal without a handler ends it at once. Ranks of torchrun write a file each: x.rank0.html, …
 
 A factory is a function of no arguments that returns `(module, inputs)`; a dictionary as the last input holds keyword arguments.
 """

@@ -41,11 +41,22 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         execute = partial(_run_script, compiled(path))
     own = arguments.arguments[arguments.arguments[:1] == ["--"] :]
+    if arguments.output and (rank := os.environ.get("RANK")) and os.environ.get("WORLD_SIZE", "1") != "1":
+        arguments.output = [_of_rank(name, rank) for name in arguments.output]  # torchrun gives all ranks the same ones
     check_outputs(arguments)
     refuse(arguments, f"it is for factories, and {name} runs as it is; its options follow its name", *_FOR_FACTORIES)
     if (arguments.steps is not None and arguments.steps < 1) or (arguments.warmup is not None and arguments.warmup < 0):
         raise CaptureError("--steps must be at least 1, and --warmup at least 0.")
     return _Run(arguments, name if arguments.module else path.name).run(execute, [name, *own], search)
+
+
+def _of_rank(name: str, rank: str) -> str:
+    """Return a file's name with the rank in it; devices and names that contain one stay."""
+    from fxscope.fleet.digest import rank_in
+
+    path = Path(name)
+    stays = rank_in(name) is not None or (path.exists() and not path.is_file())
+    return name if stays else str(path.with_stem(f"{path.stem}.rank{rank}"))
 
 
 def compiled(path: Path) -> CodeType:

@@ -3,13 +3,16 @@
 import contextlib
 import ctypes
 import itertools
+import os
 import sys
 import threading
 import time
 import types
+from collections import Counter
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -339,6 +342,53 @@ def test_the_bound_of_memory_is_a_share_of_what_is_available(available_mb, most_
     monkeypatch.setattr(steps, "available_bytes", lambda: available_mb << 20)
     assert steps._Heap().most >> 20 == most_mb
     assert 0 < environment.available_bytes() < 1 << 50
+
+
+def _train(num_steps: int = 3) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(num_steps):
+        optimizer.zero_grad()
+        model(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+
+
+def _calls_of(results: Any) -> Counter[tuple[str, ...]]:
+    """Return each chain of Python functions below `_train`, without fxscope's own."""
+    chains = Counter[tuple[str, ...]]()
+    todo: list[tuple[Any, tuple[str, ...]]] = [(root, ()) for root in results.experimental_event_tree()]
+    while todo:
+        event, chain = todo.pop()
+        is_call = event.tag == torch._C._profiler._EventType.PyCall
+        is_ours = is_call and f"fxscope{os.sep}_torch" in event.name
+        if is_call and not is_ours and (chain or event.name.endswith(" _train")):
+            chain = (*chain, event.name)
+            chains[chain] += 1
+        if not is_ours or event.name.endswith(" wrapper"):  # which calls torch's own
+            todo += [(child, chain) for child in event.children]
+    return chains
+
+
+def test_the_profilers_python_stacks_are_those_of_the_program(monkeypatch) -> None:
+    """As many returns as calls: else each function after a hook would be inside of another one than it is."""
+    _train()
+    results: list[Any] = []
+    kept = profiler.EventTree
+    monkeypatch.setattr(profiler, "EventTree", lambda found: (results.append(found), kept(found))[1])
+    with Recorder():
+        _train()
+    with torch.profiler.profile(record_shapes=True, profile_memory=True, with_stack=True) as bare:
+        _train()
+    observed, plain = map(_calls_of, (*results, bare.profiler.kineto_results))
+    assert observed == plain and plain.total() > 100
+
+
+def test_a_session_of_the_programs_sees_none_of_what_fxscope_does_to_count_calls() -> None:
+    with Recorder(), torch.profiler.profile(with_stack=True) as theirs:
+        _train()
+    names = {event.name for event in theirs.profiler.function_events}
+    assert not {name for name in names if "step ends" in name or name.endswith((" __get__", " _wait"))}
+    assert any(name.endswith(" _train") for name in names)
 
 
 def test_steps_within_a_session_of_the_programs_are_not_timed() -> None:

@@ -26,6 +26,23 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("name", "world_size", "written"),
+    [
+        ("out.json", "2", "out.rank1.json"),
+        ("out", "2", "out.rank1"),
+        ("rank_1.json", "2", "rank_1.json"),
+        ("out.json", "1", "out.json"),
+    ],
+)
+def test_each_rank_of_a_job_has_a_file_of_its_own(name, world_size, written, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", world_size)
+    (tmp_path / "script.py").write_text("import torch\ntorch.ones(2).sin()\n")
+    assert cli.main(["run", "--format", "json", "-o", str(tmp_path / name), str(tmp_path / "script.py")]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"script.py", written}
+
+
 def run(*words: str) -> int:
     return cli.main(["run", *words])
 

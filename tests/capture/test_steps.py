@@ -376,6 +376,19 @@ def test_what_is_not_known_of_later_steps_is_said(rows, is_called, count, words)
 
 
 @pytest.mark.cpp
+@pytest.mark.parametrize(
+    ("observed", "num_timed"),
+    [([33], 9), ([34, 34], 9), ([1, 1, 32], 9), ([1, 2, 31], 9), ([1, 1, 31], None), ([68], None), ([17, 17], None)],
+)
+def test_calls_of_the_graph_that_recompiles_ended_in_are_timed(observed: list[int], num_timed: int | None) -> None:
+    watch = StepWatch(None, print, steps=3, calls=32, seconds=1)
+    for number, count in enumerate(observed):
+        watch._timed[number] = Repeated()
+        watch._timed[number].observed, watch._timed[number].kept = count, [1] * 9
+    times, _ = watch.later(33 if len(observed) == 1 else 34)
+    assert (times and times.count) == num_timed
+
+
 def test_no_frame_of_fxscope_is_around_compiled_calls_after_the_observation() -> None:
     """The sizes of a graph's inputs are known all the same."""
     stacks: list[str] = []
