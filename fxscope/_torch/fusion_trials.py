@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 from unittest import mock
 
-from fxscope._torch.hooks import inductor_switches
+from fxscope._torch.hooks import switches
 from fxscope.model import FusionTrial, Schedule, replace
 from fxscope.passes.fusion.reasons import translate
 
@@ -49,7 +49,7 @@ def _switches(schedule: Schedule, groups: list[Any]) -> set[str]:
         found.add(TEMPLATES)
     if any(map(_is_users_kernel, groups)):
         found.add(USERS)
-    return found & inductor_switches().keys()
+    return found & switches().keys()
 
 
 def _may_be_template(node: Any) -> bool:
@@ -120,7 +120,7 @@ def _give_a_place(scheduler: Any) -> None:
 
 
 def _wanted(config: str) -> Any:
-    if isinstance(inductor_switches()[config], bool):
+    if isinstance(switches()[config], bool):
         return config not in ("triton.tiling_prevents_pointwise_fusion", "triton.tiling_prevents_reduction_fusion")
     return 0 if config == "score_fusion_memory_threshold" else HUGE
 

@@ -300,12 +300,9 @@ class Hooks:
 hide_from_dynamo(Hooks.guard.__code__)
 
 
-def inductor_switches() -> dict[str, Any]:
-    """Every switch of `torch._inductor.config` but for deprecated ones, with its value: a text where that is not plain."""
-    config: Any = importlib.import_module("torch._inductor.config")
-    found: dict[str, Any] = {}
-    for name, entry in config._config.items():
-        if entry.alias is None and not getattr(entry, "deprecated", False):  # to read one of those warns
-            value = getattr(config, name)
-            found[name] = value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
-    return found
+def switches(path: str = "torch._inductor.config") -> dict[str, Any]:
+    """Every switch of one of torch's config modules but for deprecated ones, which warn when they are read."""
+    config: Any = importlib.import_module(path)
+    entries = config._config.items()
+    names = [name for name, it in entries if it.alias is None and not getattr(it, "deprecated", False)]
+    return {name: getattr(config, name) for name in names}

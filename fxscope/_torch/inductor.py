@@ -20,7 +20,7 @@ import torch
 from fxscope._torch import nodes as live
 from fxscope._torch import numerics
 from fxscope._torch.guards import with_values
-from fxscope._torch.hooks import Hooks, WithoutStacks, hook_after, hook_around, hook_before, inductor_switches, resolve
+from fxscope._torch.hooks import Hooks, WithoutStacks, hook_after, hook_around, hook_before, resolve, switches
 from fxscope._torch.module_names import ModuleNames, ObjectKey
 from fxscope._torch.scheduler_facts import Lines
 from fxscope.data import read_table
@@ -381,7 +381,7 @@ class InductorCapture:
             if not getattr(importlib.import_module("torch._inductor.virtualized").V, "aot_compilation", False):
                 if not getattr(self._depth, "inductor", False):
                     ours = SWITCHES["torch._inductor.config"]
-                    self._plain = {name: value for name, value in inductor_switches().items() if name in ours}
+                    self._plain = {name: value for name, value in switches().items() if name in ours}
                 for module, values in SWITCHES.items():
                     stack.enter_context(importlib.import_module(module).patch(values))
             stack.callback(setattr, self._depth, "inductor", getattr(self._depth, "inductor", False))
@@ -669,10 +669,12 @@ def _changed_config() -> dict[str, Any]:
     """Inductor's switches that differ from their default, without those that fxscope sets."""
     import torch._inductor.config as config
 
-    every = ((name, value) for name, value in inductor_switches().items() if not config._is_default(name))
+    every = ((name, value) for name, value in switches().items() if not config._is_default(name))
     theirs = ((name, value) for name, value in every if name not in SWITCHES["torch._inductor.config"])
     # Inductor itself sets some switches during a compile, mostly to what they are anyway.
-    return {name: it for name, it in theirs if getattr(config, name) != getattr(config._config[name], "default", None)}
+    changed = ((name, it) for name, it in theirs if it != getattr(config._config[name], "default", None))
+    is_plain = (bool, int, float, str, type(None))
+    return {name: it if isinstance(it, is_plain) else repr(it) for name, it in changed}
 
 
 def _graph_order(graph: Graph) -> tuple[Any, ...]:

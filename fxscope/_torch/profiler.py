@@ -313,6 +313,7 @@ class Session:
     def _begins_tool(self, original: Callable[..., Any], number: int, name: str) -> Any:
         if self.is_on() and sys.monitoring.get_tool(number) == TOOL:  # pyright: ignore
             self.aside = "began a profiler of Python's"
+            self.hooks.guard("optimizer steps", self.on_aside)
             self.hooks.guard("profiler", self.pause)
         return original(number, name)
 

@@ -28,7 +28,7 @@ import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from fxscope._torch.environment import available_bytes
-from fxscope._torch.hooks import exists, resolve
+from fxscope._torch.hooks import exists, resolve, switches
 from fxscope._torch.steps import is_library_file
 from fxscope.data import read_table
 from fxscope.errors import one_line
@@ -140,6 +140,10 @@ class _State:
             start = f"{mark}get_"
             names = [name.removeprefix(start) for name in dir(sys.modules.get(module)) if name.startswith(start)]
             found |= {name: (f"{module}:{mark}get_{name}", f"{module}:{mark}set_{name}") for name in names}
+        for path in _TABLES["configs"]:
+            with contextlib.suppress(Exception):  # Dynamo cannot be imported everywhere
+                config = resolve(f"{path}:_config")[0]
+                self.hold_names(path, partial(switches, path), partial(setattr, config), partial(delattr, config))
         for name, (getter, setter, *arguments) in found.items():
             with contextlib.suppress(Exception):  # this torch may not have it; some need an argument or a device
                 get, put = (path and partial(resolve(path)[2], *arguments) for path in (getter, setter))

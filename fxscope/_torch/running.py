@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from fxscope._torch.hooks import Hooks, inductor_switches
+from fxscope._torch.hooks import Hooks, switches
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.nodes import leaves
 from fxscope._torch.steps import summary
@@ -51,7 +51,7 @@ def compile_options(compile: Any) -> dict[str, Any] | None:
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Inductor options with dots; a name that Inductor does not have is an error with the nearest ones."""
-    known = inductor_switches()
+    known = switches()
     checked: dict[str, Any] = {}
     for name, value in options.items():
         name = name.replace("-", "_")

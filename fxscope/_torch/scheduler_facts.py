@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import torch
 
 from fxscope._torch import made_for
-from fxscope._torch.hooks import inductor_switches
+from fxscope._torch.hooks import switches
 from fxscope._torch.loop_accesses import arguments_of, deps_of
 from fxscope._torch.tap import Tap
 from fxscope.model import (
@@ -545,5 +545,5 @@ def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) 
 
 def limits() -> dict[str, Any]:
     """Inductor's switches that bear on fusion, as they are now, without those that this torch lacks."""
-    switches = inductor_switches()
-    return {name: switches[name] for name in LIMITS if name in switches}
+    known = switches()
+    return {name: known[name] for name in LIMITS if name in known}
