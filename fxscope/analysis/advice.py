@@ -21,7 +21,7 @@ from fxscope.columns import array, column, distinct, marked, rows_of
 from fxscope.index import index_of, warm
 from fxscope.model import Gap, Item, Recording
 from fxscope.op_names import is_gemm, is_pointwise, op_name
-from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten_front
+from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten, shorten_front
 
 if TYPE_CHECKING:
     from fxscope.analysis.report import Report, StepRow
@@ -156,7 +156,7 @@ def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         after = longest.after if longest else None
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
         waits = "launched work waits for" if step.bound == "queued" else "the CPU does"
-        text = f"Look at what {waits} {f'before {label}' if label else 'after the last kernel'}"
+        text = f"Look at what {waits} {f'before {shorten(label, 40)}' if label else 'after the last kernel'}"
         share = percent(min(1.0, long_us / step.idle_us))
         why = f"{share} of the idle time is in gaps ≥ 1 ms; the longest is there"
         if step.bound == "queued":

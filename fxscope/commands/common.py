@@ -219,8 +219,7 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
     recording = read_file(trace, {"debug_dir": debug, "compile_log": log, **given})
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError, FxscopeError):
         peak = int(json.loads(contents(path / "meta.json", limit=1 << 20, what="a meta.json"))["peak_mem"])
-        memory = recording.memory or Memory(peak_bytes=peak)  # as the program wrote it down
-        recording = replace(recording, memory=memory)
+        recording = replace(recording, memory=replace(recording.memory or Memory(), peak_bytes=peak))
     return recording
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import torch
 import torch.utils.checkpoint
 
 from fxscope.errors import TraceError
+from fxscope.model import Memory
 from fxscope.readers import trace
 from fxscope.readers.trace import reader
 from tests import build
@@ -40,12 +42,23 @@ def test_the_native_scanner_and_msgspec_give_the_same(path: Path, monkeypatch: p
     same(fast, trace.read(path))
 
 
+@pytest.mark.parametrize(("device", "peak"), [(1, 400), (0, 300)])
+def test_the_memory_peak_is_that_of_the_steps(device: int, peak: int, either_reader: bool, tmp_path: Path) -> None:
+    events = [build.event("cpu_op", "ProfilerStep#1", 10, 9)]
+    for at, total, change in ((5, 900, 800), (12, 300, -100), (22, 450, 50), (13, "", 1)):
+        args = {"Device Type": device, "Total Allocated": total, "Bytes": change}
+        events.append(build.event("cpu_instant_event", "[memory]", at, 0, **args) | {"ph": "i"})
+    path = build.write_trace(tmp_path / "trace.json", events, deviceProperties=[{"name": "NVIDIA H200"}])
+    found = trace.recording(path)
+    assert found.memory == Memory(step_bytes=peak, step_peak_ns=12_000)
+    assert "the machine has a GPU" in found.problems[0].message
+
+
 def relaid(path: Path, layout: str) -> bytes:
     data = json.loads(gzip.decompress(path.read_bytes()))
-    if layout == "one key a line":
-        return json.dumps(data, indent=2).encode()
-    if layout == "re-dumped":
-        return json.dumps(data, separators=(",", ":")).encode()
+    options: dict[str, Any] = {"one key a line": {"indent": 2}, "re-dumped": {"separators": (",", ":")}}
+    if layout in options:
+        return json.dumps(data, **options[layout]).encode()
     events = data.pop("traceEvents")
     header = json.dumps(data)[:-1]
     return (header + ',\n"traceEvents": [\n' + ",\n".join(map(json.dumps, events)) + "\n]}").encode()
@@ -83,8 +96,7 @@ def torch_table(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
     for line in lines[3:]:
         if line.startswith("---"):
             break
-        cells = re.split(r"\s{2,}", line.strip())
-        row = dict(zip(heads, cells, strict=True))
+        row = dict(zip(heads, re.split(r"\s{2,}", line.strip()), strict=True))
         rows.setdefault(
             row["Name"],
             {
@@ -113,18 +125,10 @@ def test_torchs_own_table_agrees(path: Path) -> None:
             assert getattr(line, key) == pytest.approx(value, abs=half_digit), (line.name, key)
     assert checked >= 1
     for line in summary.kernels:
-        row = next(
-            (
-                row
-                for name, row in table.items()
-                if name == line.name or (name.endswith("...") and line.name.startswith(name[:-3]))
-            ),
-            None,
-        )
-        if row is not None and sum(k.name[:110] == line.name[:110] for k in summary.kernels) == 1:
-            assert line.count == row["count"][0] and line.total_us == pytest.approx(
-                row["device_self_us"][0], abs=row["device_self_us"][1]
-            )
+        fits = [name for name in table if line.name == name or (name[-3:] == "..." and line.name.startswith(name[:-3]))]
+        if fits and sum(k.name[:110] == line.name[:110] for k in summary.kernels) == 1:
+            count, (total, half_digit) = table[fits[0]]["count"][0], table[fits[0]]["device_self_us"]
+            assert line.count == count and line.total_us == pytest.approx(total, abs=half_digit)
 
 
 def test_steps_are_kept_apart_and_chosen() -> None:

@@ -6,7 +6,7 @@
  *     status 0: the data ended before or inside the element at `position`; 1: a `]` stands there;
  *            2: what stands there is not what this scanner reads
  *     rows: n × 10 int64: category string, name string, thread, start ns, duration ns, correlation, external id,
- *           offset of args, length of args, 0      (-1: none; only events with "ph": "X" that have ts and dur)
+ *           offset of args, length of args, 0      (-1: none; only events with "ph": "X" that have ts and dur, or "i")
  *     strings, threads: the distinct spans that rows refer to, as bytes, without quotes, escapes as written
  *   gather(data, start, length) -> bytes           spans of the data, one after the other; arrays of int64
  *   nest(order, thread, start, end) -> parent      all arrays of int64 as bytes; the result int32
@@ -376,6 +376,7 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
         p = event_object(p, end, &e);
         if (p == MORE) break;
         if (p == BAD) { status = 2; break; }
+        if (e.ph == 'i') { e.ph = 'X'; e.has_dur = 1; e.dur = 0; } /* an instant lasts 0 */
         if (e.ph == 'X' && e.cat && (!e.has_ts || !e.has_dur || !e.name)) { status = 2; break; }
         if ((e.pid && memchr(e.pid, '\n', e.pid_n)) || (e.device && memchr(e.device, '\n', e.device_n))) { status = 2; break; }
         after = 1;
@@ -487,6 +488,6 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_scan", NULL, -1, methods};
 PyMODINIT_FUNC PyInit__scan(void) {
     PyObject *made = PyModule_Create(&module);
-    if (made && PyModule_AddIntConstant(made, "VERSION", 3) < 0) Py_CLEAR(made); /* reader.py asks for this one */
+    if (made && PyModule_AddIntConstant(made, "VERSION", 4) < 0) Py_CLEAR(made); /* reader.py asks for this one */
     return made;
 }

@@ -61,6 +61,7 @@ class Trace:
     header: dict[str, Any]
     problems: list[Problem]
     incomplete: bool  # the file is damaged: some events are not there
+    allocations: list[NDArray[np.int64]] = field(default_factory=list)  # start_ns, args_at, args_length of each
     steps: list[Step] = field(default_factory=list)  # in order of time
     windows: list[tuple[int, int, int, int]] = field(default_factory=list)  # of captures: begin and end; rows from, to
     num_own: int = 0  # rows of this file; those after it are of the file with the captures
@@ -122,10 +123,11 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     with uncollected():
         reader.fill(table)
     columns = table.take_columns()
-    again = repeated(columns)
+    again, instant = repeated(columns), columns["category"] == t.MEMORY
     trace = Trace(
         path=Path(path),
-        **{name: values[~again] if again.any() else values for name, values in columns.items()},
+        **{name: values[~(again | instant)] for name, values in columns.items()},
+        allocations=[columns[name][instant] for name in ("start_ns", "args_at", "args_length")],
         args=table.args,
         names=list(table.names),
         threads=list(table.threads),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fxscope.columns import BLOCK, Chosen, Column, Items, Made, Numbers
 from fxscope.kernel_names.tables import of_cpp
-from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
+from fxscope.model import Environment, Launch, LaunchEvidence, Memory, Op, Recording, Source, Step
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, args_of, nearest, of_names, read
 from fxscope.readers.trace.kept import Kept, keep
@@ -49,9 +49,23 @@ def recording(
         ops=ops(kept),  # type: ignore[arg-type]
         steps=kept.steps,
         summary=summarize(kept),
+        memory=_memory(trace, kept.steps),
         base_time_ns=whole(trace.header.get("baseTimeNanoseconds")),
         problems=kept.problems,
     )
+
+
+def _memory(trace: Trace, steps: tuple[Step, ...]) -> Memory | None:
+    """The most bytes allocated on a device in the steps, and when; on a CPU since the recording began. `None`: not recorded."""
+    times, *places = trace.allocations
+    found = zip(times.tolist(), args_of(trace.args, *places), strict=True)
+    rows = [(at, *map(whole, (args.device_type, args.total_allocated, args.allocated))) for at, args in found if args]
+    known = [(at, kind, total, change) for at, kind, total, change in rows if None not in (kind, total, change)]
+    own = [row for row in known if row[1] != 0]  # 0: the CPU
+    before = 0 if own or not known else known[0][2] - known[0][3]
+    inside = [row for row in own or known if any(0 <= row[0] - step.start_ns <= step.duration_ns for step in steps)]
+    size, at = max(((max(total, total - change) - before, at) for at, _, total, change in inside), default=(0, 0))
+    return Memory(step_bytes=size, step_peak_ns=at) if size else None
 
 
 def _title(path: Path) -> str:

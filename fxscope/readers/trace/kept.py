@@ -97,6 +97,8 @@ class Kept:
             kinds = ", ".join(sorted(trace.categories - known)) or "none"
             say(f"{unread}: no device event is known (other kinds: {kinds}), its work is not shown", "Profile it, too.")
         if not self.on_device:
+            if trace.header.get("deviceProperties") and not (trace.category == t.RUNTIME).any():
+                say("the machine has a GPU, and no event of it was recorded: its work is not shown", "Profile it, too.")
             return tuple(found)
         rows = self.launch_rows[trace.op[self.launch_rows] < 0]
         in_graph = self.launch_rows[trace.graph[self.launch_rows] >= 0]

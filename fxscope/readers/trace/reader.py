@@ -30,7 +30,7 @@ try:
     from fxscope.readers.trace import _scan as native  # pyright: ignore[reportAttributeAccessIssue]
 except ImportError:  # built where there is a compiler; the same columns come without it, slower
     native = None
-if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 3:  # another version was built once
+if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 4:  # another version was built once
     native = None
 
 if TYPE_CHECKING:
@@ -87,6 +87,9 @@ class Args(msgspec.Struct):
     graph_id: Any = _named("graph id")
     graph_node: Any = _named("graph node id")
     kernel: Any = None
+    device_type: Any = _named("Device Type")
+    allocated: Any = _named("Bytes")
+    total_allocated: Any = _named("Total Allocated")
 
 
 class Event(msgspec.Struct):

@@ -12,10 +12,10 @@ from fxscope.data import read_table
 from fxscope.readers.trace.reader import Args, decode_args, decode_json
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
-CPU_OP, ANNOTATION, RUNTIME, PYTHON, OVERHEAD, KERNEL, MEMSET, MEMCPY = range(8)
+CPU_OP, ANNOTATION, RUNTIME, PYTHON, OVERHEAD, KERNEL, MEMSET, MEMCPY, MEMORY = range(9)
 CATEGORIES = {name: code for code, names in enumerate(read_table("event_categories.json")) for name in names.split()}
-KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY)  # the columns have all of the others'
-_HAS_ARGS = np.isin(np.arange(8), KEPT_ARGS)
+KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY, MEMORY)  # the columns have all of the others'
+_HAS_ARGS = np.isin(np.arange(9), KEPT_ARGS)
 UNKNOWN, BY_EXTERNAL_ID, BY_CORRELATION, BY_ORDER = range(4)  # how the op of a device row is known
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
@@ -87,10 +87,10 @@ class Table:
         """Add decoded events; those of other phases and categories are left out."""
         rows: list[tuple[int, ...]] = []
         for event in events:
-            category = self._category(event.cat) if event.ph == "X" and isinstance(event.cat, str) else -1
+            category = self._category(event.cat) if event.ph in ("X", "i") and isinstance(event.cat, str) else -1
             if category < 0:
                 continue
-            start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
+            start, duration = nanoseconds(event.ts), 0 if event.ph == "i" else nanoseconds(event.dur)
             if start is None or duration is None:
                 self.without_time += 1
                 continue
