@@ -475,8 +475,8 @@ def _of_trace(
         return Recording(memory=memory), None
     graph, ties = eager_graph.program_graph(recording.ops, facts)
     problems, unobserved = (*recording.problems, *observed.problems), (*left_out_of(observed, tree.times.cut),)
-    if observed.peak is not None:
-        memory = replace(memory or Memory(), step_bytes=observed.peak[0], step_peak_ns=observed.peak[1])
+    if (step := recording.memory) is not None:
+        memory = replace(memory or Memory(), step_bytes=step.step_bytes, step_peak_ns=step.step_peak_ns)
     recording = replace(recording, memory=memory, unobserved=unobserved, problems=problems)
     return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording, observed.steps.num_calls
 

@@ -88,7 +88,7 @@ def facts_of(tree: "EventTree", concrete: Mapping[int, Sequence[str]], names: Mo
     """Return external id → op of a session; `concrete`: external id → the trace's "Concrete Inputs"."""
     names.read(tree.parameters.values())
     with quiet(), torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore
-        return _Identity(concrete, names, bool(tree.times.memory)).seen(tree.raws)
+        return _Identity(concrete, names, tree.times.has_memory).seen(tree.raws)
 
 
 class EventTree:
@@ -104,7 +104,6 @@ class EventTree:
         self.times = Timeline()
         # address of a module → the first call, and name → TensorImpl
         self.parameters: dict[int, tuple[ModuleCall, dict[str, int]]] = {}
-        self._levels: dict[str, int] = {}  # device → bytes at the beginning
         self.roots: list[tuple[int, ModuleCall]] = []  # start of the first op in a module that no other module called
         self.results: Any = None  # of a session of the program's, which may be written later
         self._memories: dict[int, list[int]] = {}  # start of an outermost op → its id, and what its tensors have
@@ -114,7 +113,7 @@ class EventTree:
         work = (raw for raw in self.raws if raw.python and raw.works and expected_nature(raw.name) == "kernel")
         self.times.python = {raw.id: raw.python for raw in work}
         self.times.outer.sort()
-        fake = [_META, _META | _SOME, *([0] if self.times.memory else [])]  # 0: nothing is there, and nothing made
+        fake = [_META, _META | _SOME, *([0] if self.times.has_memory else [])]  # 0: nothing is there, and nothing made
         self.times.fake.update(number for number, memory in self._memories.values() if memory in fake)
 
     def _down(self, roots: Sequence[Any]) -> None:
@@ -238,10 +237,7 @@ class EventTree:
         return device
 
     def _allocation(self, event: Any, around: _Around) -> None:
-        fields, device = event.extra_fields, event.extra_fields.device.type
-        before = fields.total_allocated - fields.alloc_size
-        start = self._levels.setdefault(device, before if device == "cpu" else 0)  # it counts on from earlier sessions
-        self.times.memory[device].append((event.start_time_ns, max(before, fields.total_allocated) - start))
+        self.times.has_memory, fields = True, event.extra_fields
         if around.outer in self._memories:
             self._memories[around.outer][1] |= _SOME
         if around.op is not None and fields.allocation_id is not None:

@@ -69,7 +69,9 @@ def _joined_with(scheduler: Any, groups: list[Any], config: str) -> Iterator[lis
     with inductor.patch({config: _wanted(config), "benchmark_fusion": False}), _undone(scheduler):
         scheduler.nodes = _parts_of(scheduler, groups)
         if config == USERS:
-            _give_a_place(scheduler)
+            for node in filter(_is_users_kernel, scheduler.nodes):
+                if group := getattr(type(node)(scheduler, node.node), "group", None):  # made with the switch set
+                    node.group = group
         elif config == TEMPLATES:
             _as_templates(scheduler)
         kernels = [kernel.get_operation_names() for kernel in scheduler.fuse_nodes(scheduler.nodes)]
@@ -109,14 +111,6 @@ def _parts_of(scheduler: Any, groups: Iterable[Any]) -> list[Any]:
             part.update_mutated_names(part.mutation_renames)
     scheduler.name_to_fused_node.update({name: part for part in parts for name in part.get_operation_names()})
     return sorted(parts, key=lambda part: part.min_order)
-
-
-def _give_a_place(scheduler: Any) -> None:
-    """Let users' kernels join others: only those made with the switch set have a group."""
-    for node in filter(_is_users_kernel, scheduler.nodes):
-        fresh = type(node)(scheduler, node.node)
-        if hasattr(fresh, "group"):
-            node.group = fresh.group
 
 
 def _wanted(config: str) -> Any:

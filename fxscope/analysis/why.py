@@ -217,13 +217,8 @@ def touches(decision: Decision, place: Place) -> bool:
     return bool({*decision.a, *decision.b} & set(place.nodes)) or not place.nodes
 
 
-def _by_place(recording: Recording) -> dict[object, list[Decision]]:
-    return by_each(
-        recording.decisions,
-        lambda item: {
-            key for end in item.ends for key in (end.call, *((end.graph, node) for node in end.nodes)) if key
-        },
-    )
+def _places(item: Decision) -> set[object]:
+    return {key for end in item.ends for key in (end.call, *((end.graph, node) for node in end.nodes)) if key}
 
 
 def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
@@ -240,7 +235,7 @@ def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
             across += [item for item in met[:1] if item not in across]
         together = [item for item in inside if all({*nodes} & {*item.a, *item.b} for nodes in (ones, others))]
         return across or together[:1]
-    known = kept(recording, "decisions of places", _by_place)
+    known = kept(recording, "decisions of places", lambda made: by_each(made.decisions, _places))
     by_call = a.call is not None and b.call is not None
     keys = [[place.call] if by_call else [(place.graph, node) for node in place.nodes] for place in (a, b)]
     of_a, of_b = ({id(item): item for key in side for item in known.get(key, ())} for side in keys)

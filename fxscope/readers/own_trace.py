@@ -1,7 +1,7 @@
 """The trace of fxscope's own session, rewritten for the reader of traces, with the steps of the program.
 
-Out of the file go the Python calls, the allocations and what the compiler did; the steps to keep go into it as the
-profiler's own `ProfilerStep#N` are.
+Out of the file go the Python calls and what the compiler did; the steps to keep go into it as the profiler's own
+`ProfilerStep#N` are.
 """
 
 import math
@@ -25,7 +25,6 @@ from fxscope.readers.trace.reader import Event, decode_args, document
 STEP_ENDS = "fxscope: step ends"  # events that fxscope leaves in the trace
 _ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 _LAUNCHERS = ("cuda_runtime", "cuda_driver")
-_NOT_KEPT = ("python_function", "cpu_instant_event")
 _SPANS = ("cpu_op", "user_annotation")
 
 
@@ -48,7 +47,7 @@ class Timeline:
     compiles: list[int] = field(default_factory=list)  # and other phases of the compiler
     closures: list[tuple[int, int]] = field(default_factory=list)  # begin and end of those that an optimizer calls
     python: dict[int, list[int]] = field(default_factory=dict)  # op → when Python in it begins and ends
-    memory: defaultdict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))  # device → bytes
+    has_memory: bool = False  # allocations were recorded
     fake: set[int] = field(default_factory=set)  # external ids of outermost ops on tensors without memory
     begins: float = math.inf  # of the first op or annotation
     ends: float = 0.0
@@ -67,7 +66,6 @@ class OwnTrace:
         num_early: outermost ops before the first step.
         num_cut: ops after the part that is read.
         num_fake: outermost ops on fake or meta tensors.
-        peak: the most bytes of the GPU, or without one of the CPU, in the kept steps, and when first.
         tuned: device events of the compiler's benchmarks.
     """
 
@@ -76,7 +74,7 @@ class OwnTrace:
         self._times, self._left_out = times, list[str]()
         trace, self.problems = document(path, self._is_read)
         self.num_cut, self.num_early, self.steps = sum(map(is_dispatched, self._left_out)), 0, StepPlan()
-        self.num_fake, self.peak = len(times.fake), None
+        self.num_fake = len(times.fake)
         self._base = trace.get("baseTimeNanoseconds", 0)
         self._sort(trace["traceEvents"])
         ops = _of(self.events, ("cpu_op",))
@@ -96,7 +94,7 @@ class OwnTrace:
     def _is_read(self, event: Event, base_ns: int) -> bool:
         """Return whether an event goes into the recording; note the names of ops that the session's cut leaves out."""
         cut = self._times.cut
-        if event.cat in _NOT_KEPT:
+        if event.cat == "python_function":
             return False
         if cut is None or event.ph == "M" or (event.ts or 0.0) < (cut.ends_ns - base_ns) / 1e3:
             return True
@@ -189,10 +187,6 @@ class OwnTrace:
             replays=self.replays(),
             **dict[str, Any](compiles=[*map(self._us, times.compiles)]) | options,
         )
-        memory = times.memory.get("cuda") or times.memory.get("cpu", ())
-        kept = [(span.start, span.end) for span in self.steps.kept]
-        inside = ((size, at - self._base) for at, size in memory if any(a <= self._us(at) <= b for a, b in kept))
-        self.peak = max(inside, key=lambda row: row[0], default=None)
         if self.steps.start_up is not None:
             self.num_early = sum(start < self.steps.start_up.end for start, _ in ops)
 

@@ -112,17 +112,17 @@ def about_place(
     else:
         head = "\n".join(what_became(recording, item.nodes)[: None if everything else 3])
     lines = [line for text in head.splitlines() for line in grid.folded(text, width, rest="  ")]
-    costs: list[str] = []
+    costs, step = list[str](), report_of(recording).step
     if group is not None and group.time_us is not None:
-        bound, step = "at least " if group.is_lower_bound else "", report_of(recording).step
+        bound = "at least " if group.is_lower_bound else ""
         costs.append(f"{bound}{microseconds(group.time_us)}{step.each} ({percent(group.share)} of the {step.clock})")
-    if group is None and call is None and (tables := recording.summary):
+    if group is None and call is None and (tables := recording.summary) and step.device_us:
         targets = {index.nodes[graph][node].target for graph, node in item.nodes}
         for row in tables.ops:
             if row.name in targets and row.device_total_us:  # a composite: the time is of the ops that it calls
-                us, step = row.device_total_us / len(tables.steps), report_of(recording).step
-                share = f" ({percent(us / step.device_us)} of the {step.clock})" if step.device_us else ""
-                costs.append(f"all {row.name}: {microseconds(us)}{step.each}{' on average' if step.each else ''}{share}")
+                us, average = row.device_total_us / len(tables.steps), " on average" if step.each else ""
+                share = f"{microseconds(us)}{step.each}{average} ({percent(us / step.device_us)} of the {step.clock})"
+                costs.append(f"all {row.name}: {share}")
     if call is not None and not everything:
         costs += cost_of_call(call)
     lines += fold("; ".join(costs), width) if costs else []

@@ -14,7 +14,7 @@ from fxscope.kernel_names.tables import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Memory, Op, Recording, Source, Step
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, args_of, nearest, of_names, read
-from fxscope.readers.trace.kept import Kept, keep
+from fxscope.readers.trace.kept import Kept, captured, keep
 from fxscope.readers.trace.reader import Args, made_of
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
 from fxscope.readers.trace.table import device_and_stream, whole
@@ -100,7 +100,7 @@ def ops(kept: Kept) -> Items[Op]:
             "concrete_inputs": details.made(lambda args: made_of(args.concrete, _strings)),
             "sequence_number": details.made(lambda args: whole(args.sequence_number)),
             "config": details.made(_config),
-            "captured": Chosen(kept.captured.astype(np.int8), (False, True)),
+            "captured": Chosen(captured(trace, trace.windows)[kept.rows].astype(np.int8), (False, True)),
         },
     )
 

@@ -63,10 +63,6 @@ class Kept:
         return self.trace.name[self.rows]
 
     @property
-    def captured(self) -> NDArray[np.bool_]:
-        return _captured(self.trace, self.trace.windows)[self.rows]
-
-    @property
     def launch_name(self) -> NDArray[np.int32]:
         """Index into `trace.names` of each launch."""
         return self.trace.name[self.launch_rows]
@@ -93,7 +89,7 @@ class Kept:
             found.append(Problem(where=trace.path.name, message=message, remedy=remedy))
 
         if (unread := trace.unread_device) is not None:
-            known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace", "cpu_instant_event"}
+            known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace"}
             kinds = ", ".join(sorted(trace.categories - known)) or "none"
             say(f"{unread}: no device event is known (other kinds: {kinds}), its work is not shown", "Profile it, too.")
         if not self.on_device:
@@ -139,7 +135,7 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
             raise TraceError(refusal(trace.path, file.read(HEAD_BYTES), trace.header))
     kept = kept_steps(trace, steps)
     step_of = steps_of_rows(trace, kept)
-    inside = (step_of >= 0) | _captured(trace, _replayed_windows(trace))
+    inside = (step_of >= 0) | captured(trace, _replayed_windows(trace))
     rows = np.flatnonzero(inside & (trace.category < t.PYTHON))
     rows = rows[np.lexsort((rows, -trace.duration_ns[rows], trace.start_ns[rows]))]
     position = np.full(len(trace), -1, np.int32)
@@ -235,7 +231,7 @@ def _replayed_windows(trace: Trace) -> list[tuple[int, int, int, int]]:
     ]
 
 
-def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray[np.bool_]:
+def captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray[np.bool_]:
     found = np.zeros(len(trace), np.bool_)
     for begin, end, first, after in windows:
         start = trace.start_ns[first:after]
