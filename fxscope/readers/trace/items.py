@@ -60,7 +60,7 @@ def _memory(trace: Trace, steps: tuple[Step, ...]) -> Memory | None:
     times, *places = trace.allocations
     found = zip(times.tolist(), args_of(trace.args, *places), strict=True)
     rows = [(at, *map(whole, (args.device_type, args.total_allocated, args.allocated))) for at, args in found if args]
-    known = [(at, kind, total, change) for at, kind, total, change in rows if None not in (kind, total, change)]
+    known = sorted((at, kind, total, change) for at, kind, total, change in rows if None not in (kind, total, change))
     own = [row for row in known if row[1] != 0]  # 0: the CPU
     before = 0 if own or not known else known[0][2] - known[0][3]
     inside = [row for row in own or known if any(0 <= row[0] - step.start_ns <= step.duration_ns for step in steps)]
