@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,17 @@ def recording(
 def _memory(trace: Trace, steps: tuple[Step, ...]) -> Memory | None:
     """The most bytes allocated on a device in the steps, and when; on a CPU since the recording began. `None`: not recorded."""
     times, *places = trace.allocations
-    found = zip(times.tolist(), args_of(trace.args, *places), strict=True)
-    rows = [(at, *map(whole, (args.device_type, args.total_allocated, args.allocated))) for at, args in found if args]
-    known = sorted((at, kind, total, change) for at, kind, total, change in rows if None not in (kind, total, change))
-    own = [row for row in known if row[1] != 0]  # 0: the CPU
-    before = 0 if own or not known else known[0][2] - known[0][3]
-    inside = [row for row in own or known if any(0 <= row[0] - step.start_ns <= step.duration_ns for step in steps)]
-    size, at = max(((max(total, total - change) - before, at) for at, _, total, change in inside), default=(0, 0))
+    in_steps = np.zeros(len(times), np.bool_)
+    for step in steps:
+        in_steps |= (times >= step.start_ns) & (times <= step.start_ns + step.duration_ns)
+    found = zip(times.tolist(), in_steps.tolist(), args_of(trace.args, *places), strict=True)
+    rows = [(at, is_in, a.device_type, a.total_allocated, a.allocated) for at, is_in, a in found if a is not None]
+    rows = [row for row in rows if {*map(type, row[2:])} == {int}]
+    rows = [row for row in rows if row[2] != 0] or rows  # 0: the CPU
+    _, _, device, total, change = min(rows, default=(0, 0, 0, 0, 0))
+    before = total - change if device == 0 else 0
+    inside = ((max(total, total - change) - before, at) for at, is_in, _, total, change in rows if is_in)
+    size, at = max(inside, key=itemgetter(0), default=(0, 0))
     return Memory(step_bytes=size, step_peak_ns=at) if size else None
 
 
