@@ -1,7 +1,7 @@
 """The kept steps of a trace as `Op`s and `Launch`es: only these become objects."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -229,6 +229,15 @@ def _ints(value: Any) -> tuple[int, ...] | None:
     return tuple(value) if isinstance(value, list) and {*map(type, value)} <= {int} else None
 
 
+def _downwards(rows: Iterable[int], above: Callable[[int], int], known: Container[int]) -> Iterator[tuple[int, int]]:
+    """Yield what is not `known` of rows and of those above them, the highest first; each with the one above it."""
+    for row in rows:
+        path = [row]
+        while path[-1] not in known:
+            path.append(above(path[-1]))
+        yield from zip(path[-2::-1], path[:0:-1], strict=True)
+
+
 def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
     """The names from the outermost annotation down to each row; steps, Python frames and runtime calls left out.
 
@@ -242,23 +251,17 @@ def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
     table: list[tuple[str, ...]] = [()]
     code_of: dict[int, int] = {-1: 0}  # row → place in the table
     known: dict[tuple[int, int], int] = {}  # chain above and name → place in the table
-    for row in lowest.tolist():
-        path: list[int] = []
-        while row not in code_of:
-            path.append(row)
-            row = trace.parent.item(row)
-            row = around.item(row) if row >= 0 else -1
-        code = code_of[row]
-        for step in reversed(path):
-            key = code, trace.name.item(step)
-            if key not in known:
-                known[key] = len(table)
-                name = trace.names[key[1]]
-                chain = (*table[code], name if len(name) <= MAX_CHAIN_NAME else f"{name[: MAX_CHAIN_NAME - 1]}…")
-                if len(chain) > MAX_CHAIN:
-                    chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
-                table.append(chain)
-            code = code_of[step] = known[key]
+    up = np.where(trace.parent >= 0, around[trace.parent], -1)
+    for row, above in _downwards(lowest.tolist(), up.item, code_of):
+        key = code_of[above], trace.name.item(row)
+        if key not in known:
+            known[key] = len(table)
+            name = trace.names[key[1]]
+            chain = (*table[key[0]], name if len(name) <= MAX_CHAIN_NAME else f"{name[: MAX_CHAIN_NAME - 1]}…")
+            if len(chain) > MAX_CHAIN:
+                chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
+            table.append(chain)
+        code_of[row] = known[key]
     return Chosen(np.array([code_of[row] for row in lowest.tolist()])[which], table)
 
 
@@ -271,14 +274,8 @@ def _sources(trace: Trace, rows: NDArray[np.int64]) -> Chosen:
     above = nearest(trace.parent, frames & of_names(trace, trace.name, lambda name: name.startswith(_MODULE)))
     modules, which = np.unique(_of_forward(trace, above)[rows], return_inverse=True)
     paths: dict[int, tuple[str, ...]] = {-1: ()}  # row of a module → names from the outermost one down
-    for row in modules.tolist():
-        inside: list[int] = []
-        while row not in paths:
-            inside.append(row)
-            row = above.item(row)
-        for step in reversed(inside):
-            paths[step] = (*paths[row], trace.name_of(step).removeprefix(_MODULE))
-            row = step
+    for row, outer in _downwards(modules.tolist(), above.item, paths):
+        paths[row] = (*paths[outer], trace.name_of(row).removeprefix(_MODULE))
     codes: dict[tuple[str, ...], int] = {}
     of_module = np.array([codes.setdefault(paths[row], len(codes)) for row in modules.tolist()], np.int64)
     names = np.where(place >= 0, trace.name[place], -1).astype(np.int64)
