@@ -6,7 +6,6 @@ fields, as numbers or as positions in a table of values (`docs/decisions/0010-co
 
 import codecs
 import contextlib
-import errno
 import gzip
 import io
 import lzma
@@ -258,13 +257,6 @@ class _About(msgspec.Struct):
     order: Literal["little", "big"]
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
-
-
 def check_free(path: str | Path, *, force: bool = False) -> None:
     """Raise RenderError where `write` would, for a reason that can be known before there is anything to write."""
     try:
@@ -296,7 +288,8 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
             path.write_bytes(data)
             return path
         target = path.resolve()
-        _make_folder(target.parent)
+        with contextlib.suppress(FileExistsError):  # a file, which `_place` reports
+            target.parent.mkdir(parents=True, exist_ok=True)
         _place(target, data, mode)
     except FileExistsError:  # made since
         raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.") from None
