@@ -93,6 +93,18 @@ def test_a_replay_of_an_engine_that_compiles(command) -> None:
     assert "the op that launched it is not known; 24 launches" in " ".join(told.split())
 
 
+def test_a_composite_op_has_the_time_of_what_it_calls(tmp_path: Path, command) -> None:
+    ops = [("aten::linear", 10, 30), ("aten::addmm", 12, 20)]
+    steps = [("user_annotation", f"ProfilerStep#{number}", at, 90, {}) for number, at in enumerate((0, 100))]
+    events = [("cpu_op", name, at + begin, took, {}) for at in (0, 100) for name, begin, took in ops]
+    for at, number in ((0, 7), (100, 8)):
+        events.append(("cuda_runtime", "cudaLaunchKernel", at + 15, 2, {"correlation": number}))
+        events.append(("kernel", "gemm", at + 20, 10 * (number - 6), {"correlation": number}))
+    written(tmp_path / "trace.json", [*steps, *events])
+    said = " ".join(command("why", tmp_path / "trace.json", "linear").out.split())
+    assert "all aten::linear: 15.0 µs per step on average (100 % of the device time)" in said
+
+
 def written(path: Path, events: list[tuple[str, str, float, float, dict[str, Any]]]) -> Recording:
     """Read a trace of (category, name, start, duration, arguments)."""
     return read_trace(build.write_trace(path, [build.event(*places, **args) for *places, args in events]))
