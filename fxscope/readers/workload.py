@@ -39,9 +39,7 @@ _ATTENTION = re.compile(r"_scaled_dot_product_(flash|efficient|cudnn)_attention(
 # The places of `attn_bias` and `dropout_p`, forward and backward (native_functions.yaml, torch 2.13); 99: has none.
 _MASK_AND_DROPOUT = {"flash": ((99, 3), (99, 10)), "efficient": ((3, 5), (4, 9)), "cudnn": ((3, 5), (8, 13))}
 _LAST_LOOKED_UP = re.compile(r"(?<![*\w])tmp\d+")
-_OF_AN_EXCHANGE = (
-    15  # statements, as an H200 ran them; as many in running variances, softmaxes, places of maxima; look-ups:
-)
+_OF_AN_EXCHANGE = 15  # statements, as an H200 ran them; as many in running variances, softmaxes and places of maxima
 _RUNNING = "welford_reduce welford_combine online_softmax_combine maximum_with_index minimum_with_index".split()
 _STATEMENTS_OF = dict.fromkeys(_RUNNING, _OF_AN_EXCHANGE) | {"tl.device_assert": 7}
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
