@@ -190,7 +190,9 @@ def reference(text: str) -> tuple[list[Row], int]:
     has_no_time = has_negative = False
     for event in document["traceEvents"]:
         category = table.CATEGORIES.get(event["cat"]) if type(event.get("cat")) is str else None
-        if event.get("ph") != "X" or isinstance(event["ph"], Number) or category is None:
+        if (
+            event.get("ph") != "X" or isinstance(event["ph"], Number) or category in (None, table.MEMORY)
+        ):  # those are "i"
             continue
         start, duration = (
             time_ns(value) if isinstance(value := event.get(key), Number) else None for key in ("ts", "dur")

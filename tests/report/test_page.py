@@ -411,6 +411,7 @@ def test_every_number_of_a_comparison_is_that_of_the_terminal(open_page):
     first, *others = (recording(item) for item in ("mlp_eager", "mlp_compiled", "mlp_liger"))
     found = [compare(first, other) for other in others]
     said = [strip.render(first, others=others), *(diff.diff_text(item, every=True) for item in found)]
+    said += [axis.saving(made, row) for made in map(report, (first, *others)) for row in axis.possible(made)]
     figures = set(FIGURE.findall(open_page("three").text("#view-compare")))
     assert figures and figures <= figures_of([said, msgspec.to_builtins(found)])
 

@@ -6,7 +6,7 @@
  *     status 0: the data ended before or inside the element at `position`; 1: a `]` stands there;
  *            2: what stands there is not what this scanner reads
  *     rows: n × 10 int64: category string, name string, thread, start ns, duration ns, correlation, external id,
- *           offset of args, length of args, 0      (-1: none; only events with "ph": "X" that have ts and dur, or "i")
+ *           offset of args, length of args, 1 for "ph": "i"      (-1: none; only "X" with ts and dur, and "i" with ts)
  *     strings, threads: the distinct spans that rows refer to, as bytes, without quotes, escapes as written
  *   gather(data, start, length) -> bytes           spans of the data, one after the other; arrays of int64
  *   nest(order, thread, start, end) -> parent      all arrays of int64 as bytes; the result int32
@@ -376,7 +376,8 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
         p = event_object(p, end, &e);
         if (p == MORE) break;
         if (p == BAD) { status = 2; break; }
-        if (e.ph == 'i') { e.ph = 'X'; e.has_dur = 1; e.dur = 0; } /* an instant lasts 0 */
+        int instant = e.ph == 'i';
+        if (instant) { e.ph = 'X'; e.has_dur = 1; e.dur = 0; }
         if (e.ph == 'X' && e.cat && (!e.has_ts || !e.has_dur || !e.name)) { status = 2; break; }
         if ((e.pid && memchr(e.pid, '\n', e.pid_n)) || (e.device && memchr(e.device, '\n', e.device_n))) { status = 2; break; }
         after = 1;
@@ -413,7 +414,7 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
         int64_t *row = rows + used++ * 10;
         row[0] = category; row[1] = name; row[2] = thread; row[3] = e.ts; row[4] = e.dur; row[5] = e.correlation;
         row[6] = e.has_external ? e.external : e.old_external;
-        row[7] = e.args ? e.args - data : -1; row[8] = e.args ? e.args_n : 0; row[9] = 0;
+        row[7] = e.args ? e.args - data : -1; row[8] = e.args ? e.args_n : 0; row[9] = instant;
     }
     PyObject *result = NULL;
     if (failed) PyErr_NoMemory();

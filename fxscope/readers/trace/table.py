@@ -62,8 +62,9 @@ class Table:
         used = table[:, CATEGORY]
         codes = _looked_up(used, strings, self._category_spans, lambda span: self._category(str(_value(span))))
         category = codes[used]
-        if (category < 0).any():
-            table, category = table[category >= 0], category[category >= 0]
+        is_read = (category >= 0) & ((category == MEMORY) == (table[:, WIDTH] == 1))
+        if not is_read.all():
+            table, category = table[is_read], category[is_read]
         names = _looked_up(table[:, NAME], strings, self._name_spans, lambda span: self._code(str(_value(span))))
         places = _looked_up(table[:, THREAD], threads, self._thread_spans, self._thread)
         part = table[:, :WIDTH].copy()
@@ -88,9 +89,9 @@ class Table:
         rows: list[tuple[int, ...]] = []
         for event in events:
             category = self._category(event.cat) if event.ph in ("X", "i") and isinstance(event.cat, str) else -1
-            if category < 0:
+            if category < 0 or (category == MEMORY) != (event.ph == "i"):
                 continue
-            start, duration = nanoseconds(event.ts), 0 if event.ph == "i" else nanoseconds(event.dur)
+            start, duration = nanoseconds(event.ts), 0 if category == MEMORY else nanoseconds(event.dur)
             if start is None or duration is None:
                 self.without_time += 1
                 continue
