@@ -104,10 +104,11 @@ def record(
             model, *inputs, target=target, compile=options, backward=backward, title=title, kwargs=kwargs
         )
     name: str = title or getattr(model, "__qualname__", type(model).__name__)
+    capture = InductorCapture()  # imports Dynamo, whose switches are restored, too
     with _alone(name), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup)
-        recording = job.recorded(compiles=options is not None, numerics=numerics)
+        recording = job.recorded(capture, compiles=options is not None, numerics=numerics)
     recording = replace(recording, title=name, problems=(*recording.problems, *problems))
     return bound.judged(passes.run(recording))
 
@@ -135,12 +136,11 @@ class _Job(NamedTuple):
     steps: int
     warmup: int
 
-    def recorded(self, *, compiles: bool, numerics: bool) -> Recording:
+    def recorded(self, capture: InductorCapture, *, compiles: bool, numerics: bool) -> Recording:
         """Record: the first call compiles, those after it are for the times, and one more to compare values."""
         if profiler.is_profiling():
             message = "a profiler session of the program's is running, and there can be one at a time"
             raise CaptureError(f"{message}: call fxscope.record outside it.")
-        capture = InductorCapture()
         if (error := capture.no_dynamo) is not None:
             raise CaptureError(f"torch._dynamo cannot be imported here ({one_line(error)}).") from error
         with capture:
