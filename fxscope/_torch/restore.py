@@ -140,8 +140,8 @@ class _State:
             start = f"{mark}get_"
             names = [name.removeprefix(start) for name in dir(sys.modules.get(module)) if name.startswith(start)]
             found |= {name: (f"{module}:{mark}get_{name}", f"{module}:{mark}set_{name}") for name in names}
-        for path in filter(sys.modules.get, _TABLES["configs"]):  # imported: a cache that cannot be written fails once
-            with contextlib.suppress(Exception):
+        for path in _TABLES["configs"]:
+            with contextlib.suppress(Exception):  # Dynamo cannot be imported everywhere
                 config = resolve(f"{path}:_config")[0]
                 self.hold_names(path, partial(switches, path), partial(setattr, config), partial(delattr, config))
         for name, (getter, setter, *arguments) in found.items():
