@@ -36,7 +36,7 @@ def test_everything_is_put_back(error):
     assert methods() == before
 
 
-@pytest.mark.parametrize("name", [None, "how_of_type", "members_of", "flatten"])
+@pytest.mark.parametrize("name", [None, "written_into", "members_of", "flatten"])
 def test_the_result_is_the_same_and_a_hook_that_fails_is_a_problem(monkeypatch, name):
     expected = compile_and_run()
 
