@@ -217,6 +217,18 @@ def test_function_that_calls_a_model_of_this_process() -> None:
     assert model(torch.randn(8, 64)).isfinite().all()  # it is fake in the copy only
 
 
+def test_tensors_that_a_function_has_from_around_it_are_on_the_device() -> None:
+    model, scale = nn.Linear(64, 64), torch.randn(64)
+    parameters = {"weights": [*model.parameters()]}
+
+    def linear(x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.linear(x, *parameters["weights"]) * scale
+
+    recording = child.record(lambda y: linear(y).relu(), torch.randn(8, 64), target="a100")
+    assert [call.type for call in recording.calls] == ["extern", "triton_pointwise"]
+    assert linear(torch.randn(8, 64)).isfinite().all()  # they are fake in the copy only
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_lambda_is_planned_after_cuda_was_used() -> None:

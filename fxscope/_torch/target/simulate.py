@@ -26,6 +26,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target import decisions, sdpa, training
@@ -79,7 +80,7 @@ def _shapes_from_cpu(plan: Plan) -> AbstractContextManager[Any]:
                 "device. Leave it out of the graph (torch.compiler.disable), or write it in other ops."
             ) from None
         plan.assume("shape", f"{func}: the results have the shapes of a CPU's", "torch runs it on the device for them")
-        return torch.utils._pytree.tree_map(lambda item: moved(item, "cuda"), result)
+        return tree_map(lambda item: moved(item, "cuda"), result)
 
     return mock.patch.object(fake, "run_fallback_kernel", run)
 
@@ -124,12 +125,8 @@ def _no_launch(plan: Plan) -> Generator[None]:
                 plan.managed += [item.untyped_storage() for item in results if isinstance(item, torch.Tensor)]
             return results
 
-        module = types.ModuleType("fxscope_plan")
-        module.__file__ = os.devnull
-        module.call = call  # type: ignore[attr-defined]
         runner = types.SimpleNamespace(partitions=[], recursively_apply_fns=lambda fns: [fn(call) for fn in fns])
-        module.runner = runner  # type: ignore[attr-defined]
-        return module
+        return types.SimpleNamespace(__file__=os.devnull, call=call, runner=runner)
 
     with (
         mock.patch.object(compile_fx, "fx_codegen_and_compile", compile_graph),
@@ -149,7 +146,7 @@ class _Dry(torch.fx.Interpreter):
                 sizes, strides = decisions.numbers(value.size()), decisions.numbers(value.stride())
                 return torch.empty_strided(sizes, strides, dtype=value.dtype, device=value.device)
 
-            return torch.utils._pytree.tree_map_only(torch.Tensor, made, n.meta["val"])
+            return tree_map_only(torch.Tensor, made, n.meta["val"])
         return super().run_node(n)
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
@@ -206,12 +203,15 @@ def compile_for_target(
 
     with torch.no_grad():
         once = _Once(fake)
-        for part in _reached(module, nn.Module):
+        reached, cells = _reached(module)
+        for part in (item for item in reached if isinstance(item, nn.Module)):
             _refuse_processes(part)
             _make_fake(part, once)
-        for optimizer in _reached(module, torch.optim.Optimizer):
+        for cell in cells:
+            cell.cell_contents = _made_fake(cell.cell_contents, once)
+        for optimizer in (item for item in reached if isinstance(item, torch.optim.Optimizer)):
             _make_optimizer_fake(optimizer, once, mode, plan)
-        call_inputs, call_kwargs = torch.utils._pytree.tree_map_only(
+        call_inputs, call_kwargs = tree_map_only(
             torch.Tensor,
             lambda tensor: fake(tensor).requires_grad_(tensor.requires_grad and grad),
             (tuple(inputs), dict(kwargs or {})),
@@ -271,22 +271,22 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
     return made
 
 
-def _reached(called: Any, kind: type[Any]) -> list[Any]:
-    """Return what is called itself if it is of a kind; of a function those of the kind that it calls by name or is a method of.
+def _reached(called: Any) -> tuple[list[Any], list[types.CellType]]:
+    """Return what is called and all that it has by name or is a method of, and the cells of its closure.
 
-    The step of an optimizer is wrapped by torch, and by schedulers of its rate: what is wrapped counts.
+    Functions in a closure count, and what torch and schedulers wrap: the step of an optimizer.
     """
-    if isinstance(called, nn.Module):
-        return [called] if isinstance(called, kind) else []
-    found: dict[int, Any] = {}
-    while called is not None:
-        reached = [getattr(called, "__self__", None)]
+    found, cells, functions = [called], [], [called]
+    for function in functions:  # grows on the way
+        mine = [cell for cell in getattr(function, "__closure__", None) or () if cell != types.CellType()]
+        held = [cell.cell_contents for cell in mine]
+        more = [getattr(function, "__wrapped__", None), *filter(inspect.isfunction, held)]
+        functions += [item for item in more if item is not None and item not in functions]
+        cells += mine
+        found += [getattr(function, "__self__", None), *held]
         with contextlib.suppress(TypeError, ValueError):  # no function of Python's
-            names = inspect.getclosurevars(called)
-            reached += [*names.nonlocals.values(), *names.globals.values()]
-        found.update({id(value): value for value in reached if isinstance(value, kind)})
-        called = getattr(called, "__wrapped__", None)
-    return list(found.values())
+            found += inspect.getclosurevars(function).globals.values()
+    return list({id(item): item for item in tree_leaves(found)}.values()), cells
 
 
 class _Once:
@@ -305,6 +305,8 @@ class _Once:
             found = self._fake(tensor)
             if isinstance(tensor, nn.Parameter):
                 found = nn.Parameter(found, requires_grad=tensor.requires_grad)
+            elif tensor.is_leaf and tensor.requires_grad:
+                found.requires_grad_()
             if tensor.is_leaf and tensor.grad is not None:
                 found.grad = self._fake(tensor.grad)
             self._known[id(tensor)] = found
@@ -320,12 +322,11 @@ def _make_optimizer_fake(optimizer: torch.optim.Optimizer, once: _Once, mode: Fa
     groups, states = optimizer.param_groups, dict(optimizer.state)
     optimizer.state.clear()
     for group in groups:
-        for name, value in list(group.items()):
-            group[name] = torch.utils._pytree.tree_map(once, value)
+        group.update(tree_map(once, group))
         if "capturable" in group:
             group["capturable"] = True  # as Dynamo sets it for parameters on a GPU: the count of steps lies there, too
     for parameter, state in states.items():
-        made = {name: torch.utils._pytree.tree_map(once, value) for name, value in state.items()}
+        made = tree_map(once, state)
         if isinstance(step := made.get("step"), torch.Tensor):
             with mode:
                 made["step"] = torch.empty((), dtype=step.dtype, device="cuda")
@@ -359,11 +360,14 @@ def _make_fake(module: nn.Module, once: _Once) -> None:
                 if tensor is not None:
                     table[name] = once(tensor)  # type: ignore[assignment]
         for name, value in list(vars(part).items()):
-            is_table = name in ("_parameters", "_buffers", "_modules")
-            if is_table or not isinstance(value, torch.Tensor | list | tuple | dict):
-                continue
-            if any(isinstance(leaf, torch.Tensor) for leaf in torch.utils._pytree.tree_leaves(value)):
-                vars(part)[name] = torch.utils._pytree.tree_map(once, value)
+            if name not in ("_parameters", "_buffers", "_modules"):
+                vars(part)[name] = _made_fake(value, once)
+
+
+def _made_fake(value: Any, once: _Once) -> Any:
+    is_known = isinstance(value, torch.Tensor | list | tuple | dict)
+    has_tensors = is_known and any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))
+    return tree_map(once, value) if has_tensors else value
 
 
 def _refuse_processes(module: nn.Module) -> None:
