@@ -524,12 +524,13 @@ class Timeline {
           context.rect(x0 + 0.4, y + 0.4, w - 1.3, h - 0.8);
           context.stroke();
         }
-        if (w > 34) {
+        if (w > 22) {
           const room = Math.floor((w - 8) / 7.3);
           let name = row.type === 'launch' ? r.launchWords(i) : r.opName(i);
           if (name.length > room) name = name.replace(/^\w+::/, ''); // "linear" of aten::linear, not "ate…ar"
           context.fillStyle = c.text;
-          context.fillText(shorten(name, Math.max(2, room)), x0 + 4, y + h / 2 + (row.type === 'launch' ? 1.5 : 0.5));
+          const said = name.length <= room || room > 6 ? shorten(name, room) : ''; // as the strip: seven letters or none
+          context.fillText(said, x0 + 4, y + h / 2 + (row.type === 'launch' ? 1.5 : 0.5));
         }
       }
       k += 1;
@@ -665,7 +666,7 @@ class Timeline {
   }
   /** Mark a range of time and say what ran in it; events that reach out of it count with the part inside. */
   select(from, to = from) {
-    this.range = from === null ? null : [Math.min(from, to), Math.max(from, to)];
+    this.range = from === null ? null : [Math.min(from, to), Math.max(from, to)].map(Math.round);
     const { shown } = this;
     const line = ({ r, list, t0, title: name }) => {
       const said = rangeWords(sumsOf(r.launches, list, this.range[0] + t0, this.range[1] + t0));
@@ -766,9 +767,9 @@ class Timeline {
       r = this.recording;
     if (links && from !== 'timeline' && this.active) {
       const near = (set, table) => [...set].find((i) => at(table, 'step', i) === this.active.step) ?? [...set][0];
-      const first = near(links.launches, r.launches);
-      const table = known(first) ? r.launches : r.ops,
-        i = first ?? near(links.ops, r.ops);
+      const own = { launch: r.launches, op: r.ops }[chosen.type]; // its own step, else the nearest of what belongs to it
+      const table = own || (links.launches.size ? r.launches : r.ops);
+      const i = own ? chosen.key : near(table === r.launches ? links.launches : links.ops, table);
       if (known(i)) {
         if (at(table, 'step', i) !== this.active.step) this.openStep(at(table, 'step', i), true);
         const [a, b] = this.extent();
@@ -777,7 +778,7 @@ class Timeline {
           const half = Math.max((b - a) * 3, Math.min(this.t1 / 2, width / this.perNs / 2));
           this.window((a + b) / 2 - half, (a + b) / 2 + half);
         }
-        const y = this.place(this.active, `${known(first) ? 'launch' : 'op'}${i}`);
+        const y = this.place(this.active, `${table === r.launches ? 'launch' : 'op'}${i}`);
         if (known(y) && (y - this.scroll < RULER || y - this.scroll > this.canvas.clientHeight - this.rowHeight))
           this.scroll = Math.max(0, y - this.canvas.clientHeight / 2);
       }
