@@ -14,7 +14,7 @@ from fxscope.columns import rows_of
 from fxscope.index import Key, grouped, index_of
 from fxscope.model import Kind, Recording
 from fxscope.op_names import is_generated, op_name
-from fxscope.text import microseconds, num_bytes
+from fxscope.text import counted, microseconds, num_bytes
 
 LEFT, RIGHT = 124, 1256  # of the axis, in px
 SPAN = RIGHT - LEFT
@@ -210,6 +210,12 @@ class Strip:
 def possible(made: Report) -> list[MissedRow]:
     """The missed fusions that can be had; the terminal's rows, too."""
     return [row for row in made.missed if row.is_possible]
+
+
+def rivals(made: Report, row: MissedRow) -> str:
+    """ " (or 2 others: a kernel joins one)": rows that exclude a missed fusion; `saving` is what they save together."""
+    number = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
+    return f" (or {counted(number, 'other')}: a kernel joins one)" if number else ""
 
 
 def saving(made: Report, row: MissedRow) -> str:

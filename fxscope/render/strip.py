@@ -22,7 +22,7 @@ from fxscope.errors import RenderError
 from fxscope.index import Key
 from fxscope.model import Kind, Recording
 from fxscope.render import labels, theme
-from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, saving
+from fxscope.render.axis import LEFT, MEMORY, MODULE_ROWS, RIGHT, SPAN, Extent, Strip, possible, rivals, saving
 from fxscope.render.legible import legible
 from fxscope.render.report import joined
 from fxscope.text import counted, kernel_name, microseconds, percent, sentence, shorten
@@ -73,7 +73,7 @@ def render(
     else:
         parts, end = alone(strips[0], head=head)
         height = HEIGHT if head else min(HEIGHT, end + 44)
-    parts += legend(strips, height, has_views=any("fx-view" in part for part in parts))
+    parts += legend(strips, height, "".join(parts))
     drawn = frame(parts, title, height, is_light=is_light, in_page=in_page)
     return drawn if in_page else re.sub(r' data-(?:ref|decision|recording)="[^"]*"', "", drawn)
 
@@ -438,7 +438,7 @@ class Drawing:
         self.y = y = self.y + 6  # below the numbers of launches
         self.name("not fused", 34)
         feet = [y + 24 + LANE * lane for *_, lane in self.brackets]
-        circles: list[tuple[float, float]] = []
+        circles, marks = list[tuple[float, float]](), list[str]()
         for (number, _), (left, right, decision, _), foot in zip(self.marks, self.brackets, feet, strict=True):
             others = [x for ends, end in zip(self.brackets, feet, strict=True) if end > foot for x in ends[:2]]
             others += [x + side for x, at in circles if abs(at - foot) < 26 for side in (-10, 10)]
@@ -450,13 +450,11 @@ class Drawing:
             way = f"V{foot:.1f}H{right:.1f}V{y:.1f}M{min(left, x):.1f} {foot:.1f}H{max(right, x):.1f}"
             if right - left < NEAR:
                 way = f"L{x:.1f} {foot - 12:.1f}L{right:.1f} {y:.1f}"
-            self.out.append(
-                f'<path class="fx-cut" d="M{left:.1f} {y:.1f}{way}"/>'
-                f'<g data-decision="{decision}"><circle class="fx-mark" '
-                f'cx="{x:.1f}" cy="{foot:.1f}" r="12"/>'
-                + text(x, foot + 7, str(number), weight=700, look="on", anchor="middle")
-                + "</g>"
-            )
+            self.out.append(f'<path class="fx-cut" d="M{left:.1f} {y:.1f}{way}"/>')
+            digit = text(x, foot + 7, str(number), weight=700, look="on", anchor="middle")
+            circle = f'<circle class="fx-mark" cx="{x:.1f}" cy="{foot:.1f}" r="12"/>'
+            marks.append(f'<g data-decision="{decision}">{circle}{digit}</g>')
+        self.out += marks  # above the lines of all
         self.y = max(feet) + 14
 
     def list_key(self) -> None:
@@ -471,11 +469,9 @@ class Drawing:
         room = HEIGHT - 36 - self.y - LINE * len(self.marks) if is_alone else 0.0
         for number, same in self.marks:
             row = same[0].row
-            either = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
-            more = f" (or {counted(either, 'other')}: a kernel joins one)" if either else ""
             most = max(28, 57 - min(len(row.producer), len(row.consumer)))  # of each side: the arrow stays
             pair = f"{shorten(row.producer, most)} → {shorten(row.consumer, most)}"
-            words = f"{number} {pair}{times_of(row)}: {saving(made, row)} per step{more}"
+            words = f"{number} {pair}{times_of(row)}{rivals(made, row)}: {saving(made, row)} per step"
             self.out.append(text(EDGE, self.y, words, weight=700, look="cost"))
             self.y += LINE
             if room >= REASON and row.reason != said:
@@ -512,15 +508,15 @@ def ref_of(group: KernelGroup) -> str:
     return f"kernel:{group.kernels[0]}" if group.kernels else ""
 
 
-def legend(strips: Sequence[Strip], height: float, *, has_views: bool) -> list[str]:
+def legend(strips: Sequence[Strip], height: float, drawn: str) -> list[str]:
     kinds = {strip.kind_of(group) for strip in strips for group in strip.report.groups}
     first, timed = strips[0], all(strip.timed for strip in strips)
     part = f", medians that sum to {microseconds(first.total)}" if first.share_drawn < 1 and len(strips) == 1 else ""
-    scale = (
-        (f"widths: {first.clock}{part}", "equal layers once (×N)") if timed else ("not to scale: one width per call",)
-    )
-    used: dict[Kind, str] = {kind: words for kind, words in theme.STRIP.items() if kind in kinds}
-    return key(used | ({"view": "• view, 0 µs"} if has_views else {}), scale, height)
+    clocks = " and ".join(dict.fromkeys(strip.clock for strip in strips))
+    scale = (f"widths: {clocks}{part}", "equal layers once (×N)") if timed else ("not to scale: one width per call",)
+    used = {kind: words for kind, words in theme.STRIP.items() if kind in kinds}
+    signs = {"fx-view": "• view, 0 µs", "stroke-dasharray": "¦ not fused"}
+    return key(used | {look: words for look, words in signs.items() if look in drawn}, scale, height)
 
 
 def key(names: Mapping[str, str], scale: Sequence[str], height: float) -> list[str]:
@@ -528,7 +524,7 @@ def key(names: Mapping[str, str], scale: Sequence[str], height: float) -> list[s
     x, y = float(EDGE), height - 16
     out: list[str] = []
     for kind, words in names.items():
-        if not words.startswith("•"):  # which is its own picture
+        if words[0] not in "•¦":  # which are their own pictures
             out.append(bar(Extent(x, 17), y - 15, 17, f"k-{kind}"))
             x += 24
         out.append(text(x, y, words, look="muted"))

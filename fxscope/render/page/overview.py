@@ -72,12 +72,10 @@ def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
 
 def missed(made: Report) -> list[dict[str, Any]]:
     """The missed fusions that can be had; of those that exclude each other, the first has the saving of all."""
-    seen, out = set[int | None](), list[dict[str, Any]]()
-    for row in axis.possible(made):
-        price = None if row.bracket is not None and row.bracket in seen else axis.saving(made, row)
-        seen.add(row.bracket)
-        out.append({field: getattr(row, field) for field in MISSED} | {"price": price})
-    return out
+    rows = axis.possible(made)
+    first = {row.bracket or id(row): row for row in reversed(rows)}
+    priced = {id(row): {"price": axis.saving(made, row), "or": axis.rivals(made, row)} for row in first.values()}
+    return [{field: getattr(row, field) for field in MISSED} | priced.get(id(row), {"price": None}) for row in rows]
 
 
 def what(recording: Recording, made: Report) -> str:

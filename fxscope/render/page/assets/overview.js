@@ -90,7 +90,7 @@ function stripNext(parts, at, key) {
 
 /** The switch that a hint is about. */
 const switchOf = (config) => (config ? [' ', el('code', {}, `torch._inductor.config.${config}`)] : []);
-const ONCE = 'A kernel joins one of several pairs: this is what they save together.';
+const ONCE = 'This is what these pairs save together.';
 const EXCLUDED = 'Counted above: a kernel joins one of these pairs.';
 
 /** Pairs kept apart, one entry for all of the same ops and reason: the sum they cost a step, why, what to try. */
@@ -107,7 +107,7 @@ function missedList(items) {
       el(
         'button',
         { type: 'button', class: 'pair', onclick: () => open(item) },
-        `${item.producer} → ${item.consumer}${times}`,
+        `${item.producer} → ${item.consumer}${times}${item.or || ''}`,
         item.price ? [': ', el('span', { class: 'price' }, `${item.price} per step`)] : null,
       ),
       el('p', {}, capital(item.reason)),
