@@ -1,12 +1,14 @@
 """The report in a real browser: every link between the panes, search, folding, side by side, and hostile names."""
 
 import base64
+import itertools
 import json
 import os
 import re
 import statistics
 import zlib
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -289,7 +291,7 @@ def answers(page: Any, read: Recording) -> None:
     pairs = [row for row in made.missed if row.is_possible]
     words = [f"{row.producer} → {row.consumer}{f' ×{row.count}' if row.count > 1 else ''}" for row in pairs]
     listed = page.locator("#view-overview .missed .pair").all_text_contents()
-    assert [item.partition(":")[0] for item in listed] == words[:4] and (
+    assert [re.split(r" \(or \d|: ", item)[0] for item in listed] == words[:4] and (
         pairs or re.search("missed fusions|fusion decisions", hero)
     )
     if pairs:
@@ -326,6 +328,16 @@ def test_the_timeline_opens_with_a_step_and_has_what_ran_outside_of_them_last(op
     assert steps.locator("option").all_inner_texts() == ["whole trace", "outside the steps"]
     monkeypatch.setattr(payload, "MAX_EVENTS", 600)
     assert payload.rows_of(served())[1] == "step 0 of 1: the rest is in the recording"  # and not the capture
+
+
+@pytest.mark.parametrize("kind", ["launches", "ops"])
+def test_what_is_chosen_in_another_step_opens_that_step(open_page, kind):
+    page, items = open_page("eager", "#view=timeline"), getattr(READ["eager"](), kind)
+    found = [item for item in items if item.step >= 0 and not item.name.startswith("Prof")]
+    for item in (found[0], found[-1], found[len(found) // 2]):
+        page.page.evaluate(f"location.hash = '#{'op' if kind == 'ops' else 'launch'}={item.id}&view=timeline'")
+        page.wait(".panel-title", item.name)
+        assert int(page.page.locator("#view-timeline select").first.input_value()) == item.step
 
 
 def test_lanes_cover_as_many_pixels_as_the_device_is_busy(open_page):
@@ -365,7 +377,7 @@ SMALL = """() => [...document.querySelectorAll('body *')].filter((e) => {
 }).map((e) => `${e.tagName}: ${e.textContent}`)"""
 LABELS = """() => { const old = CanvasRenderingContext2D.prototype.fillText; window.drawn = [];
   CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
-    if (y === 11) drawn.push([words, x + this.measureText(words).width]); old.call(this, words, x, y); }; }"""
+    if (y === 11) drawn.push([words, x + this.measureText(words).width, x]); old.call(this, words, x, y); }; }"""
 
 
 @pytest.mark.parametrize("width", [1600, 800, 390])
@@ -432,16 +444,25 @@ def test_every_number_is_that_of_what_it_stands_beside(open_page, name):
     def said(selector: str) -> list[str]:
         return page.page.locator(f"#view-overview {selector}").all_text_contents()
 
-    def about(*ids: str | None) -> list[Any]:
-        """Everything that is said about some calls: how each ran, and the pairs that it is a side of."""
-        pairs = [item for item in read.decisions if {item.a_call, item.b_call} & {*ids}]
-        groups = [group for group in made.groups if {*group.calls} & {*ids}]
-        times = [launch.duration_ns / 1e3 for launch in read.launches if launch.call in ids]
-        nodes = {key for call in ids if call for key in calls[call].nodes}
+    def about(shown: Iterable[str], named: Iterable[str]) -> list[Any]:
+        """Everything that is said about some calls and nodes: how each ran, and the pairs that it is a side of."""
+        ids = {*shown}
+        pairs = [item for item in read.decisions if {item.a_call, item.b_call} & ids]
+        groups = [group for group in made.groups if {*group.calls} & ids]
+        nodes = {key for call in ids for key in calls[call].nodes} | {*named}
+        ran = [item for item in read.launches if item.call in ids or nodes & {*item.nodes}]
+        times = [[launch.duration_ns / 1e3, launch.bytes, launch.shared_bytes, launch.occupancy] for launch in ran]
         pairs += [item for item in read.decisions if nodes & {*item.a, *item.b}]
-        own = [msgspec.to_builtins([calls[call] for call in ids if call]), *map(labels.in_step, groups), times]
+        own = [msgspec.to_builtins([calls[call] for call in ids]), *map(labels.in_step, groups), times]
         return [*own, msgspec.to_builtins(pairs), [labels.price(item, read) for item in pairs]]
 
+    def lineage(op: int | None) -> set[int]:
+        return set() if op is None else {op, *lineage(parents[op])}
+
+    def under(op: Any) -> list[str]:
+        return [op.node, *(name for x in read.launches if op.id in lineage(x.op_id) for name in x.nodes)]
+
+    parents = {op.id: op.parent for op in read.ops}
     pairs = [(i, x) for i, x in enumerate(read.decisions) if x.verdict != "fused" and x.saved_bytes][:40]
     check(said(".tiles li"), [f"{value} {words}" for value, words in strip.figures(made)], least=2)
     rest = others(made.kernels, MAX_KERNELS, made.step)
@@ -452,19 +473,24 @@ def test_every_number_is_that_of_what_it_stands_beside(open_page, name):
         check(parts, [msgspec.to_builtins(group) for group in drawn.order], least=2)
         assert [part for part, group in zip(parts, drawn.order, strict=True) if labels.in_step(group) not in part] == []
     launches = [(i, x) for i, x in enumerate(read.launches) if x.step == read.launches[0].step]
-    chosen = [
-        *((f"decision={i}&view=graph", labels.price(d, read), about(d.a_call, d.b_call)) for i, d in pairs),
-        *((f"call={call.id}&view=graph", call.handle, about(call.id)) for call in read.calls[:40]),
+    ops = [x for x in read.ops if x.step >= 0 and x.category != "user_annotation"][::9]
+    nodes = [(g.id, x.name) for g in read.graphs if g.stage in ("eager", "post_grad") for x in g.nodes[::3]]
+    chosen: list[tuple[str, str, Any, Sequence[str]]] = [
+        *((f"decision={i}", labels.price(d, read), None, ()) for i, d in pairs),
+        *((f"call={call.id}", call.handle, None, ()) for call in read.calls[:40]),
         *(
-            (f"launch={i}&view=timeline", microseconds(x.duration_ns / 1e3), [*about(x.call), msgspec.to_builtins(x)])
+            (f"launch={i}", microseconds(x.duration_ns / 1e3), msgspec.to_builtins(x), x.nodes)
             for i, x in launches[:40]
         ),
+        *((f"op={x.id}", microseconds(x.duration_ns / 1e3), x.duration_ns / 1e3, under(x)) for x in ops),
+        *((f"node={graph}/{name}", name, None, [name]) for graph, name in nodes),
     ]
-    for address, words, subject in chosen:
-        page.page.evaluate(f"new Promise((go) => {{ onhashchange = go; location.hash = '#{address}'; }})")
+    for address, words, own, named in chosen:
+        page.page.evaluate(f"new Promise((go) => {{ onhashchange = go; location.hash = '#{address}&view=graph'; }})")
         page.page.locator("#panel", has_text=words).wait_for()
-        check([page.text("#panel")], [subject])
-    page.page.click("#tab-tables")
+        shown = page.text("#panel")
+        check([shown], [[own, about([call.id for call in read.calls if call.handle in shown], named)]])
+    page.page.evaluate("location.hash = '#view=tables'")  # nothing is chosen: each table begins with its first row
     for table in tables.tables(read):
         page.page.click(f"[data-table={table['key']}]")
         units = [tables.UNITS[unit] for _, _, unit in table["columns"]]
@@ -476,10 +502,45 @@ def test_every_number_is_that_of_what_it_stands_beside(open_page, name):
     records = [made, rest, read.summary, read.coverage, *read.calls, *read.decisions, *read.compiles]
     whole = [msgspec.to_builtins(records), terminal.render(read, width=200, everything=True)]
     whole += [1 - (made.step.busy_share or 0), *(labels.price(item, read) for item in read.decisions)]
+    whole += [(call.bytes_read or 0) + (call.bytes_written or 0) for call in read.calls]  # what a kernel moves
+    whole += [node.timing.median_us for graph in read.graphs for node in graph.nodes if node.timing]
     whole += [gap.duration_ns / 1e3 for gap in (read.summary.gaps if read.summary else ())]
     for view in ("overview", "graph", "code"):
         page.page.click(f"#tab-{view}")
         check([page.text(f"#view-{view}")], [whole])
+    page.page.click("#tab-graph")
+    for stage in page.page.locator("[data-stage]:visible").all():
+        stage.click()
+        check([" ".join(re.findall(r"<text[^>]*>([^<]*)", page.saved_svg()))], [whole])  # what the canvas shows
+
+
+@pytest.mark.parametrize("name", ["trained", "eager"])
+def test_axis_tips_and_sums_of_the_timeline_are_those_of_the_launches(open_page, name):
+    page, read = open_page(name, "#view=timeline"), READ[name]()
+    first = min(item.step for item in read.launches if item.step >= 0)
+    ran = sorted((x.start_ns, x.start_ns + x.duration_ns) for x in read.launches if x.step == first)
+    begin = min(x.start_ns for x in (*read.ops, *read.launches) if x.step == first)
+    page.page.evaluate(LABELS)
+    for left, right in ((30, 700), (420, 440), (900, 1400)):
+        page.choose_range(left, right, y=300)
+        page.page.wait_for_timeout(100)
+        low, high = (begin + int(end) for end in re.search(r"range=(-?\d+)_(\d+)", page.hash()).groups())
+        inside = [(max(low, a), min(high, b)) for a, b in ran if a < high and b > low]
+        ends = [low, *itertools.accumulate((b for _, b in inside), max)]
+        busy = sum(max(0, b - max(a, end)) for (a, b), end in zip(inside, ends, strict=False))
+        times = [high - low, busy, high - low - busy, sum(b - a for a, b in inside)]
+        assert FIGURE.findall(page.text(".sums"))[:4] == [microseconds(time / 1e3) for time in times]
+        assert f"{len(inside)} launch" in page.text(".sums")
+    page.page.keyboard.press("+")
+    page.page.wait_for_url(re.compile("span="))
+    page.page.evaluate("drawn.length = 0; document.querySelector('#view-timeline input').click()")
+    page.page.wait_for_timeout(100)
+    low, high = map(int, re.search(r"span=(-?\d+)_(\d+)", page.hash()).groups())
+    scale = (page.page.locator(".timeline-canvas").bounding_box()["width"] - 16) / (high - low)
+    marks = [(*words.split(), x - 11) for words, _, x in page.page.evaluate("drawn") if words != "0"]
+    units = {"µs": 1e3, "ms": 1e6, "s": 1e9}
+    places = [((float(time) * units[unit] - low) * scale, x) for time, unit, x in marks]
+    assert len(places) > 3 and [pair for pair in places if abs(pair[0] - pair[1]) > 1] == []
 
 
 def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_its_own_pair(open_page):
