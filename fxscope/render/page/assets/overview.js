@@ -235,7 +235,12 @@ class Overview {
               type: item.ref ? 'button' : null,
               title: item.kernel,
             },
-            el('span', { class: 'ops' }, el('b', {}, shorten(ops(item), 44)), item.count > 1 ? ` ×${item.count}` : null),
+            el(
+              'span',
+              { class: 'ops' },
+              el('b', {}, shorten(ops(item), 44)),
+              item.count > 1 ? ` ×${item.count}` : null,
+            ),
             item.module ? el('span', { class: 'mono' }, shorten(item.module, 44)) : null,
           ),
         ),
