@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from fxscope import __version__
-from fxscope.commands.common import check_apart, drop_what_stdout_does_not_take, failed, tidy_on_termination
+from fxscope.commands.common import Once, check_apart, drop_what_stdout_does_not_take, failed, tidy_on_termination
 from fxscope.data import read_table
 from fxscope.errors import FxscopeError, UsageError
 from fxscope.render.legible import legible_streams
@@ -39,6 +39,7 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
         listed: dict[str, Any] = {"help": summary} if name in VERBS else {}
         child = verbs.add_parser(name, description=description, **listed)
         if verb in (name, None):
+            child.register("action", None, Once)
             module(name).configure(child)
             child.set_defaults(parser=child)
             child.usage = child.usage or usage(child)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fxscope.errors import FxscopeError
+
 if TYPE_CHECKING:
     from fxscope.assertions import Recorded
 
@@ -34,6 +36,16 @@ def without_trace_log() -> Generator[None]:
     finally:
         for handler in captures:
             log.addHandler(handler)
+
+
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Show an FxscopeError at the line of the test; with `--full-trace`, at the line that raised it."""
+    info = None if item.config.getoption("fulltrace") else call.excinfo
+    if info is not None and isinstance(info.value, FxscopeError):
+        own, at = Path(__file__).parent, info.tb
+        while at.tb_next is not None and own not in Path(at.tb_next.tb_frame.f_code.co_filename).parents:
+            at = at.tb_next
+        at.tb_next = None
 
 
 class Fixture:

@@ -81,7 +81,7 @@ def test_an_existing_file_is_refused_before_anything_is_written(saved: Path, tmp
         (["view", "{saved}", "--stage", "joint"], "no stage 'joint'. It has"),
         (["view", "{saved}", "--stage", "0/9:forward"], "no stage '0/9:forward'. It has"),
         (["view", "{text}"], "is not JSON. fxscope reads what"),
-        (["view", "{saved}", "{saved}", "--format", "dot"], "several recordings go into one page or one picture"),
+        (["view", "{saved}", "{saved}", "--format", "dot"], "several recordings go into one page or picture"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(saved: Path, here: Path, arguments: list[str], message: str, command) -> None:
@@ -112,10 +112,27 @@ def test_an_option_that_would_do_nothing_is_refused(words: str, command, here: P
     assert [path.name for path in here.iterdir()] == ["x.py"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["why", "why r.fxscope a b c", "why --foo r", "view", "view --foo r", "code --foo r", "check r.fxscope", "diff a"],
-)
+_WRONG = """
+why
+why r.fxscope a b c
+why --foo r
+view
+view --foo r
+code --foo r
+check r.fxscope
+diff a
+diff a b -o a.md -o b.json
+why r --compile-log a --compile-log=b
+sweep m.py:f --vary a=1 --vary b=2
+fleet d --jobs 0
+fleet d --jobs -1
+view r --json --budget -5
+dispatch mm --json --budget=1e3
+run m.py:f --budget -5
+"""
+
+
+@pytest.mark.parametrize("words", _WRONG.strip().splitlines())
 def test_a_wrong_call_prints_the_usage_of_the_verb(words: str, command) -> None:
     lines = command(*words.split(), status=2).err.splitlines()
     usage = f"usage: fxscope {words.split()[0]} "

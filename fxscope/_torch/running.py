@@ -117,9 +117,7 @@ def loss_of(output: Any) -> torch.Tensor:
     """The scalar to run backward from: the output, or the sum of all that need a gradient."""
     found = [leaf for leaf in leaves(output) if leaf.requires_grad]
     if not found:
-        raise CaptureError(
-            "backward was asked for, but no output needs a gradient: give it parameters or inputs with requires_grad."
-        )
+        raise CaptureError("no output needs a gradient: give it parameters or inputs with requires_grad.")
     if len(found) == 1 and found[0].numel() == 1:
         return found[0].reshape(())
     return sum((leaf.sum() for leaf in found[1:]), found[0].sum())

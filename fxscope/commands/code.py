@@ -20,10 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     recording = common.read(arguments.recordings, arguments)
     texts = [source for source in recording.sources if source.kind == "output_code"]
     if not texts:
-        raise FxscopeError(
-            "the recording has no output code: nothing was compiled, or the trace was read without --debug-dir and "
-            "--compile-log."
-        )
+        raise FxscopeError("it has no output code: nothing was compiled, or --debug-dir or --compile-log is missing.")
     place = common.call_named(recording, arguments.name) if arguments.name is not None else None
     call = place.call if place is not None else None
     texts = [source for source in texts if place is None or source.graph == place.graph]

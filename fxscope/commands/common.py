@@ -254,13 +254,27 @@ def size(text: str) -> int:
     """Parse "16G", "500M" or a number of bytes."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
     number, unit = (text[:-1], units[text[-1].upper()]) if text[-1:].upper() in units else (text, 1)
-    try:
-        value = int(float(number) * unit)
-    except (ValueError, OverflowError):
-        value = 0
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write a number, or one with K, M, G or T")
-    return value
+    with contextlib.suppress(ValueError, OverflowError):
+        if (value := int(float(number) * unit)) > 0:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a size: write a number, or one with K, M, G or T")
+
+
+def whole(text: str, least: int = 0) -> int:
+    """Parse a whole number of at least `least`."""
+    if text.isdecimal() and len(text) < 19 and int(text) >= least:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+
+
+class Once(argparse.Action):
+    """An option with one value: a second one is an error, not a silent replacement of the first."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        before = getattr(namespace, self.dest, None)
+        if option_string and before not in (None, self.default, values):
+            parser.error(f"argument {option_string}: given twice ({before} and {values}), and it takes one value")
+        setattr(namespace, self.dest, values)
 
 
 def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
@@ -282,8 +296,8 @@ def add_output_options(
         group.add_argument("--format", metavar="NAME", help="output format, whatever the suffix; to stdout without -o")
         group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad…")
     else:
-        output, action = output or "write to FILE: .txt, .md or .json", "append" if several else "store"
-        group.add_argument("-o", "--output", metavar="FILE", action=action, help=output)
+        how: dict[str, Any] = {"action": "append"} if several else {}
+        group.add_argument("-o", "--output", metavar="FILE", help=output or "write to FILE: .txt, .md or .json", **how)
         group.add_argument("--format", choices=formats, help="output format, whatever the suffix")
     as_json = "report" if formats is None else "json"
     group.add_argument("--json", action="store_const", const=as_json, dest="format", help="print the answer as JSON")
@@ -309,7 +323,8 @@ def add_budget_option(parser: Any) -> None:
     from fxscope.analysis.budget import DEFAULT_BYTES
 
     help = "limit of a JSON answer in bytes (default: %(default)s; 0: none); the most important rows come first"
-    parser.add_argument("--budget", dest="json_bytes", type=int, default=DEFAULT_BYTES, metavar="N", help=help)
+    how: dict[str, Any] = {"type": whole, "default": DEFAULT_BYTES, "metavar": "N", "help": help}
+    parser.add_argument("--budget", dest="json_bytes", action="store", **how)  # the last one counts: `more` adds one
 
 
 def budgeted(text: str, arguments: argparse.Namespace) -> str:

@@ -120,11 +120,8 @@ def recorded(*, compile: bool) -> list[Check]:
         if isinstance(error.__cause__, OSError):  # Dynamo's import creates the folder of Inductor's cache
             remedy = "export TORCHINDUCTOR_CACHE_DIR=$(mktemp -d)"
     made = Check(name, not failed, failed or "a small MLP", purpose, remedy, required=not compile)
-    return (
-        [made, Check(f"all of {name}", False, "; ".join(lost), "complete recordings")]
-        if lost and not failed
-        else [made]
-    )
+    partial = [Check(f"all of {name}", False, "; ".join(lost), "complete recordings")] if lost and not failed else []
+    return [made, *partial]
 
 
 def scanner() -> Check:

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+from functools import partial
 from pathlib import Path
 
 from fxscope.commands import common
@@ -19,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("traces", nargs="+", metavar="FOLDER", help="a folder with a trace or a compile log per rank; or the traces")
     add("--pattern", metavar="REGEX", help="read only files whose path in the folder matches")
     add("--on", default="local", metavar="WHERE", help="where ranks are read: local (default), ray, ray://HOST:PORT")
-    add("--jobs", type=int, metavar="N", help="processes at once (default: one per core, as memory allows)")
+    add("--jobs", type=partial(common.whole, least=1), metavar="N", help="processes at once (default: one per core)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="limit for all processes (default: 2G)")
     common.add_output_options(parser, f"write to FILE: {' '.join(SUFFIXES)}; repeatable", FORMATS, several=True)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fxscope import factories
-from fxscope.commands import script
+from fxscope.commands import common, script
 from fxscope.commands.common import HELP, add_output_options, check_outputs, emit, refuse, say, tidy_on_termination
 
 
@@ -61,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
     """Parse the options that come after a factory; a factory has no arguments of its own."""
-    parser = argparse.ArgumentParser(prog="fxscope run FILE.py:FACTORY", add_help=True)
+    parser = argparse.ArgumentParser(prog="fxscope run", usage=arguments.parser.usage)
+    parser.register("action", None, common.Once)
     _add_options(parser)
     rest = [word for word in arguments.arguments if word != "--"]
     return parser.parse_args(rest, namespace=arguments)

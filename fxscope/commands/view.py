@@ -73,10 +73,7 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
             sys.stdout.write(report.several(recordings, width=common.screen_width()))
         return
     if formats - TOGETHER or not (formats or arguments.format in TOGETHER):
-        raise RenderError(
-            "several recordings go into one page or one picture: use -o report.html, or -o strips.svg, "
-            "or view them one by one."
-        )
+        raise RenderError("several recordings go into one page or picture: -o report.html, -o strips.svg; or view one.")
     from fxscope.analysis import compare
 
     comparison = [compare.compare(recordings[0], other) for other in recordings[1:]]

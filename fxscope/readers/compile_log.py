@@ -86,10 +86,7 @@ class Collected:
         self.size += size
         limit = self.limit or min(limit or MAX_BYTES, MAX_BYTES)
         if self.size > limit:
-            raise TraceError(
-                f"{path} and what was read before it have more than {num_bytes(limit)} unpacked. "
-                "Raise --max-size if you trust it."
-            )
+            raise TraceError(f"{path} and files before it unpack to more than {num_bytes(limit)}. Raise --max-size.")
 
     def note(self, compile_id: str, **fields: Any) -> None:
         """Add what is known of a compile; `None` changes nothing."""

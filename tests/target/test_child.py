@@ -358,7 +358,7 @@ def test_command_line(tmp_path: Path) -> None:
     assert json.loads(printed(*words, "--format", "json"))["environment"]["target"] == "h200"
     done = run_python(*words, "--set", "triton.multi_kernel=1")
     assert done.returncode == 2
-    assert done.stderr.startswith("fxscope run: triton.multi_kernel is decided by benchmarks")
+    assert done.stderr.startswith("fxscope run: triton.multi_kernel needs benchmarks")
 
 
 @pytest.mark.slow

@@ -93,15 +93,10 @@ def _checked(target: str) -> gpus.Gpu:
         possible = ", ".join(name for name in gpus.names() if gpus.load(name).target)
         raise CaptureError(f"{gpu.name} is known by its rates only, for rooflines. Plans can be made for {possible}.")
     if sys.platform != "linux":
-        raise CaptureError(
-            f"planning for another GPU needs Triton, which has no {sys.platform} wheel: do it on Linux and open the "
-            "recording here."
-        )
+        raise CaptureError(f"a plan needs Triton, which {sys.platform} has no wheel of. Plan on Linux, read it here.")
     for package in ("torch", "triton"):
         if importlib.util.find_spec(package) is None:
-            raise CaptureError(
-                f"planning for another GPU needs {package}. `fxscope doctor` says which version, and how to install it."
-            )
+            raise CaptureError(f"a plan needs {package}: `fxscope doctor` has the version and how to install it.")
     return gpu
 
 

@@ -244,10 +244,7 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     given = {**inductor_config.get_config_copy(), **switches}
     for name in BENCHMARKED:
         if given.get(name):
-            raise PlanError(
-                f"{name} is decided by benchmarks on the device, and {plan.gpu.device_name} is not here: "
-                "plan without it, or record on a machine that has one."
-            )
+            raise PlanError(f"{name} needs benchmarks on the device. Plan without it, or record on the device.")
     if given.get("coordinate_descent_tuning"):
         because = "on the device coordinate descent chooses them"
         plan.assume("tuning", "the launch configurations of the kernels are not planned", because)

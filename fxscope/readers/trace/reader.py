@@ -385,10 +385,7 @@ class Reader:
             if self.max_bytes is None:
                 limit = max(MAX_PACKED_BYTES, MAX_RATIO * self.path.stat().st_size)
         if self._read > limit:
-            raise TraceError(
-                f"{self.path} unpacks to more than {num_bytes(limit)}. Raise --max-size if you trust it, "
-                "or profile fewer steps."
-            )
+            raise TraceError(f"{self.path} unpacks to more than {num_bytes(limit)}. Raise --max-size if you trust it.")
         return bool(data)
 
     def _damage(self, message: str, *, lost: bool = True) -> None:
