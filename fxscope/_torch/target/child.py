@@ -212,10 +212,8 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
                 return None
             raise
         if not made.codes:
-            raise CaptureError(
-                f"nothing was compiled: torch.compile captured no graph: {capture.why_no_graph}. "
-                "`fxscope run` without --target shows what it does."
-            )
+            why = f"nothing was compiled: torch.compile captured no graph: {capture.why_no_graph}"
+            raise CaptureError(f"{why}. `fxscope run` without --target shows what it does.")
         recording = recording_of(facts, here, made)
     say("done")
     return recording

@@ -1,6 +1,5 @@
 """A trace's bytes: the file as it is, or unpacked in bounded pieces (gzip, Zstandard); damage is said, not raised."""
 
-import sys
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -84,10 +83,8 @@ def _zstandard(path: Path) -> Callable[[], Any]:
         try:
             import zstandard  # pyright: ignore[reportMissingImports]
         except ImportError:
-            raise TraceError(
-                f"{path} is packed with Zstandard, which Python {sys.version_info[0]}.{sys.version_info[1]} cannot "
-                "unpack by itself: pip install zstandard, or unpack it with `zstd -d`."
-            ) from None
+            how = "pip install zstandard, or unpack it with `zstd -d`"
+            raise TraceError(f"{path} is packed with Zstandard, which this Python cannot unpack: {how}.") from None
         return zstandard.ZstdDecompressor().decompressobj
     return zstd.ZstdDecompressor
 
