@@ -90,17 +90,7 @@ def test_a_mistake_is_one_line_and_exit_2(saved: Path, here: Path, arguments: li
     assert message in done.err and done.err.count("\n") == 1 and done.out == ""
 
 
-_DO_NOTHING = """
-check --kinds -o j.xml
-view t.json --tables -o x.svg
-view t.json --tables --json
-view r.fxscope --stage eager --json
-view r.fxscope --stage eager -o r.json -o s.fxscope
-run m.py:f --target h200 --warmup 3
-"""
-
-
-@pytest.mark.parametrize("words", _DO_NOTHING.strip().splitlines())
+@pytest.mark.parametrize("words", (Path(__file__).parent / "useless_options.txt").read_text().splitlines())
 def test_an_option_that_would_do_nothing_is_refused(words: str, command, here: Path) -> None:
     Path("x.py").write_text("raise SystemExit('it ran')\n")
     before = dict(os.environ)
@@ -112,27 +102,7 @@ def test_an_option_that_would_do_nothing_is_refused(words: str, command, here: P
     assert [path.name for path in here.iterdir()] == ["x.py"]
 
 
-_WRONG = """
-why
-why r.fxscope a b c
-why --foo r
-view
-view --foo r
-code --foo r
-check r.fxscope
-diff a
-diff a b -o a.md -o b.json
-why r --compile-log a --compile-log=b
-sweep m.py:f --vary a=1 --vary b=2
-fleet d --jobs 0
-fleet d --jobs -1
-view r --json --budget -5
-dispatch mm --json --budget=1e3
-run m.py:f --budget -5
-"""
-
-
-@pytest.mark.parametrize("words", _WRONG.strip().splitlines())
+@pytest.mark.parametrize("words", (Path(__file__).parent / "wrong_calls.txt").read_text().splitlines())
 def test_a_wrong_call_prints_the_usage_of_the_verb(words: str, command) -> None:
     lines = command(*words.split(), status=2).err.splitlines()
     usage = f"usage: fxscope {words.split()[0]} "

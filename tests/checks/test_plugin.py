@@ -71,9 +71,8 @@ def test_an_error_of_fxscopes_is_shown_at_the_line_of_the_test(tmp_path: Path) -
         "def test_typo(fxscope):\n    Recorded(build.gelu_mul_compiled()).assert_fused('gelo', 'mul')\n"
         "def test_file(fxscope):\n    fxscope.load('missing.fxscope')\n"
     )
-    root = Path(__file__).parents[2]
-    options = ("-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path))
-    said = run_python("-m", "pytest", *options, str(tmp_path / "test_it.py"), cwd=root).stdout
+    options = ("-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path / "test_it.py")
+    said = run_python("-m", "pytest", *map(str, options), cwd=Path(__file__).parents[2]).stdout
     assert "2 failed" in said and "Did you mean gelu" in said and "cannot read missing.fxscope" in said
     assert "test_it.py:4: PassError" in said and "test_it.py:6: " in said and len(said.splitlines()) < 30, said
 
