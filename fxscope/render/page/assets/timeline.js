@@ -529,7 +529,7 @@ class Timeline {
           let name = row.type === 'launch' ? r.launchWords(i) : r.opName(i);
           if (name.length > room) name = name.replace(/^\w+::/, ''); // "linear" of aten::linear, not "ate…ar"
           context.fillStyle = c.text;
-          const said = name.length <= room || room > 6 ? shorten(name, room) : ''; // as the strip: seven letters or none
+          const said = name.length <= room || room > 6 ? shorten(name, room) : ''; // seven letters or none
           context.fillText(said, x0 + 4, y + h / 2 + (row.type === 'launch' ? 1.5 : 0.5));
         }
       }
@@ -538,8 +538,8 @@ class Timeline {
     for (const [colour, shares] of covered) {
       context.fillStyle = colour;
       for (let px = 0, next = 0; px < shares.length; px = next) {
-        const share = Math.ceil(shares[px] * 50) / 50; // neighbours that are as busy in one rectangle
-        for (next = px + 1; next < shares.length && Math.ceil(shares[next] * 50) / 50 === share;) next += 1;
+        const share = Math.ceil(shares[px] * 250) / 250; // neighbours that are as busy in one rectangle
+        for (next = px + 1; next < shares.length && Math.ceil(shares[next] * 250) / 250 === share;) next += 1;
         context.globalAlpha = Math.min(1, share);
         if (share) context.fillRect(px - 4, y, next - px, h);
       }
@@ -767,7 +767,7 @@ class Timeline {
       r = this.recording;
     if (links && from !== 'timeline' && this.active) {
       const near = (set, table) => [...set].find((i) => at(table, 'step', i) === this.active.step) ?? [...set][0];
-      const own = { launch: r.launches, op: r.ops }[chosen.type]; // its own step, else the nearest of what belongs to it
+      const own = { launch: r.launches, op: r.ops }[chosen.type]; // else the nearest of what belongs to it
       const table = own || (links.launches.size ? r.launches : r.ops);
       const i = own ? chosen.key : near(table === r.launches ? links.launches : links.ops, table);
       if (known(i)) {
