@@ -59,9 +59,9 @@ class Index:
         natures = {graph.id: rows_of(graph.nodes, "name", "nature") for graph in self._graphs}
         return {graph: frozenset(name for name, kind in rows if kind == "view") for graph, rows in natures.items()}
 
-    @cached_property
-    def by_key(self) -> dict[Key, Node]:
-        return {(graph.id, node.name): node for graph in self._graphs for node in graph.nodes}
+    def node(self, key: Key) -> Node | None:
+        """Return a node by graph id and name; those of a trace are made when they are asked for."""
+        return self.nodes.get(key[0], {}).get(key[1])
 
     @cached_property
     def users(self) -> dict[Key, list[Node]]:

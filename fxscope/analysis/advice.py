@@ -127,7 +127,7 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     step = steps[len(steps) // 2]
     fields = "step", "start_ns", "duration_ns", "graph", "nodes"
     rows = sorted((row for row in rows_of(recording.launches, *fields) if row[0] == step.index), key=lambda row: row[1])
-    nodes = [index.by_key.get((graph, next(iter(names), ""))) for *_, graph, names in rows]
+    nodes = [index.node((graph, next(iter(names), ""))) for *_, graph, names in rows]
     places = [*((node and place(node.source)) or "" for node in nodes), ""]  # a backward op may have no line
     latest = [*accumulate(places[:-1], lambda last, at: at or last, initial="a step begins")]
     where = [f"before {at}" if at else f"after {last}" for at, last in zip(places, latest, strict=True)]
@@ -171,8 +171,8 @@ def _sync_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     rows, step = [row for row in made.groups if row.label == "local_scalar_dense"], made.step
     number = sum(row.count for row in rows)
     if number > 1 and step.bound != "gpu" and (step.idle_us or 0.0) >= MIN_LONG_IDLE * (step.wall_us or 0.0):
-        nodes = [index_of(recording).by_key[key] for row in rows for key in row.nodes]
-        lines = Counter(filter(None, (place(node.source) for node in nodes))).most_common(1)
+        nodes = [index_of(recording).node(key) for row in rows for key in row.nodes]
+        lines = Counter(filter(None, (place(node.source) for node in nodes if node))).most_common(1)
         why = f"the CPU waits for the GPU {number:,} times" + (f", most at {lines[0][0]}" if lines else "")
         copies = marked(recording.launches, "op", lambda op: op is not None and op_name(op) == "_local_scalar_dense")
         yield Advice("Avoid .item()", why, min(step.idle_us or 0.0, _idle_behind(recording, copies)))

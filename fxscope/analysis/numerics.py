@@ -35,7 +35,7 @@ def numerics(recording: Recording) -> NumericsReport | None:
     index, rows = index_of(recording), list[Difference]()
     for row in found.rows:
         call = index.calls[row.call]
-        node = index.by_key.get((call.graph, row.node or ""))
+        node = index.node((call.graph, row.node or ""))
         cause = "" if row.state == "within" else english.NUMERICS.get(row.cause or "", english.NUMERICS[""])
         facts: dict[str, Any] = {**structs.asdict(row), "call": call.handle, "cause": cause}
         rows.append(Difference(**facts, call_id=call.id, where=place(node.source) if node is not None else None))

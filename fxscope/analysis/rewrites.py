@@ -23,7 +23,7 @@ def life(recording: Recording, name: str) -> list[str]:
         made = _working(op for item in same for op in item.added_ops)
         line = rewrite_text([name], made, *key)
         lines.append(f"{line}; {counted(len(same), 'time')}" if len(same) > 1 else line)
-    if homes := dict.fromkeys(index.calls[call].handle for key in starts for call in index.by_key[key].calls):
+    if homes := dict.fromkeys(index.calls[call].handle for key in starts for call in index.nodes[key[0]][key[1]].calls):
         lines += [f"It runs in {listed(list(homes), 3)}."] if lines else []
     if not lines:
         named = [(graph.id, node) for graph in recording.graphs for node in graph.nodes if node.name == name]

@@ -268,7 +268,7 @@ def nodes_named(recording: Recording, name: str, *, graph: str | None = None) ->
     ops = _places_of(recording, selector._replace(text=f"op:{selector.text}")) if selector.sort is None else ()
     places = ops or _places_of(recording, selector)
     keys = dict.fromkeys((place.graph, node) for place in places for node in place.nodes)
-    return [(key[0], index.by_key[key]) for key in keys if graph in (None, key[0])]
+    return [(key[0], index.nodes[key[0]][key[1]]) for key in keys if graph in (None, key[0])]
 
 
 def _places_of(recording: Recording, selector: Selector) -> tuple[Place, ...]:

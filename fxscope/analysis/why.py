@@ -10,6 +10,7 @@ from fxscope.analysis.groups import KernelGroup, Places, ends_of, groups, patter
 from fxscope.analysis.report import CompileRow, cache_rows, compile_rows, report
 from fxscope.analysis.rewrites import life
 from fxscope.analysis.select import Place
+from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import Key, by_each, grouped, index_of, kept
 from fxscope.model import Decision, Item, Recording
@@ -161,7 +162,7 @@ def _unplaced(group: KernelGroup, recording: Recording) -> str:
 
 def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
     a_found, b_found = places_of(recording, first), places_of(recording, second)
-    pairs = ((a, b) for a in a_found for b in b_found if a != b)
+    pairs = ((a, b) for a in a_found for b in b_found if recording.decisions and a != b)
     decided = [(a, b, found) for a, b in pairs if (found := decide(recording, a, b))]
     ends = ends_of(recording)
 
@@ -258,7 +259,7 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
     if any(place.call in calls and calls[place.call].reads is None for place in (a, b)):
         return f"{first} and {second}: unknown. The buffers of their kernel calls were not read."
     if a.call is None or b.call is None:
-        if not any(node.outputs for node in index_of(recording).nodes.get(a.graph, {}).values()):
+        if not any(column(index_of(recording).graphs[a.graph].nodes, "outputs")):
             return f"{first} and {second}: unknown. A trace does not record which op reads what another wrote."
         return f"{first} and {second}: never considered. No tensor is known to pass between them."
     return f"{first} and {second}: never considered, no shared buffer."

@@ -50,7 +50,7 @@ def pair_runs(recording: Recording, decision: Decision) -> float:
         timed = [end for end in ends if end in calls and calls[end].timing is not None]
         return min(runs_a_step(recording, end) for end in timed or ends[:1])
     index = index_of(recording)
-    nodes = [index.by_key.get((end.graph, name)) for end in decision.ends for name in end.nodes]
+    nodes = [index.node((end.graph, name)) for end in decision.ends for name in end.nodes]
     return min((node.timing.count / index.num_steps for node in nodes if node and node.timing), default=1.0)
 
 

@@ -61,11 +61,11 @@ def with_sources(recording: Recording) -> Recording:
         places = [(graph, name) for graph in (item.graph, *later) for name in item.added]
         pairs += [(place, (item.graph, name)) for place in places for name in item.removed[:3]]
     earlier = {key: [old for _, old in found] for key, found in grouped(pairs, lambda pair: pair[0]).items()}
-    nodes = index_of(recording).by_key if earlier else {}
+    node_of = index_of(recording).node
     lowered = {graph for graph, _ in earlier}
 
     def source_of(key: tuple[str, str], depth: int = 0) -> Source | None:
-        own = nodes[key].source if key in nodes else None
+        own = node.source if (node := node_of(key)) else None
         if (own is not None and own.file) or depth > _MAX_LOWERINGS:
             return own
         found = (source_of(old, depth + 1) for old in earlier.get(key, ()))
@@ -76,7 +76,7 @@ def with_sources(recording: Recording) -> Recording:
         if key not in earlier:
             return node
         found = source_of(key)
-        before = [nodes[old] for old in earlier[key] if old in nodes and ":pre_grad" in old[0]]
+        before = [past for old in earlier[key] if ":pre_grad" in old[0] and (past := node_of(old))]
         module = next((item.source for item in before if item.source and item.source.module), None)
         if found is not None and found.module is None and module is not None:
             found = replace(found, module=module.module, module_type=module.module_type)
@@ -122,15 +122,16 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
     """
     if not any(call.original_aten for call in recording.calls):
         return {}
-    nodes = index_of(recording).by_key
+    node_of = index_of(recording).node
     functions: dict[tuple[str, str], str] = {}
     for link in recording.links:
-        if link.relation == "lowered_to" and link.from_ in nodes and link.from_[0].endswith(":pre_grad"):
-            functions.setdefault(link.to, op_name(nodes[link.from_].target.split("(")[0]))
+        is_first = link.relation == "lowered_to" and link.from_[0].endswith(":pre_grad")
+        if is_first and (node := node_of(link.from_)):
+            functions.setdefault(link.to, op_name(node.target.split("(")[0]))
     graphs = index_of(recording).graphs
     found: dict[tuple[str, str], str] = {}
     for call in recording.calls:
-        members = [nodes[call.graph, name] for name in call.nodes if (call.graph, name) in nodes]
+        members = [node for name in call.nodes if (node := node_of((call.graph, name)))]
         if call.original_aten and any(node.original_aten is None for node in members):
             told = _originals_in(call, members, functions, graphs[call.graph])
             found |= {(call.graph, name): op for name, op in told.items()}

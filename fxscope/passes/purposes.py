@@ -45,7 +45,7 @@ def recomputed(recording: Recording) -> dict[str, set[str]]:
     # A pass may have put other nodes in their place: these have the same ATen op.
     made_of: dict[Key, list[str]] = {}
     for link in recording.links:
-        old, new = index.by_key.get(link.from_), index.by_key.get(link.to)
+        old, new = index.node(link.from_), index.node(link.to)
         lowered = link.to[0] in again and link.to[0] == f"{link.from_[0]}:post_grad"
         if lowered and old and new and old.original_aten == new.original_aten:
             made_of.setdefault(link.to, []).append(old.name)
@@ -56,12 +56,13 @@ def recomputed(recording: Recording) -> dict[str, set[str]]:
 
 
 def written_as(recording: Recording) -> Written:
-    nodes, found = index_of(recording).by_key, Written()
+    node_of, found = index_of(recording).node, Written()
     links = [x for x in recording.links if x.relation == "lowered_to" and x.from_[0].endswith(":pre_grad")]
-    works = {key for key, node in nodes.items() if node.nature != "view" and out_of_place(op_of(node)) not in MOVES}
+    made = {link.to: node_of(link.to) for link in links}
+    works = {key for key, x in made.items() if x and x.nature != "view" and out_of_place(op_of(x)) not in MOVES}
     computing = {link.from_ for link in links if link.to in works}
     for link in links:
-        source = nodes.get(link.from_)
+        source = node_of(link.from_)
         if source is not None and not source.target.startswith("higher_order."):
             found.setdefault(link.to, {})[op_name(source.target)] = link.from_ in computing
     return found

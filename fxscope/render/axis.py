@@ -190,7 +190,7 @@ class Strip:
         found: list[tuple[dict[str, str], Extent]] = []
         for group in self.order:
             sources = [source for call in group.calls if call in index.calls for source in index.calls[call].sources]
-            sources = sources or [index.by_key[key].source for key in group.nodes if key in index.by_key]
+            sources = sources or [node.source for key in group.nodes if (node := index.node(key))]
             known = (item for item in sources if item and item.file and item.line)
             lines, place = {f"{item.file}:{item.line}": item.code or "" for item in known}, self.places[group.id]
             if found and found[-1][0].keys() == lines.keys():

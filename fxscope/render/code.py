@@ -25,7 +25,6 @@ class Line(NamedTuple):
 def annotate(recording: Recording, source: SourceText) -> list[Line]:
     texts = source.text.splitlines()
     calls = [call for call in recording.calls if call.wrapper == source.graph]
-    nodes = index_of(recording).by_key
     owner: dict[int, KernelCall] = {}
     computed: dict[int, tuple[str, str]] = {}  # line → graph and node
     for call in calls:
@@ -40,7 +39,8 @@ def annotate(recording: Recording, source: SourceText) -> list[Line]:
     lines: list[Line] = []
     for number, text in enumerate(texts, 1):
         call, key = owner.get(number), computed.get(number, ("", ""))
-        place = select.place(nodes[key].source) if key in nodes else None
+        node = index_of(recording).node(key)
+        place = select.place(node.source) if node is not None else None
         ids = (call.id, call.handle) if call else (None, None)
         lines.append(Line(number, text, *ids, key[1] or None, place))
     return lines

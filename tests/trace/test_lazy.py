@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import load, read_trace, store
+from fxscope.analysis.why import why
 from fxscope.columns import Items, KeptItems, column, picked, with_columns
 from fxscope.errors import FxscopeError
 from fxscope.index import index_of
@@ -57,6 +58,7 @@ def test_a_trace_is_freed_once_its_recording_is_made() -> None:
 def test_nodes_of_a_trace_are_made_once_and_by_name(recording: Recording) -> None:
     (graph,) = recording.graphs
     assert isinstance(graph.nodes, KeptItems)
+    assert why(recording, "mm", "mul").same and len(graph.nodes._made_items) < len(graph.nodes) / 4  # the places' alone
     by_name = index_of(recording).nodes[graph.id]
     name = graph.nodes[-1].name
     assert by_name[name] is graph.nodes[-1] and by_name.get("no such node") is None and len(by_name) == len(graph.nodes)
