@@ -79,9 +79,10 @@ def opened(path: Path, error: type[FxscopeError] = FxscopeError) -> IO[bytes]:
 
 
 def unmarked(text: bytes, where: object) -> bytes:
-    """A text of a user's without the mark that Windows' programs put at its head. Raises FxscopeError of UTF-16."""
-    if text[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        raise FxscopeError(f"{where} is text in UTF-16: write it in UTF-8.")
+    """A text of a user's without the mark that Windows' programs put at its head. Raises FxscopeError of UTF-16 and UTF-32."""
+    for name in ("UTF-32", "UTF-16"):  # the mark of UTF-32 may begin with that of UTF-16
+        if text.startswith(("\ufeff".encode(f"{name}LE"), "\ufeff".encode(f"{name}BE"))):
+            raise FxscopeError(f"{where} is text in {name}: write it in UTF-8.")
     return text.removeprefix(codecs.BOM_UTF8)
 
 

@@ -14,7 +14,7 @@ from fxscope.analysis import select
 from fxscope.analysis.advice import Advice
 from fxscope.analysis.purposes import PurposeRow
 from fxscope.analysis.report import CompileRow, Report, others, report
-from fxscope.model import Recording, replace
+from fxscope.model import Memory, Recording, replace
 from fxscope.render import notebook, why
 from fxscope.render import report as text
 from tests import build, captures
@@ -247,6 +247,12 @@ def test_a_module_of_any_length_leaves_the_columns_where_they_are(
     head, first, *_ = text.kernels(replace(twelve, kernels=(row, *twelve.kernels)), 80, 10, everything=False)
     assert len(first) <= 80 and first.index("%") == head.index("share") + 4
     assert f"  {launches:,.0f} " in first
+
+
+def test_memory_has_a_line_of_its_own_where_it_does_not_fit_beside_graphs(twelve: Report) -> None:
+    made = replace(twelve, memory=Memory(step_bytes=100), memory_peak_in="aten::" + 30 * "x")
+    assert any(line.startswith("Memory peak of the recorded") for line in text.step(made, 80))
+    assert any("   memory peak of the recorded" in line for line in text.step(made, 200))
 
 
 def test_the_commands_after_a_run_that_saved_nothing_begin_with_saving_it() -> None:

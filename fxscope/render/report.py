@@ -170,7 +170,9 @@ def step(made: Report, width: int) -> list[str]:
         ("pools of CUDA graphs", memory.pool_bytes),
     ]
     peak = [f"{words} {num_bytes(size)}" for words, size in figures if size]
-    out.append([*([] if row.on_cpu or graphs.state == "unknown" else [f"CUDA graphs {state}"]), *peak])
+    graph_words = "" if row.on_cpu or graphs.state == "unknown" else f"CUDA graphs {state}"
+    is_one_line = len(joined([graph_words, *peak], width)) == 1
+    out += [[graph_words, *peak]] if is_one_line else [[graph_words], peak]  # no subject below another's
     return [cut(line[:1].upper() + line[1:], width) for parts in out for line in joined([*filter(None, parts)], width)]
 
 

@@ -405,11 +405,11 @@ def test_a_kernels_name_may_be_longer_than_that_of_a_file(words: str, capsys: py
     assert "too long" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["view", "fleet", "diff a.json"])
-def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(verb: str, here: Path, command) -> None:
-    (here / "a.json").write_bytes('{"traceEvents": []}'.encode("utf-16"))
+@pytest.mark.parametrize(("verb", "code"), [("view", "UTF-16"), ("fleet", "UTF-32"), ("diff a.json", "UTF-16")])
+def test_text_in_another_code_and_a_value_alone_are_called_what_they_are(verb: str, code: str, here: Path, command):
+    (here / "a.json").write_bytes('{"traceEvents": []}'.encode(code))
     (here / "b.json").write_text("null\n")
-    assert "is text in UTF-16: write it in UTF-8" in command(*verb.split(), "a.json", status=2).err
+    assert f"is text in {code}: write it in UTF-8" in command(*verb.split(), "a.json", status=2).err
     assert "b.json is not JSON" not in command(*verb.split(), "b.json", status=2).err
 
 

@@ -176,7 +176,7 @@ class TestStrangeTraces:
         path.write_bytes(b'{"traceEvents":[' + b",\n".join(parts) + b"]}")
         found = trace.recording(path)
         assert {item.name for item in found.ops} == {"op0", "op1", "op�2", "op3", "op5"}
-        assert [problem for problem in found.problems if "1 events could not be read" in problem.message]
+        assert [problem for problem in found.problems if "1 event could not be read; every" in problem.message]
 
     @pytest.mark.parametrize("share", [0.3, 0.7, 0.999])
     def test_a_cut_off_file_gives_every_whole_event(self, share: float, tmp_path: Path) -> None:

@@ -90,12 +90,13 @@ class Trace:
 
     @property
     def unread_device(self) -> str | None:
-        """The device that the program used and no event of which is known; `None` where there is none."""
-        kinds = {name.rpartition("_")[0] for name in self.categories if name.endswith(("_runtime", "_driver"))}
+        """The device that the program used and no kernel of which is known; `None` where there is none."""
+        ends = "_kernel" if self.on_device else ("_kernel", "_runtime", "_driver")
+        others = {name.rpartition("_")[0] for name in self.categories if name.endswith(ends)}
+        if others := others - {"cuda", "hip", "xpu"}:
+            return " and ".join(sorted(name.upper() for name in others))
         if self.on_device:
             return None
-        if others := kinds - {"cuda", "hip", "xpu"}:
-            return " and ".join(sorted(name.upper() for name in others))
         # Without its runtime calls, what a program calls for one device alone
         if any(graphs.LAUNCHES.match(name) or _OF_GPUS.match(name) for name in self.names):
             return "GPU"

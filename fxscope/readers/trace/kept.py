@@ -91,7 +91,8 @@ class Kept:
         if (unread := trace.unread_device) is not None:
             known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace"}
             kinds = ", ".join(sorted(trace.categories - known)) or "none"
-            say(f"{unread}: no device event is known (other kinds: {kinds}), its work is not shown", "Profile it, too.")
+            what = "kernel" if trace.on_device else "device event"
+            say(f"{unread}: no {what} is known (other kinds: {kinds}), its work is not shown", "Profile it, too.")
         if not self.on_device:
             if trace.header.get("deviceProperties") and not (trace.category == t.RUNTIME).any():
                 say("the machine has a GPU, and no event of it was recorded: its work is not shown", "Profile it, too.")
@@ -109,20 +110,20 @@ class Kept:
             has_capture = trace.num_own < len(trace) or trace.windows
             end = " that no capture here fits: their ops are unknown"
             end = end if has_capture else ": their ops are in the trace of the capture"
-            say(f"{len(replayed)} {of_all} are in {replays}{end}", "Give the capture's trace: --capture FILE.")
+            say(f"{len(replayed)} {of_all} in {replays}{end}", "Give the capture's trace: --capture FILE.")
         if len(rows) and not (trace.category[: trace.num_own] == t.CPU_OP).any():
             say("no CPU op was recorded: the ops of device events are unknown", "Profile ProfilerActivity.CPU, too.")
         elif calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
-            say(f"{calls.total()} {of_all} were launched outside of any op ({by}): their op is unknown")
+            say(f"{calls.total()} {of_all} launched outside of any op ({by}): op unknown")
         called = trace.launcher[self.launch_rows]
         pids = {trace.threads[thread][0] for thread in set(trace.thread[called[called >= 0]].tolist())}
         if len(pids) > 1:
             say(f"{len(pids)} processes launched work: an id that they share may name the wrong op")
         if trace.steps and len(early := launched_before(trace)):
-            say(f"{len(early)} device events were launched before the recording: busy time, but in no step")
+            say(f"{counted(len(early), 'device event')} launched before the recording: busy time, but in no step")
         if lost:
-            say(f"{lost} {of_all} have neither a launch nor an external id: they are unattributed")
+            say(f"{lost} {of_all} with neither a launch nor an external id: op unknown")
         return tuple(found)
 
 
@@ -158,7 +159,8 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     )
     if not on_device:
         return _with_cpu_launches(result)
-    launches = np.flatnonzero((trace.category >= t.KERNEL) & (step_of >= 0))
+    is_read = trace.unread_device is None  # copies beside kernels that are not known are no device time
+    launches = np.flatnonzero((trace.category >= t.KERNEL) & (step_of >= 0) & is_read)
     counts = {step.index: int((step_of[launches] == step.index).sum()) for step in kept}
     if steps is None and (left := counts.keys() - (whole := whole_steps(counts))):
         names = ", ".join(f"{step.name} ({counts[step.index]})" for step in kept if step.index in left)

@@ -24,7 +24,7 @@ from fxscope.errors import TraceError
 from fxscope.model import Problem
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import NOT_JSON, unmarked
-from fxscope.text import listed, num_bytes
+from fxscope.text import counted, listed, num_bytes
 
 try:
     from fxscope.readers.trace import _scan as native  # pyright: ignore[reportAttributeAccessIssue]
@@ -250,7 +250,7 @@ class Reader:
             if base_time := _BASE_TIME.search(head):
                 self.header = {"baseTimeNanoseconds": int(base_time[1])}
         if self.lost:
-            self._damage(f"{self.lost} events could not be read; every whole event around them was")
+            self._damage(f"{counted(self.lost, 'event')} could not be read; every whole event around was")
         if self._damaged:
             self._damage("some text between events, or in their names, is damaged: no event was lost there", lost=False)
 
