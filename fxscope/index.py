@@ -6,7 +6,7 @@ of what only some of them run, the median over those, times their share (`per_st
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import cached_property
 from statistics import median, median_low
 from typing import Any, TypeVar
@@ -225,13 +225,11 @@ class Index:
     def wall_us(self) -> tuple[float, ...]:
         """Wall time of steps that ran without a profiler, where there were any; else of the profiled ones that count.
 
-        A profiled step lasts until the device has done what it launched, and the profiler's cost is in it; the first of
-        three and more still warms up and is left out. On the CPU the kernels warm up too, and all steps count.
+        A profiled step lasts until the device has done what it launched, and the profiler's cost is in it.
         """
         if self._times is not None and not self._times.while_recording:
             return self._times.samples_us or (self._times.median_us,)
-        times = [step.wall_us for step in self.step_stats]
-        return tuple(times if self.is_on_cpu else warm(times))
+        return tuple(step.wall_us for step in self.step_stats)
 
     @cached_property
     def is_on_cpu(self) -> bool:
@@ -260,11 +258,6 @@ def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) ->
 def per_step(values: Collection[float], steps: int) -> float:
     """Return what a step has of something: the median over the steps that have it, times their share."""
     return median(values) * (len(values) / steps) if values else 0.0
-
-
-def warm(steps: Sequence[T]) -> Sequence[T]:
-    """Return the steps whose wall time counts: all but the first of three and more, which still warms up."""
-    return steps[1:] if len(steps) > 2 else steps
 
 
 def known_sum(values: Iterable[N | None]) -> N | int | None:

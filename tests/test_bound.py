@@ -138,7 +138,7 @@ def test_a_triton_kernel_of_the_users_has_its_own_name():
 
 
 def test_busy_and_wall_time_are_of_the_same_steps():
-    """The first of three steps still warms up, and one that compiled does not count."""
+    """The medians of the steps that count; one that compiled does not."""
     recording = Recording(
         summary=summary_of((900.0, 800.0), (800.0, 700.0), (100.0, 20.0), (100.0, 20.0)),
         ops=(build.op(0, "compile (dynamo_timed)", step=1),),
@@ -147,9 +147,13 @@ def test_busy_and_wall_time_are_of_the_same_steps():
     assert bound.of_recording(recording).words == "CPU-bound (device busy 20 % of 100.0 µs)"
 
 
-def test_a_first_step_that_took_long_counts_neither_as_busy_nor_as_wall_time():
-    steps = summary_of((8_000.0, 7_900.0), (2_000.0, 1_900.0), (1_000.0, 900.0)).steps
-    assert bound.of_steps(steps).words == "GPU-bound (device busy 93 % of 1.50 ms)"
+def test_busy_wall_and_device_time_are_medians_of_the_same_steps():
+    """A first step that took long is no median."""
+    steps = summary_of((8_000.0, 500.0), (2_000.0, 1_900.0), (1_000.0, 900.0)).steps
+    launches = tuple(build.launch(at, step=at, duration_ns=ns) for at, ns in enumerate((500_000, 1_900_000, 900_000)))
+    row = report(Recording(summary=Summary(steps=steps, bound="gpu"), launches=launches)).step
+    assert (row.basis, row.wall_us, row.busy_us, row.device_us) == ("median of 3 profiled steps", 2e3, 900.0, 900.0)
+    assert row.busy_notes == [] and row.busy_share == 0.45
 
 
 def trace_of(path: Path, gaps_us: list[float], *, replayed: bool | str | None) -> Path:

@@ -13,7 +13,7 @@ from fxscope import cli, store
 from fxscope.analysis import select
 from fxscope.analysis.advice import Advice
 from fxscope.analysis.purposes import PurposeRow
-from fxscope.analysis.report import CompileRow, Report, others, report
+from fxscope.analysis.report import CompileRow, CudaGraphs, Report, others, report
 from fxscope.model import Memory, Recording, replace
 from fxscope.render import notebook, why
 from fxscope.render import report as text
@@ -250,7 +250,8 @@ def test_a_module_of_any_length_leaves_the_columns_where_they_are(
 
 
 def test_memory_has_a_line_of_its_own_where_it_does_not_fit_beside_graphs(twelve: Report) -> None:
-    made = replace(twelve, memory=Memory(step_bytes=100), memory_peak_in="aten::" + 30 * "x")
+    memory = {"memory": Memory(step_bytes=100), "memory_peak_in": "aten::" + 30 * "x"}
+    made = replace(twelve, cuda_graphs=CudaGraphs(state="off"), **memory)
     assert any(line.startswith("Memory peak of the recorded") for line in text.step(made, 80))
     assert any("   memory peak of the recorded" in line for line in text.step(made, 200))
 

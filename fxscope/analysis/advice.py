@@ -18,7 +18,7 @@ from fxscope import gpus
 from fxscope.analysis.select import place
 from fxscope.analysis.traced_regions import hides_kernels, is_compiled, runs_other_backend
 from fxscope.columns import array, column, distinct, marked, rows_of
-from fxscope.index import index_of, warm
+from fxscope.index import index_of
 from fxscope.model import Gap, Item, Recording
 from fxscope.op_names import is_gemm, is_pointwise, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, of_roof, percent, shorten, shorten_front
@@ -187,7 +187,7 @@ def _idle_behind(recording: Recording, launches: NDArray[np.bool_], *, least_us:
     idle_us = np.append(starts[1:] - busy_until[:-1], 0).clip(0) / 1e3
     counts = launches[rows] & np.isin(steps, index.steps) & (idle_us >= least_us)
     sums = np.bincount(steps[counts], idle_us[counts], max(index.steps, default=0) + 1)
-    return float(np.median(sums[list(warm(index.steps))]))
+    return float(np.median(sums[list(index.steps)]))
 
 
 def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
@@ -216,7 +216,7 @@ def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 
 def gaps_of_step(recording: Recording) -> tuple[float, list[Gap]]:
     """Return the wall time in µs of the profiled step with the median one, and its idle times, the longest first."""
-    walls = sorted((item.wall_us, item.step) for item in warm(index_of(recording).step_stats))
+    walls = sorted((item.wall_us, item.step) for item in index_of(recording).step_stats)
     wall_us, step = walls[len(walls) // 2] if walls else (0.0, None)
     return wall_us, [gap for gap in recording.summary.gaps if gap.step == step] if walls and recording.summary else []
 

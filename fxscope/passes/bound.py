@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Literal, NamedTuple
 
-from fxscope.index import index_of, warm, whole_steps
+from fxscope.index import index_of, whole_steps
 from fxscope.model import Recording, StepStats, StepTimes, Summary, replace
 from fxscope.text import microseconds, percent
 
@@ -53,9 +53,7 @@ def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None, *, laun
     found = [item for item in steps if item.step in whole]
     busy = median(s.device_busy_us for s in found)
     known = times is not None and not times.while_recording
-    wall = times.median_us if times is not None and known else median(s.wall_us for s in warm(found))
-    if busy > wall:  # the wall time is that of the warm steps
-        busy = median(s.device_busy_us for s in warm(found))
+    wall = times.median_us if times is not None and known else median(s.wall_us for s in found)
     if wall <= 0:
         return None
     share = min(1.0, busy / wall)
