@@ -216,16 +216,16 @@ def test_a_notebook_shows_the_strip_and_the_report_in_little_space(recording: An
 
 
 def test_a_screen_full_of_breaks_and_recompiles_fits(twelve: Report) -> None:
-    rows = [
-        CompileRow(id=f"x/{number}", where=f"train.py:{number}", reason="tensor 'x' size mismatch " * 4, hints=("do",))
-        for number in range(3)
-    ]
+    fields = {"reason": "tensor 'x' size mismatch " * 4, "hints": ("do",)}
+    rows = [CompileRow(id=f"x/{at}", where=f"train.py:{at}", **fields) for at in range(3)]
+    purposes = "fallback", "layout_copy", "split"
     made = replace(
         twelve,
         advice=tuple(Advice(text=f"Stop {row.where}", why=row.reason) for row in rows),
-        purposes=tuple(
-            PurposeRow(purpose=name, kernels=3, time_us=9.0) for name in ("fallback", "layout_copy", "split")
-        ),
+        purposes=tuple(PurposeRow(purpose=name, kernels=3, time_us=9.0) for name in purposes),
+        cuda_graphs=CudaGraphs(state="off"),
+        memory=Memory(step_bytes=100),
+        memory_peak_in="aten::" + 40 * "x",
         breaks=tuple(rows[:2]),
         recompiles=tuple(rows),
         problems=("a problem",),
@@ -233,9 +233,9 @@ def test_a_screen_full_of_breaks_and_recompiles_fits(twelve: Report) -> None:
     )
     shown = text.lines(made, name="train.fxscope")
     assert len(shown) <= 40 and {"Graph breaks", "Recompiles"} <= set(shown)
-    assert "  … 2 more: --all" not in text.lines(
-        replace(twelve, recompiles=tuple(rows))
-    )  # a line for one is that one's
+    assert any(line.startswith("Memory peak of the recorded") for line in shown)  # a line of its own
+    fewer = text.lines(replace(twelve, recompiles=tuple(rows)))
+    assert "  … 2 more: --all" not in fewer  # a line for one is that one's
 
 
 @pytest.mark.parametrize("module", ["Model_0." * 20 + "Conv2d_0", "layers.[0..11]." + "Long" * 20])
@@ -247,13 +247,6 @@ def test_a_module_of_any_length_leaves_the_columns_where_they_are(
     head, first, *_ = text.kernels(replace(twelve, kernels=(row, *twelve.kernels)), 80, 10, everything=False)
     assert len(first) <= 80 and first.index("%") == head.index("share") + 4
     assert f"  {launches:,.0f} " in first
-
-
-def test_memory_has_a_line_of_its_own_where_it_does_not_fit_beside_graphs(twelve: Report) -> None:
-    memory = {"memory": Memory(step_bytes=100), "memory_peak_in": "aten::" + 30 * "x"}
-    made = replace(twelve, cuda_graphs=CudaGraphs(state="off"), **memory)
-    assert any(line.startswith("Memory peak of the recorded") for line in text.step(made, 80))
-    assert any("   memory peak of the recorded" in line for line in text.step(made, 200))
 
 
 def test_the_commands_after_a_run_that_saved_nothing_begin_with_saving_it() -> None:
