@@ -667,14 +667,10 @@ def with_lines(
 
 def _changed_config() -> dict[str, Any]:
     """Inductor's switches that differ from their default, without those that fxscope sets."""
-    import torch._inductor.config as config
-
-    every = ((name, value) for name, value in switches().items() if not config._is_default(name))
-    theirs = ((name, value) for name, value in every if name not in SWITCHES["torch._inductor.config"])
-    # Inductor itself sets some switches during a compile, mostly to what they are anyway.
-    changed = ((name, it) for name, it in theirs if it != getattr(config._config[name], "default", None))
-    is_plain = (bool, int, float, str, type(None))
-    return {name: it if isinstance(it, is_plain) else repr(it) for name, it in changed}
+    entries = importlib.import_module("torch._inductor.config")._config
+    theirs = {name: it for name, it in switches().items() if name not in SWITCHES["torch._inductor.config"]}
+    changed = {name: it for name, it in theirs.items() if it != entries[name].default}
+    return {name: it if isinstance(it, bool | int | float | str | None) else repr(it) for name, it in changed.items()}
 
 
 def _graph_order(graph: Graph) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from fxscope.columns import array, column, distinct, marked, picked, rows_of, wi
 from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Prediction
 from fxscope.gpus.prediction import predict, traffic_floor_us
-from fxscope.index import index_of, known_sum
+from fxscope.index import index_of, known_sum, reachable
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
@@ -40,8 +40,6 @@ class Limits(NamedTuple):
 def cost(recording: Recording) -> Recording:
     """Recording → Recording with a roof per call and eager op, a lower bound in µs per unfused pair, and estimates."""
     limits = find_limits(recording)
-    if limits is not None:
-        limits = limits._replace(launch_us=launch_time(recording))
     calls = tuple(
         cost_of_call(call, index_of(recording).nodes.get(call.graph, {}), limits, recording) for call in recording.calls
     )
@@ -60,14 +58,14 @@ def cost(recording: Recording) -> Recording:
 
 
 def find_limits(recording: Recording) -> Limits | None:
-    """The limits of the recording's device without its launch time, `None` where nothing is known of them."""
+    """The limits of the recording's device, `None` where nothing is known of them."""
     environment = recording.environment
     target = (environment.target or "").lower()
     gpu = gpus.load(target) if gpus.known(target) else gpus.find(environment.device)
     rate = gpu.bandwidth() if gpu is not None else None
     if gpu is None or rate is None:
         return None
-    return Limits(gpu, rate.value, f"{per_second(rate.value)}, {gpu.basis(rate)}")
+    return Limits(gpu, rate.value, f"{per_second(rate.value)}, {gpu.basis(rate)}", launch_time(recording))
 
 
 def launch_time(recording: Recording) -> float | None:
@@ -229,8 +227,13 @@ def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> 
     if "kernel" not in distinct(graph.nodes, "kind"):
         return graph
     multiply = {name for name in distinct(graph.nodes, "target") if counted.first_operand(name) is not None}
-    facts = enumerate(rows_of(graph.nodes, "kind", "target", "inputs", "outputs"))
-    rows = [row for row, (kind, target, *known) in facts if kind == "kernel" and (any(known) or target in multiply)]
+    products = {name for name, target in rows_of(graph.nodes, "name", "target") if target in multiply}
+    parents = dict(rows_of(graph.nodes, "name", "parent"))
+    above = reachable(map(parents.get, products), lambda name: [parents[name]] if name else [])
+    composite = {name for name, nature in rows_of(graph.nodes, "name", "nature") if nature == "composite"}
+    products -= composite & above.keys()  # they are those of the ops that it calls
+    facts = enumerate(rows_of(graph.nodes, "kind", "name", "inputs", "outputs"))
+    rows = [row for row, (kind, name, *known) in facts if kind == "kernel" and (any(known) or name in products)]
     by_name, tf32 = index_of(recording).nodes[graph.id], multiplies_by_tf32(recording)
     kernels = index_of(recording).runs_of_node.get(graph.id, {})
     costs = {field: column(graph.nodes, field) for field in ("bytes_read", "bytes_written", "flops", "roof")}

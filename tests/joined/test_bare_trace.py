@@ -29,6 +29,7 @@ def test_a_trace_has_no_decisions() -> None:
     for name in ("mlp_compiled", "mlp_eager"):
         assert read_trace(H200 / name / "trace.json.gz").decisions == ()
     eager = read_trace(H200 / "mlp_eager" / "trace.json.gz")
+    assert {node.target for node in eager.graph("eager").nodes if node.flops} == {"aten::mm"}  # not of `matmul`, too
     assert not traced_regions.regions_of(eager) and report(eager).contents.startswith("eager")
 
 
