@@ -117,11 +117,11 @@ class _Watched:
     def _targets(self, call: KernelCall) -> Iterator[tuple[str, str]]:
         """Yield each node whose value the call leaves in a buffer, and the wrapper's name of the buffer.
 
-        A node that several buffers are of, and a buffer that several kernels write, are left out.
+        A node of several buffers (but a fallback's tuple), and a buffer that several kernels write, are left out.
         """
         if call.conditional or call.subgraph:
             return
-        owners = Counter(node.origin_node for node in self.schedule.nodes if node.type != "nop")
+        owners = Counter(node.origin_node for node in self.schedule.nodes if node.type not in ("nop", "fallback"))
         renames = self.schedule.renames
         writers = Counter(renames.values())
         written = {access.buffer for access in call.writes or ()}
@@ -250,7 +250,8 @@ class _Kernel:
         if not value.numel():
             return replace(row, state="within", error=0.0, eager_error=0.0, tolerance=0.0)
         error, theirs = _distance(value, judge), _distance(eager, judge)
-        usable = theirs.isfinite()  # eager overflows where fp64 does not
+        if not (usable := theirs.isfinite()).any():  # eager overflows where fp64 does not
+            raise _Unknown("overflow")
         error, theirs = error[usable], theirs[usable]
         spare = 2 + int(JUMP_SHARE * value.numel()) if self._jumps() else 0
         if value.dtype.is_floating_point or value.dtype.is_complex:

@@ -73,17 +73,18 @@ def render_pair(recording: Recording, decision: Decision) -> str:
 def _function(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, list[str], list[str]]:
     """The body of a function that runs a call's ops, with views that no kernel ran; what it takes; what it returns."""
 
-    def views_before(name: str) -> list[str]:
-        inputs = nodes[name].inputs
-        return [item for item in inputs if nodes[item].nature == "view" and "getitem" not in nodes[item].target]
+    def belongs(name: str) -> list[str]:
+        views = [item for item in nodes[name].inputs if nodes[item].nature == "view" and item not in items]
+        return views + [item for item, owner in items.items() if owner == name]
 
-    inside = reachable((name for name in call.nodes if name in nodes), views_before)
+    items = {name: node.inputs[0] for name, node in nodes.items() if node.target == "operator.getitem"}
+    inside = reachable((name for name in call.nodes if name in nodes), belongs)
     ops = [node for name, node in nodes.items() if name in inside]
     if wrong := next((node for node in ops if node.arguments is None or "…" in node.arguments), None):
         raise RenderError(f"{call.handle}: the recording does not hold the arguments of {wrong.name}.")
     taken = [item for node in ops for item in node.inputs if item not in inside]
     used = {item for node in nodes.values() if node.name not in inside for item in node.inputs}
-    made = [node.name for node in ops if node.name in used and node.nature != "view"]
+    made = [node.name for node in ops if node.name in used and (node.name in items or node.nature != "view")]
     if not made:
         raise RenderError(
             f"{call.handle}: no op of the graph is its result (a copy that the compiler adds, a write in place)."

@@ -74,6 +74,16 @@ def test_a_pair_that_was_not_fused_runs_as_two_kernels_and_in_one_graph(path: st
     assert "no missed fusion of add and relu" in said
 
 
+@pytest.mark.parametrize(
+    ("program", "names"), [(lambda x: x.topk(3)[0] * 2, ("topk", "mul")), (lambda x: (x @ x).var(1) + 1, ("mm", "add"))]
+)
+def test_the_second_of_a_pair_takes_the_items_that_the_first_returns(program, names, tmp_path, command) -> None:
+    path = str(fxscope.record(program, torch.randn(16, 16), compile=True, steps=1).save(tmp_path / "pair.fxscope"))
+    command("reproduce", path, *names, "-o", tmp_path / "pair.py")
+    made = runpy.run_path(str(tmp_path / "pair.py"))
+    torch.testing.assert_close(made["both"](made["arg0_1"])[-1], program(made["arg0_1"]))
+
+
 def test_a_triton_kernel_of_a_plan_brings_its_code_and_the_inputs_of_the_wrapper(tmp_path, command) -> None:
     recording = fxscope.record(torch.sum, torch.ones(4096, 4096), compile=True, target="h200")
     saved = str(recording.save(tmp_path / "sum.fxscope"))
