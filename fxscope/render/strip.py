@@ -445,7 +445,7 @@ class Drawing:
             middle = (left + right) / 2
             spots = sorted(range(int(left) - 44, int(right) + 45, 2), key=lambda x: abs(x - middle))
             free = (x for x in spots if LEFT <= x <= RIGHT - 12 and all(abs(x - other) > 18 for other in others))
-            x = next(free, middle)
+            x = next(free, min(middle, RIGHT - 12))
             circles.append((x, foot))
             way = f"V{foot:.1f}H{right:.1f}V{y:.1f}M{min(left, x):.1f} {foot:.1f}H{max(right, x):.1f}"
             if right - left < NEAR:
