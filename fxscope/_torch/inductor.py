@@ -669,7 +669,7 @@ def _changed_config() -> dict[str, Any]:
     """Inductor's switches that differ from their default, without those that fxscope sets."""
     entries = importlib.import_module("torch._inductor.config")._config
     theirs = {name: it for name, it in switches().items() if name not in SWITCHES["torch._inductor.config"]}
-    changed = {name: it for name, it in theirs.items() if it != entries[name].default}
+    changed = {name: it for name, it in theirs.items() if it != getattr(entries[name], "default", None)}
     return {name: it if isinstance(it, bool | int | float | str | None) else repr(it) for name, it in changed.items()}
 
 
