@@ -183,14 +183,9 @@ class Hooks:
             return None
 
     def install(self, owner: Any, within: str | tuple[str, ...] = "") -> set[str]:
-        """Put on what the methods of an object are marked for.
+        """Put on what the methods of an object are marked for, where the path begins with `within`.
 
-        Args:
-            owner: whose methods are called as long as the hooks are on; exceptions out of "around" are its own matter.
-            within: how the paths begin of those to put on.
-
-        Returns:
-            The purposes of the functions that this torch does not have.
+        Exceptions out of "around" are the owner's matter. Return the purposes of the functions that this torch does not have.
         """
         _hide_modules()
         lost: set[str] = set()

@@ -48,13 +48,9 @@ class _Here(threading.local):
 
 
 class Rewrites:
-    """Tells each change of a graph while the hooks are on.
+    """Calls `tell` with each change of a graph while the hooks are on; fills `near`.
 
-    Args:
-        hooks: that hold it.
-        tell: called with each change.
-        graph_of: the id of the graph that the passes of a stage change now.
-        near: (graph, pattern) → the candidate that came closest, filled here.
+    `graph_of`: the id of the graph that a stage's passes change now. `near`: (graph, pattern) → the closest candidate.
     """
 
     def __init__(

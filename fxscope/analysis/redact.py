@@ -2,9 +2,9 @@
 
 Removed: source text (the program's lines, generated code, PTX), arguments of ops, guards, reasons of breaks,
 recompiles and failures, scalar values, switches with text values, messages of problems, the platform. Replaced by made-up
-names, equal names by the same one: files, functions, modules, title, annotations, all words that are not PyTorch's or fxscope's
-(parameters, user-written kernels), and all numbers but torch's counters (`mul_3`). Kept: graphs, shapes, dtypes, launches,
-times, decisions, line numbers, how often it breaks and recompiles, versions and the device's name.
+names, equal names by the same one: files, functions, modules, title, annotations, all words that are not PyTorch's or codes of
+fxscope's (parameters, user-written kernels), and all numbers but torch's counters (`mul_3`). Kept: graphs, shapes, dtypes,
+launches, times, decisions, fxscope's sentences, line numbers, how often it breaks and recompiles, versions, the device.
 """
 
 import itertools
@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from fxscope import gpus, op_names
+from fxscope.english import hints_in
 from fxscope.index import COMPILING
 from fxscope.model import Recording, plain
 
@@ -33,17 +34,21 @@ _LIBRARY = re.compile(
 _ATEN = re.compile(r"(?!.*\d{5})(?:void )?at::native::")
 _PLACE = r"(?:\w+|\(anonymous namespace\))"
 _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLACE})*")
-_NAMESPACES = frozenset("at c10 std torch TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split())
+_NAMESPACES = "at c10 std torch lambda unsigned TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split()
 _NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module's path: all but the 3 of layers.3
 _OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler counts the modules of a class: Block_3
-_COMMENTS = re.compile(r'"""(?s:.*?)"""|#.*')  # they name people and models
+_STRING = re.compile(r'"""(?s:.*?)"""|#.*|"((?:[^"\\\n]|\\.)*)"')  # docstrings and comments name people and models
+# What writes a recording; this file, too, for the names of torch's below.
+_WRITERS = """model passes readers gpus kernel_names capture.py op_names.py text.py analysis/redact.py data/english.json
+    data/event_categories.json data/fusion_reasons.json data/kernel_names.json data/op_sets.json data/switches.json""".split()
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
-    "code arguments text cache_key cache_differs guards concrete_inputs raw_reason platform"
+    "code arguments text cache_key cache_differs guards concrete_inputs raw_reason platform break_line"
     " device_properties remedy sources decoded".split()
 )
+_FILE = re.compile(r"(?s)(?:(.*)/)?(.*?)(:\d{1,5})?")
 _FRAME = re.compile(r"\(\d+\): ")  # of Python, as a profiler names it: a.py(3): f
-_ANNOTATIONS = frozenset({"user_annotation", "python_function"})
+_CATEGORIES = {"user_annotation", "python_function"}, {"runtime"}  # whose names are the program's, or a driver's
 _SAY_NOTHING = frozenset({type(None), bool, int, float})
 _THEIRS = frozenset({"file", "function", "title", "module"})
 
@@ -52,8 +57,8 @@ def redact(recording: Recording) -> Recording:
     """A recording of the same form that says nothing of its program's text and names."""
     tree = msgspec.to_builtins(recording, enc_hook=plain, str_keys=True)
     counters = 100 + sum(len(graph.nodes) for graph in recording.graphs) + len(recording.calls)  # 100: eliminated nodes
-    redactor = _Redactor(counters, {op["name"] for op in tree["ops"] if op["category"] in _ANNOTATIONS})
-    return msgspec.convert(redactor.item(tree), Recording)
+    annotations, runtime = ({op["name"] for op in tree["ops"] if op["category"] in kinds} for kinds in _CATEGORIES)
+    return msgspec.convert(_Redactor(counters, annotations, runtime).item(tree), Recording)
 
 
 # Annotations that torch makes itself: steps, compiles and calls of compiled code are found by them. (That
@@ -67,9 +72,9 @@ _TORCHS = re.compile(
 class _Redactor:
     """Gives each word that is not public a number. Counters are below `counters`."""
 
-    def __init__(self, counters: int, annotations: set[str]) -> None:
+    def __init__(self, counters: int, annotations: set[str], runtime: set[str]) -> None:
         self._tokens: dict[tuple[str, str], str] = {}
-        self.counters, self.annotations = counters, annotations
+        self.counters, self.annotations, self.runtime = counters, annotations, runtime - annotations
         self.words = cache(self._words)  # a recording has few texts, each of them many times
 
     def item(self, value: Any, key: str = "") -> Any:
@@ -95,7 +100,7 @@ class _Redactor:
 
     def field(self, name: str, value: Any) -> Any:
         if name in ("message", "failure", "break_reason", "recompile_reason"):
-            return value and "removed"
+            return value and ("removed\nHint: removed" if hints_in(value) else "removed")
         if name == "cudagraph_skip":  # behind torch's reason, the program's line
             value = value.partition("Found from")[0]
         return self.theirs(name, value) if isinstance(value, str) and name in _THEIRS else self.item(value, name)
@@ -105,14 +110,21 @@ class _Redactor:
         if kind == "module":
             part = _OF_CLASS if len(_OF_CLASS.findall(text)) == text.count(".") + 1 else _NO_LAYER
             return part.sub(lambda found: self.token(kind, found[0]), text)
-        return self.token(kind, text) + (".py" if kind == "file" else "")
+        if kind == "file" and (found := _FILE.fullmatch(text)):  # `model.py:17` and `a/model.py` are the same file
+            folder = self.token("folder", found[1]) + "/" if found[1] else ""
+            return f"{folder}{self.token(kind, found[2])}.py{found[3] or ''}"
+        return self.token(kind, text)
 
     def _words(self, text: str) -> str:
         if (text in self.annotations and not _TORCHS.match(text)) or _FRAME.search(text):
             return self.token("annotation", text)
         if _ATEN.match(text):
             return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _NAMESPACES else self._parts(x[0]), text)
-        return text if _LIBRARY.match(text) else _CHUNK.sub(self._chunk, text)
+        if _LIBRARY.match(text) or text in self.runtime:
+            return text
+        said = [re.escape(piece) for piece in _sentences() if piece in text]
+        pieces = re.split(rf"((?:\b|(?=\W))(?:{'|'.join(said)})(?:\b|(?<=\W)))", text) if said else [text]
+        return "".join(piece if i % 2 else _CHUNK.sub(self._chunk, piece) for i, piece in enumerate(pieces))
 
     def _chunk(self, found: re.Match[str]) -> str:
         """A dotted name; where it is not public, those of its parts that have no number may be."""
@@ -146,8 +158,25 @@ def public(name: str, counters: int = 0) -> bool:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """The words of the op table, of fxscope's code (not its comments), and of its sentences, torch's reasons among them."""
-    package = Path(__file__).parents[1]
-    texts = [path.read_text(encoding="utf-8") for path in (*package.rglob("*.py"), package / "data" / "english.json")]
+    """The words of the op table, and of the codes in what writes a recording: texts without a space."""
     every = re.compile(r"[^\W\d_]+[0-9]{0,2}").findall
-    return frozenset(word for text in (*texts, *op_names.table()) for word in every(_COMMENTS.sub("", text).lower()))
+    codes = (text for text in _constants() if not re.search(r"\s", text))
+    return frozenset(
+        word for text in (*codes, op_names.COMPILED_REGION, *op_names.table()) for word in every(text.lower())
+    )
+
+
+@cache
+def _sentences() -> list[str]:
+    """The parts between the placeholders of fxscope's sentences, the longest first."""
+    pieces = {piece for text in _constants() for piece in re.split(r"\{[^}]*\}", text)}
+    return sorted((piece for piece in pieces if re.search(r"[^\W\d]{2}\s|\s[^\W\d]{2}", piece)), key=len, reverse=True)
+
+
+@cache
+def _constants() -> frozenset[str]:
+    """The strings in what writes a recording, without those in three quotes, as docstrings are."""
+    package = Path(__file__).parents[1]
+    files = [file for name in _WRITERS for file in (package / name, *(package / name).glob("**/*.*"))]
+    texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".json")]
+    return frozenset(string for text in texts for string in _STRING.findall(text))

@@ -1,6 +1,7 @@
 """`fxscope open TRACE`: show a trace in Perfetto's UI, served once from this machine."""
 
 import argparse
+import contextlib
 import io
 import os
 import secrets
@@ -75,10 +76,11 @@ def serve(server: Server, name: str, data: IO[bytes], *, browser: bool, timeout_
             # Only a script of Perfetto's page sends this origin: no other page, no navigation, no name that resolves here.
             asked = self.headers.get("Host"), self.headers.get("Origin")
             is_allowed = asked == (f"{ADDRESS[0]}:{ADDRESS[1]}", PERFETTO)
-            if not is_allowed or not secrets.compare_digest(self.path.encode(), where.encode()):
-                self.send_error(403)
-            else:
-                with sending:
+            is_allowed = is_allowed and secrets.compare_digest(self.path.encode(), where.encode())
+            with sending if is_allowed else contextlib.nullcontext():
+                if not is_allowed or fetched.is_set():  # by another client, while this one waited
+                    self.send_error(403)
+                else:
                     self.send_response(200)
                     self.send_header("Access-Control-Allow-Origin", PERFETTO)
                     self.send_header("Cache-Control", "no-store")

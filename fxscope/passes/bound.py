@@ -42,10 +42,7 @@ class Bound(NamedTuple):
 def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None, *, launched: bool = True) -> Bound | None:
     """Judge the median step by the device's work in it and its wall time; steps that are not whole do not count.
 
-    Args:
-        steps: profiled ones.
-        times: of the same program's steps without a profiler: their typical wall time counts where it is known.
-        launched: whether the CPU's side of the launches was recorded.
+    `times`: without a profiler; their typical wall time counts where known. `launched`: the CPU's side was recorded.
     """
     if not steps:
         return None

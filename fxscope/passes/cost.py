@@ -252,12 +252,7 @@ def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> 
 def node_work(
     node: Node, by_name: Mapping[str, Node], kernels: Iterable[str], limits: Limits | None, *, tf32: bool
 ) -> tuple[int | None, int | None, int | None, partial[Roof | None]]:
-    """(Bytes read, bytes written, FLOPs, what makes the roof of a time) of an eager op.
-
-    Args:
-        kernels: the names of those that it launched.
-        tf32: the program allows it for matrix products.
-    """
+    """(Bytes read, bytes written, FLOPs, what makes the roof of a time) of an eager op that launched `kernels`."""
     sources = [by_name[name] for name in node.inputs if name in by_name]
     # A trace records neither which tensors flow nor what comes out: unknown, not nothing.
     read = counted.tensor_bytes([output for source in sources for output in source.outputs[:1]]) if sources else None

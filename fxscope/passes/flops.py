@@ -73,13 +73,7 @@ def arithmetic(dtype: str | None, ops: Iterable[str], kernels: Iterable[str], *,
     """The dtype in which products are computed at most: of float32 it may be TF32.
 
     cuDNN takes TF32 unless that is switched off, and the memory-efficient attention multiplies float32 in several parts
-    on tensor cores: without a kernel's word for it, full float32 is no limit for them.
-
-    Args:
-        dtype: of the operands.
-        ops: that multiply.
-        kernels: the names of those that ran.
-        tf32: the program allows it for matrix products.
+    on tensor cores: without a kernel's word for it, full float32 is no limit for them. `tf32`: matrix products may take it.
     """
     if dtype != "float32":
         return dtype

@@ -73,7 +73,6 @@ VERBS = [
 def test_a_verbs_json_is_small_and_its_command_for_more_gives_all(
     words: list[str], command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """4 kB by default; the parts and rows that come first are those of the whole answer."""
     measured = msgspec.json.decode((DATA / "sweep/sweep.json").read_bytes(), type=Sweep)
     monkeypatch.setattr(sweep, "measure", lambda arguments: measured)
     text = command(*words, "--json").out

@@ -47,7 +47,6 @@ def test_the_answers_contain_the_cause(program: str, tmp_path: Path) -> None:
 
 
 def test_a_cpu_bound_step_of_an_h200_is_named(tmp_path: Path) -> None:
-    """A batch of 1 on a real GPU: the device waits for the CPU. (Where there is no GPU nothing idles.)"""
     shutil.copy(ROOT / "tests/data/h200/mlp_small_eager/trace.json.gz", tmp_path)
     ((failed, text),) = ask(tmp_path, ("read", {"trace": "trace.json.gz"}))
     assert not failed and len(text.encode()) <= 10_000

@@ -127,7 +127,6 @@ def without(monkeypatch, *names: str) -> None:
 
 
 def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_told(monkeypatch) -> None:
-    """Each name that is looked up in torch is not there: the program runs, the rest is recorded."""
     importlib.import_module("torch._inductor.compile_fx")  # its hooks go on at once
     kinds = (inductor.InductorCapture, profiler.Session)
     hooked = {item.path for kind in kinds for _, item in hooks.hooks_of(kind) if not item.optional}

@@ -250,7 +250,6 @@ def test_calls_of_a_compiled_function_are_steps(tmp_path) -> None:
 
 
 def test_calls_of_a_frozen_script_are_steps() -> None:
-    """It has no `training`."""
     model = torch.jit.freeze(torch.jit.script(torch.nn.Linear(4, 4).eval()))
     with Recorder() as recorder:
         for _ in range(6):

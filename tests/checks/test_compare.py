@@ -242,7 +242,6 @@ def test_a_graph_of_another_number_is_the_same_graph() -> None:
 
 
 def test_cpu_ops_are_counted_over_every_step() -> None:
-    """Not in the first step alone, whose ops still warm up."""
     a, b = captures.read("mlp_train_eager"), captures.read("mlp_train_compiled")
     (change,) = [item for item in compare(a, b).ops if item.subject == "aten::t"]
     assert len(a.steps) == 3 and (change.a, change.b) == (sum(op.name == "aten::t" for op in a.ops) / 3, None)

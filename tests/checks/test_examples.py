@@ -92,7 +92,6 @@ SMALL = f"python {LAYER} --batch 1 --seq 2 --dim 8 --hidden 8"
 
 @pytest.mark.slow
 def test_without_the_layer_one_clear_message(tmp_path: Path) -> None:
-    """Where neither library can be imported, the script says both reasons and what to do, and returns 2."""
     for name in ("kernels", "liger_kernel"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('hidden for this test')\n")

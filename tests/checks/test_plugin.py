@@ -91,7 +91,6 @@ def test_a_live_program(fxscope) -> None:
 
 @pytest.mark.slow
 def test_a_plan_for_a_gpu_that_is_not_here(fxscope) -> None:
-    """What guards fusion on a machine without a GPU: the plan for an H200, as Inductor would write it."""
     torch = pytest.importorskip("torch")
     from fxscope._torch.programs import geglu
 

@@ -96,11 +96,7 @@ def runs(calls: Iterable[KernelCall]) -> list[list[KernelCall]]:
 
 
 def rank(decision: Decision, runs: float = 1) -> tuple[bool, float]:
-    """Order decisions: unfused first, the most expensive first; equals keep the order of the program.
-
-    Args:
-        runs: how often a step runs the two.
-    """
+    """Order decisions, of pairs that run `runs` times a step: unfused and most expensive first; equals keep their order."""
     return decision.verdict == "fused", -(decision.saved_bytes or 0) * runs
 
 

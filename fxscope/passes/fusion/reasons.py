@@ -125,13 +125,7 @@ def opaque(
 ) -> Reason:
     """Say why the scheduler never asks about a call of this kernel.
 
-    Args:
-        kernel: as the wrapper calls it.
-        type: the call's type.
-        producer: whether the other node of the pair consumes this one's result (it would be an epilogue).
-        device: "cuda:0", "cpu".
-        limits: Inductor's switches as they were.
-        library: of GEMMs on a GPU that torch calls "cuda".
+    `producer`: the other node of the pair consumes this one's result (an epilogue). `library`: of GEMMs on "cuda".
     """
     arguments = {"kernel": kernel}
     if type == "user_triton":
