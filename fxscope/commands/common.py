@@ -322,7 +322,7 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
 def add_budget_option(parser: Any) -> None:
     from fxscope.analysis.budget import DEFAULT_BYTES
 
-    help = "limit of a JSON answer in bytes (default: %(default)s; 0: none); the most important rows come first"
+    help = "bytes of a JSON answer at most (default: %(default)s; 0: all), but always the command for the rest"
     how: dict[str, Any] = {"type": whole, "default": DEFAULT_BYTES, "metavar": "N", "help": help}
     parser.add_argument("--budget", dest="json_bytes", action="store", **how)  # the last one counts: `more` adds one
 
