@@ -88,8 +88,8 @@ _TILES = ((256, 128), (128, 256), (128, 128), (128, 96), (128, 64), (64, 128), (
 _SPLITS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocessors: int) -> Array:
-    """The best of some tiles and splits of K for sizes batch, m, n, k: whole waves, each as long as its K loop."""
+def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocessors: int, joined: Any = 0) -> Array:
+    """The best of some tiles and splits of K (plus `joined` µs) for sizes batch, m, n, k: whole waves, each a K loop."""
     batch, m, n, k = sizes
     best = np.full(len(k), np.inf)
     for rows, columns in _TILES:
@@ -98,7 +98,7 @@ def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocess
         step = max(rows * columns * 128 / (p["sm"] * 1e6 * share), p["k_step"])
         for split in _SPLITS:
             time = np.ceil(tiles * split / multiprocessors) * (k / 64 / split * step + p["wave"])
-            time += (p["split"] + split * p["split_each"]) * (split > 1)
+            time += (p["split"] + split * p["split_each"] + joined) * (split > 1)
             # Products beside each other are not split.
             best = np.minimum(best, np.where((split == 1) | (k >= 128 * split) & (batch == 1), time, np.inf))
     return best
@@ -106,16 +106,23 @@ def tiled(p: Mapping[str, float], sizes: tuple[Any, Any, Any, Any], multiprocess
 
 def gemm(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
     odd, even = (np.char.count(work.layout, name) for name in "ue")
-    extra = p["grouped"] * (work.variant == "grouped") + p["odd"] * (odd + even)
+    biased, short, long = work.variant == "bias", np.minimum(work.m, work.n), np.maximum(work.m, work.n)
+    extra = p["grouped"] * (work.variant == "grouped") + p["odd"] * (odd + even) + p["epilogue"] * biased
     # Operands with gaps are copied first, and a matrix that is added.
     extra += np.char.count(work.layout, "x") * (p["copied"] + work.num_bytes * p["copied_ps"] * 1e-6)
-    extra += p["added"] * (work.variant == "added") + p["epilogue"] * (work.variant == "bias")
+    extra += (work.variant == "added") * (p["added"] + work.elements * p.get("added_ps", 0) * 1e-6)
     k = np.where(np.char.startswith(work.dtype, "float8"), work.k / 2, work.k)  # as many bytes of K a cycle
-    busy = tiled(p, (work.batch, work.m, work.n, k), multiprocessors)
+    # cuBLAS adds a bias to split products by further kernels.
+    busy = tiled(p, (work.batch, work.m, work.n, k), multiprocessors, p.get("split_bias", 0) * biased)
     # Where a tile reaches beyond the rows, or a step beyond K, each element is checked.
     busy *= 1 + p["ragged"] * ((work.m % 64 > 0) * 1 + (work.k % 64 > 0))
-    busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(np.minimum(work.m, work.n) == 1, p["vector"], 1)
-    return p["floor"] + extra + slower_of(busy, traffic(p, *work.moved), sharpness=3)
+    busy *= (1 + p["unaligned"] * odd + p["even"] * even) * np.where(short == 1, p["vector"], 1)
+    if "thin" in p:  # up to 16 rows or columns have kernels without tiles
+        few = (short <= 16) & (work.batch == 1) & (biased | (k < 128)) & ~np.char.startswith(work.layout, "t")
+        thin = k * p["thin"] * (1 + p["thin_rows"] * (short > 4)) * np.maximum(1, long / p["thin_wave"])
+        busy = np.where(few, np.minimum(busy, thin), busy)
+    rows = work.batch * long * p.get("row_ps", 0) * 1e-6  # a narrow result does not fill a tile's stores
+    return p["floor"] + extra + slower_of(busy, traffic(p, *work.moved), rows, sharpness=3)
 
 
 def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Array:
@@ -141,7 +148,8 @@ def convolution(p: Mapping[str, float], work: Works, multiprocessors: int) -> Ar
     computed = work.elements * (work.taps * p["tap_ps"] + first * p["element_ps"]) * 1e-6
     by_channel = slower_of(traffic(p, *work.moved), computed, sharpness=2)
     each = np.isin(work.variant, ("each channel", "multiplied")) & (work.dtype != "float32")
-    depthwise = np.isin(work.variant, ("depthwise", "each channel"))
+    # One channel is a depthwise convolution, too, but not in its gradients.
+    depthwise = np.isin(work.variant, ("depthwise", "each channel")) | (channels * out == 1) & ("second" not in p)
     again = 1 + p.get("second", 0) * (work.passes - 1)
     time = again * (p["floor"] + np.where(depthwise, p["taps"] * work.taps + by_channel, extra)) + busy * ~depthwise
     return np.where(each, (p["each_channel"] + p["each_tap"] * work.taps) * work.batch, time)
@@ -298,8 +306,7 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | str:
     if family == "anything":
         name = family_of(work).removeprefix("function ").strip("_").replace("_", " ")
         return Prediction(us, low, high, f"roofline of the {gpu.name}: nothing was measured of {name}")
-    how_far = "outside" if outside else "far from"
-    where = f", {how_far} what was measured" if stretch > stretch_of(_NEAR) else ""
+    where = f", {'outside' if outside else 'far from'} what was measured" if stretch > stretch_of(_NEAR) else ""
     return Prediction(us, low, high, f"{family} model of the {gpu.name}, {fit.count} measured calls{where}")
 
 
@@ -315,8 +322,8 @@ def fit_of(calibration: Calibration, work: Workload) -> tuple[str, FamilyFit, fl
 def generated_us(gpu: Gpu, work: Workload) -> float:
     """Time of a pointwise or reduction kernel on a GPU that was measured; its interval is not asked for."""
     assert gpu.calibration is not None
-    fit = gpu.calibration.families[work.family]
-    return float(times_of(work.family, fit.parameters, [work], gpu.multiprocessors)[0])
+    parameters = gpu.calibration.families[work.family].parameters
+    return float(times_of(work.family, parameters, [work], gpu.multiprocessors)[0])
 
 
 def traffic_floor_us(gpu: Gpu, num_bytes: float) -> float:

@@ -176,8 +176,7 @@ def copies_of_constants(graph_module: Any) -> list[Any]:
     ]
 
 
-@contextlib.contextmanager
-def cudnn_layouts(plan: Plan) -> Generator[None]:
+def cudnn_layouts(plan: Plan) -> AbstractContextManager[Any]:
     """Give a convolution's result the memory format that it has with cuDNN.
 
     A CPU build has no cuDNN, and a CUDA build asks the device whether it takes bfloat16. The rules are those of
@@ -206,11 +205,8 @@ def cudnn_layouts(plan: Plan) -> Generator[None]:
     def memory_format(input: Any, weight: Any, backend: Any) -> Any:
         return _cudnn_format(input, weight) if backend in cudnn else determine(input, weight, backend)
 
-    with (
-        mock.patch.object(torch._C, "_select_conv_backend", select_backend),
-        mock.patch.object(torch._C, "_conv_determine_backend_memory_format", memory_format),
-    ):
-        yield
+    asked = {"_select_conv_backend": select_backend, "_conv_determine_backend_memory_format": memory_format}
+    return mock.patch.multiple(torch._C, **asked)
 
 
 def _cudnn_format(input: Any, weight: Any) -> Any:
@@ -319,8 +315,7 @@ def library_kernels(plan: Plan) -> Generator[None]:
             return speedup(self, node1, node2)
 
     with (
-        mock.patch.object(cache, "do_autotuning", times),
-        mock.patch.object(cache, "make_precompile_fn", lambda self, *args, **kwargs: dict),
+        mock.patch.multiple(cache, do_autotuning=times, make_precompile_fn=lambda self, *args, **kwargs: dict),
         mock.patch.object(scheduler.Scheduler, "speedup_by_fusion", by_fusion),
     ):
         yield

@@ -45,9 +45,8 @@ def device(plan: Plan) -> Generator[None]:
     gpu = plan.gpu
     properties = device_properties(gpu)
     with contextlib.ExitStack() as stack:
-        for name, value in _cuda_functions(gpu, properties).items():
-            if hasattr(torch.cuda, name):
-                stack.enter_context(mock.patch.object(torch.cuda, name, value))
+        answers = {name: value for name, value in _cuda_functions(gpu, properties).items() if hasattr(torch.cuda, name)}
+        stack.enter_context(mock.patch.multiple(torch.cuda, **answers))
         # Fake CUDA tensors must not touch the device when they are made, although `is_available` now says yes.
         stack.enter_context(mock.patch.object(FakeTensorMode, "avoid_device_init", property(lambda _: True)))
         stack.enter_context(mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None, create=True))

@@ -129,8 +129,7 @@ def _no_launch(plan: Plan) -> Generator[None]:
         return types.SimpleNamespace(__file__=os.devnull, call=call, runner=runner)
 
     with (
-        mock.patch.object(compile_fx, "fx_codegen_and_compile", compile_graph),
-        mock.patch.object(compile_fx, "cudagraphify", capture),
+        mock.patch.multiple(compile_fx, fx_codegen_and_compile=compile_graph, cudagraphify=capture),
         mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module),
     ):
         yield
