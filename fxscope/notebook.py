@@ -9,6 +9,7 @@ runs the lines before, records `model(x)`, or all of `model(x).sum()`, and shows
 
 import argparse
 import ast
+import os
 import shlex
 from keyword import iskeyword
 from typing import Any
@@ -19,6 +20,7 @@ from fxscope.model import Recording
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magic; IPython calls this."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # Kineto announces every session on stderr
 
     def fxscope(line: str, cell: str) -> Recording | None:
         try:

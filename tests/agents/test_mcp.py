@@ -20,7 +20,6 @@ H200 = ROOT / "fxscope/data/h200"
 
 
 def client_of(folder: Path) -> Client:
-    """A client with a server for a folder."""
     server = StdioServerParameters(command=sys.executable, args=["-m", "fxscope", "mcp", str(folder)], cwd=str(ROOT))
     return Client(stdio_client(server))
 

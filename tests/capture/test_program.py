@@ -117,7 +117,6 @@ def test_what_runs_in_other_threads_is_said_to_be_missing(how: str) -> None:
 
 
 def test_dynamo_does_not_trace_hooks_of_modules() -> None:
-    """With `fullgraph` it would be an error."""
 
     @torch.compile(fullgraph=True, backend="eager")
     def built_inside(x):

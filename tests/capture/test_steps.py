@@ -389,7 +389,6 @@ def test_calls_of_the_graph_that_recompiles_ended_in_are_timed(observed: list[in
 
 
 def test_no_frame_of_fxscope_is_around_compiled_calls_after_the_observation() -> None:
-    """The sizes of a graph's inputs are known all the same."""
     stacks: list[str] = []
 
     @torch.library.custom_op("fxscope_tests::looked", mutates_args=())
