@@ -65,7 +65,7 @@ COPIES = ("copy_", "_foreach_copy_")  # of what goes into compiled code
 PACKAGE = "AOTInductor#"  # begins the id of the region that fxscope marks around the run of a package
 REGION_ID = re.compile(rf"^{COMPILED_REGION}: (?P<id>\S+)")
 REGION_KEY = re.compile(rf"^{INDUCTOR_RUNS} (?P<key>.*) ##$")
-_GRAPH_NUMBER = re.compile(rf"^graph_\d+_(?=cpp_|kernel)|(?<=^{COMPILED_REGION}): \S+")
+_GRAPH_NUMBER = re.compile(rf"^graph_\d+_(?=cpp_|kernel)|(?<=^{COMPILED_REGION}): \S+|(?<=^{INDUCTOR_RUNS}) .*(?= ##$)")
 _CPP_NODE = re.compile(r"torch::autograd::CppNode<([^<]+).*>")  # the backward of a C++ autograd function
 _MULTIPLIES = re.compile(
     r"conv|attention|mm$|mv$|matmul|linear|linalg|dot$|outer$|bilinear|cdist|rnn|lstm|gru|transformer|cholesky|solve|fft"
@@ -143,9 +143,9 @@ def is_called(op: str, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def without_graph_number(name: str) -> str:
-    """The name of an event without the number that a process gives each graph it compiles.
+    """The name of an event without the number or key that a process gives each graph it compiles.
 
-    `graph_0_cpp_fused_gelu_mul_0`, a C++ kernel's (torch 2.13, codegen/cpp.py), and `Torch-Compiled Region: 0/0`.
+    `graph_0_cpp_fused_gelu_mul_0`, a C++ kernel's (torch 2.13, codegen/cpp.py), `Torch-Compiled Region: 0/0` and a key.
     """
     return _GRAPH_NUMBER.sub("", name)
 

@@ -136,7 +136,6 @@ def test_a_step_ends_before_the_next_ones_first_op(tmp_path: Path) -> None:
 
 
 def test_an_op_ends_before_the_compiled_function_that_it_calls(tmp_path: Path) -> None:
-    """Likewise, of the longest part of an op between what Python runs in it."""
     starts = [4_845_461_214_320_098 + 697_294 * number + number % 13 for number in range(100)]
     parts = ("aten::sin", 0, 9000), ("## Call CompiledFxGraph f ##", 5007, 900), ("cpp_k", 5107, 500)
     events = [

@@ -230,7 +230,8 @@ def test_a_graph_of_another_number_is_the_same_graph() -> None:
             return replace(item, name=f"Torch-Compiled Region: 0/{number}") if item.name.startswith("Torch-C") else item
 
         launches, ops = (tuple(named(item) for item in items) for items in (recording.launches, recording.ops))
-        return replace(recording, launches=launches, ops=ops)
+        run = replace(ops[-1], id=len(ops), name=f"## Call CompiledFxGraph f7k{number} ##")
+        return replace(recording, launches=launches, ops=(*ops, run))
 
     a, b = numbered(0), numbered(1)
     assert {launch.name for launch in a.launches} != {launch.name for launch in b.launches}
