@@ -66,12 +66,8 @@ class Index:
     @cached_property
     def users(self) -> dict[Key, list[Node]]:
         """Node → the nodes of its graph that take its result."""
-        found: dict[Key, list[Node]] = defaultdict(list)
-        for graph in self._graphs:
-            for node in graph.nodes:
-                for name in dict.fromkeys(node.inputs):
-                    found[graph.id, name].append(node)
-        return dict(found)
+        graphs = ((graph.id, by_each(graph.nodes, lambda node: dict.fromkeys(node.inputs))) for graph in self._graphs)
+        return {(graph, name): nodes for graph, users in graphs for name, nodes in users.items()}
 
     @cached_property
     def calls(self) -> dict[str, KernelCall]:

@@ -296,13 +296,6 @@ def _has_own_kernel(name: str, overload: str, device: str) -> bool:
 # ---------------------------------------------------------------------- which tensor is whose
 
 
-class _Made:
-    """An output that no op has read yet."""
-
-    def __init__(self, position: int, meta: TensorMeta | None) -> None:
-        self.position, self.meta, self.is_open = position, meta, True
-
-
 class _Identity:
     """Says of each tensor that an op reads which op it comes from; fed in order of time."""
 
@@ -310,7 +303,8 @@ class _Identity:
         self._concrete, self._names, self._has_allocations = concrete, names, has_allocations
         self._bound: dict[int, int | None] = {}  # TensorImpl → position of the op that made or wrote it
         self._writers: dict[int, int] = {}  # storage → position of the op that wrote it last
-        self._made: dict[int, list[_Made]] = {}  # storage → outputs in it
+        # storage → outputs in it that no op has read yet, as the position of their op and, where it is known, what they are
+        self._made: dict[int, list[tuple[int, TensorMeta | None]]] = {}
         self._late: dict[int, dict[int, TensorMeta]] = {}  # position → storage it made → how that was read first
         self._sources: dict[int, Source] = {}  # of forward ops, by sequence number
 
@@ -371,13 +365,13 @@ class _Identity:
     def _maker(self, storage: int, meta: TensorMeta) -> int | None:
         """The op whose output a tensor is that no op has read before; of several that fit, who wrote the memory."""
         like = meta.shape, meta.stride, meta.dtype
-        made = [item for item in self._made.get(storage, ()) if item.is_open]
-        fitting = [it for it in made if it.meta is None or (it.meta.shape, it.meta.stride, it.meta.dtype) == like]
-        exact = [item for item in fitting if item.meta is not None] or fitting
+        made = self._made.get(storage, [])
+        fitting = [(at, it) for at, it in made if it is None or (it.shape, it.stride, it.dtype) == like]
+        exact = [item for item in fitting if item[1] is not None] or fitting
         if len(exact) == 1:
-            exact[0].is_open = False
-            self._late.setdefault(exact[0].position, {}).setdefault(storage, meta)
-            return exact[0].position
+            made.remove(exact[0])
+            self._late.setdefault(exact[0][0], {}).setdefault(storage, meta)
+            return exact[0][0]
         return self._writers.get(storage)
 
     def _aliases(
@@ -405,7 +399,7 @@ class _Identity:
         # Several outputs that are new each have a memory of their own, in an order that is not known.
         metas: Sequence[TensorMeta | None] = (outputs or (None,)) if len(storages) == 1 else (None,)
         for storage in storages:
-            self._made.setdefault(storage, []).extend(_Made(position, meta) for meta in metas)
+            self._made.setdefault(storage, []).extend((position, meta) for meta in metas)
 
     def _source(self, raw: _Raw, number: int | None, *, backward: bool) -> Source | None:
         if backward:  # it runs from the line of `backward()`, and belongs to the forward op with its number
@@ -459,8 +453,7 @@ def _replay(
     metas: list[Any] = [item for item in tree_leaves(inputs) if isinstance(item, TensorMeta)]
     try:
         given = [torch.empty_strided(x.shape, x.stride, dtype=getattr(torch, x.dtype), device="meta") for x in metas]
-        args, kwargs = _arguments_on_meta(target._schema, inputs, values, iter(given))
-        result = target(*args, **kwargs)
+        result = target(**_arguments_on_meta(target._schema, inputs, values, iter(given)))
     except NotImplementedError:
         return None
     except Exception:  # any meta kernel may refuse: then the profiler's own facts are all there is
@@ -479,27 +472,15 @@ def _replay(
 
 def _arguments_on_meta(
     schema: Any, inputs: tuple[Any, ...], values: Sequence[str], tensors: Iterator[torch.Tensor]
-) -> tuple[list[Any], dict[str, Any]]:
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    is_positional = True
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for argument, item, text in zip(schema.arguments, inputs, values, strict=True):
-        value: Any
         if argument.name == "device":
-            value = "meta"
+            found[argument.name] = "meta"
         elif isinstance(item, TensorMeta):
-            value = next(tensors)
+            found[argument.name] = next(tensors)
         elif isinstance(item, tuple) and item:
-            value = [next(tensors) if part else None for part in item]
-        elif text:
-            value = ast.literal_eval(text)
-        elif argument.has_default_value():
-            is_positional = False
-            continue
-        else:
-            value = None
-        if is_positional and not argument.kwarg_only:
-            args.append(value)
-        else:
-            kwargs[argument.name] = value
-    return args, kwargs
+            found[argument.name] = [next(tensors) if part else None for part in item]
+        elif text or not argument.has_default_value():
+            found[argument.name] = ast.literal_eval(text or "None")
+    return found

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from fxscope.english import CAUSES
+from fxscope.index import grouped
 from fxscope.model import Item, Problem
 from fxscope.text import microseconds
 
 FLEET_SCHEMA = "fxscope-fleet/1"
+MAX_RANGES = 6  # of ranks, in words
 
 Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "queued", "memory"]
 FindingKind = Literal["late", "plan_differs"]
@@ -160,17 +162,12 @@ class Fleet(Item, frozen=True, kw_only=True):
 # ---------------------------------------------------------------------- in words
 
 
-def ranges(ranks: Sequence[int], limit: int = 6) -> str:
+def ranges(ranks: Sequence[int]) -> str:
     """Write ranks as ranges: "0–3, 5, 7–9"."""
-    parts: list[str] = []
-    ordered = sorted(ranks)
-    start = 0
-    for i in range(1, len(ordered) + 1):
-        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
-            first, last = ordered[start], ordered[i - 1]
-            parts.append(str(first) if first == last else f"{first}–{last}" if last > first + 1 else f"{first}, {last}")
-            start = i
-    return ", ".join(parts) if len(parts) <= limit else f"{', '.join(parts[:limit])} and more"
+    runs = grouped(enumerate(sorted(ranks)), lambda item: item[1] - item[0]).values()
+    ends = [(run[0][1], run[-1][1]) for run in runs]
+    parts = [str(a) if a == b else f"{a}–{b}" if b > a + 1 else f"{a}, {b}" for a, b in ends]
+    return ", ".join(parts) if len(parts) <= MAX_RANGES else f"{', '.join(parts[:MAX_RANGES])} and more"
 
 
 def named(ranks: Sequence[int]) -> str:

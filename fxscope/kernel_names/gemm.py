@@ -20,10 +20,6 @@ def decode(name: str) -> dict[str, Any] | None:
     return next((found for decoder in _DECODERS if (found := decoder(name)) is not None), None)
 
 
-def _int(text: str | None) -> int | None:
-    return int(text) if text else None
-
-
 def _ints(*texts: str | None) -> list[int] | None:
     return [int(text or 0) for text in texts] if texts[0] else None
 
@@ -39,10 +35,10 @@ def _sized(family: str, rest: str, *sizes: str | None, way: dict[str, str] | Non
         "family": family,
         "role": "convolution" if way else "gemm",
         "tile": _ints(m, n),
-        "tile_k": _int(k),
+        "tile_k": int(k) if k else None,
         # A split along K is often an argument of the launch: only some names say it.
         "split_k": True if re.search(r"(?i)split_?k", rest) else None,
-        "stages": _int(stages),
+        "stages": int(stages) if stages else None,
         # As the name writes it: `gelubias`, `bias_relu`.
         "epilogue": "_".join(_EPILOGUE.findall(rest)) or None,
         **(way or {}),

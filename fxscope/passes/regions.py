@@ -160,9 +160,7 @@ def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
         fitting, num = len({call.id for _, call in pairs}), len(calls)
     else:
         fitting, num = len(match_sequence([g.name for g in region.groups], calls)), max(len(region.groups), len(calls))
-    if num == 0:
-        return 0.0
-    share = fitting / num
+    share = fitting / num if num else 0.0
     return share if share >= 0.5 else 0.0
 
 
@@ -201,10 +199,6 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
     pending: list[KernelCall] = []
     named = grouped(range(len(launches)), lambda index: launches[index].name)
     places: dict[tuple[str, str], list[int]] = {}
-
-    def take(until: int) -> None:
-        pairs.extend(_share(launches[position:until], pending))
-
     for call in calls:
         if call.is_extern:
             pending.append(call)
@@ -216,11 +210,9 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
         if after == len(places[key]):
             continue
         found = places[key][after]
-        take(found)
-        pairs.append((launches[found], call))
+        pairs += [*_share(launches[position:found], pending), (launches[found], call)]
         position, pending = found + 1, []
-    take(len(launches))
-    return pairs
+    return pairs + _share(launches[position:], pending)
 
 
 def _share(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tuple[Launch, KernelCall]]:

@@ -16,6 +16,7 @@ import contextlib
 import re
 import warnings
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -234,13 +235,13 @@ def _kernel(op: Any, rule: str | None) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         with torch._C._ExcludeDispatchKeyGuard(exclude):
-            lower = torch.get_autocast_dtype("cpu")
             if rule in ("dtype", "norm") and _eligible(args[0]):
                 return _in_float32(op, rule, args, kwargs)
             if rule in ("lower", "fp32", "promote"):
                 dtypes = {getattr(leaf, "dtype", None) for leaf in torch.utils._pytree.tree_leaves((args, kwargs))}
                 widens = rule == "fp32" or (rule == "promote" and torch.float32 in dtypes)
-                args, kwargs = _cast((args, kwargs), torch.float32 if widens else lower)
+                cast = partial(_cast, torch.float32 if widens else torch.get_autocast_dtype("cpu"))
+                args, kwargs = torch.utils._pytree.tree_map(cast, (args, kwargs))
             return op(*args, **kwargs)
 
     return kernel
@@ -249,14 +250,11 @@ def _kernel(op: Any, rule: str | None) -> Callable[..., Any]:
 def _in_float32(op: Any, rule: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an op whose result is to be float32: by its `dtype`, or by the overload that has one."""
     if rule == "dtype":
-        arguments = op._schema.arguments
-        place = next((place for place, argument in enumerate(arguments) if argument.name == "dtype"), None)
+        names = [argument.name for argument in op._schema.arguments]
+        place = names.index("dtype") if "dtype" in names else None
         if place is None or kwargs.get("dtype") is not None or (len(args) > place and args[place] is not None):
             return op(*args, **kwargs)
-        if arguments[place].kwarg_only:
-            return op(*args, **{**kwargs, "dtype": torch.float32})
-        before = [*args[:place], *(argument.default_value for argument in arguments[len(args) : place])]
-        return op(*before, torch.float32, **{name: value for name, value in kwargs.items() if name != "dtype"})
+        return op(*args[:place], **{**kwargs, "dtype": torch.float32})  # nothing comes after it by position
     if op is torch.ops.aten.norm.Scalar:
         return torch.ops.aten.norm.ScalarOpt_dtype(args[0], *(args[1:] or (2,)), dtype=torch.float32)
     p, dim, *keep = args[1:]
@@ -267,11 +265,8 @@ def _eligible(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype != torch.float64
 
 
-def _cast(values: Any, dtype: torch.dtype) -> Any:
-    def cast(value: Any) -> Any:
-        return value.to(dtype) if _eligible(value) and value.dtype != dtype else value
-
-    return torch.utils._pytree.tree_map(cast, values)
+def _cast(dtype: torch.dtype, value: Any) -> Any:
+    return value.to(dtype) if _eligible(value) else value
 
 
 def enter_on_cpu(graph_module: Any) -> None:
