@@ -113,3 +113,4 @@ class Watch:
         if observed.graph is not None:
             lines = self.tap.lines(str(source), observed.graph.module.graph)
             observed.emitted(str(name), scheduler_facts.written_into(kernel, nodes, observed.graph.scheduler), lines)
+            observed.partials |= scheduler_facts.partials_of(kernel)

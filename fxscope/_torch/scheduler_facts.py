@@ -59,6 +59,7 @@ class ObservedGraph:
         self.joins: list[tuple[int, tuple[str, ...], tuple[str, ...], How | None]] = []
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
         self.lines: Lines = {}
+        self.partials: dict[str, BufferAccess] = {}
         self._clock = 0
 
     def asked(self, node1: Any, node2: Any, answer: bool, reasons: list[str]) -> None:
@@ -103,6 +104,17 @@ def written_into(kernel: Any, given: Iterable[Any], scheduler: Any) -> list[Any]
     stored += [item.buffer_name for item in getattr(kernel, "saved_partial_accumulate", ())]
     makers = [scheduler.name_to_buf[name].defining_op for name in stored if name in scheduler.name_to_buf]
     return [*(node for node in given if not (makers and hasattr(node, "is_foreach") and node.is_foreach())), *makers]
+
+
+def partials_of(kernel: Any) -> dict[str, BufferAccess]:
+    """Buffer → its parts, which a mix-order kernel writes into its workspace for a reduction outside."""
+    names = [item.buffer_name for item in getattr(kernel, "saved_partial_accumulate", ())]
+    found: dict[str, BufferAccess] = {}
+    for space in kernel.args.workspace_args if names else ():
+        total, dtype = numbers(space.dtype.itemsize, number(space.count)), str(space.dtype).removeprefix("torch.")
+        part = BufferAccess(buffer=space.outer_name, bytes=total and total // len(names), dtype=dtype)
+        found |= dict.fromkeys(names, part)
+    return found
 
 
 def extern_kernel_name(node: Any) -> str:
@@ -212,7 +224,8 @@ class _Live:
             kernels=tuple(observed.kernels),
             renames=renames,
             outputs=tuple(dict.fromkeys(str(name) for name in self.graph.get_output_names())),
-            peak_memory=self.ask("peak memory", peak_memory, self.graph, observed.kernels, saved),
+            partials=observed.partials,
+            peak_memory=self.ask("peak memory", peak_memory, self.graph, observed, saved),
             saved=self.ask("saved tensors", _saved, self.graph) or (),
             limits={name: known[name] for name in LIMITS if name in known},
         )
@@ -465,12 +478,12 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
     return scheduler.decide_fusion_fail_reason(node1, node2, common)
 
 
-def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved: Saved) -> PeakMemory | None:
+def peak_memory(graph: Any, observed: ObservedGraph, saved: Saved) -> PeakMemory | None:
     """Return what is alive at the peak of a scheduled graph, as Inductor plans it; `None` where it runs nothing.
 
     Args:
-        kernels: the scheduler nodes of each kernel, in emission order: a C++ function has the loops of several, and the
-            wrapper allocates for all of them before it, and frees after it.
+        observed: the scheduler nodes of each kernel, in emission order: a C++ function has the loops of several, and the
+            wrapper allocates for all of them before it, and frees after it. A workspace of parts lives as long as its kernel.
         saved: where the inputs of a backward lie, as far as its forward returned them.
     """
     from torch._inductor import memory
@@ -491,7 +504,7 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved:
     inputs = {*inputs, *given}
     if not hasattr(torch.autograd.Function, "boxed_grads_call"):  # autograd holds them until the backward has returned
         inputs = {name for name in inputs if not name.startswith("tangents")}
-    places = _places(nodes, kernels)
+    places = _places(nodes, observed.kernels)
     spans: dict[str, MemoryRange] = {}
     shared: dict[str, str] = {}  # memory of the forward → the first input that is a view of it
     not_stored, reuses = _not_stored(graph), _sharing(graph)
@@ -514,6 +527,10 @@ def peak_memory(graph: Any, kernels: Sequence[tuple[str, Sequence[str]]], saved:
                 first=min(known.first, start),
                 last=max(known.last, end),
             )
+    made = {item.get_name(): place for node, place in zip(nodes, places, strict=True) for item in node.get_outputs()}
+    for name, part in observed.partials.items():
+        known = spans.get(part.buffer) or MemoryRange(buffer=part.buffer, bytes=0, first=made[name], last=made[name])
+        spans[part.buffer] = replace(known, bytes=known.bytes + (part.bytes or 0))
     alive = [[item.bytes for item in spans.values() if item.first <= at <= item.last] for at in range(max(places) + 1)]
     sizes = list(map(sum, alive))
     place = max(range(len(sizes)), key=sizes.__getitem__)

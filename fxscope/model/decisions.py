@@ -102,6 +102,7 @@ class Schedule(Item, frozen=True, kw_only=True):
     renames: dict[str, str] = {}  # a mutated buffer's later name → the buffer it really is
     outputs: tuple[str, ...] = ()  # buffers that the graph returns
     saved: tuple[str, ...] = ()  # those of them that only the backward takes
+    partials: dict[str, BufferAccess] = {}  # buffer → its parts in the workspace of a mix-order kernel
     peak_memory: PeakMemory | None = None
     limits: dict[str, Any] = {}  # Inductor's switches that bear on fusion, as they were
     complete: bool = True  # False: rebuilt from files, which do not tell all

@@ -96,7 +96,7 @@ class _Graph:
         if working and all(node.name in self.recomputed for node in working):
             by_user = any("recompute" in (node.recompute or "") for node in working) or repeats_draw(call.kernel)
             return "recompute", {"ops": ops_of(working), "checkpoint": by_user}
-        if call.is_extern:
+        if call.is_extern and not any(member.type == "reduction" for member in members):  # not parts of one
             return self._extern(call, ran, members)
         if found := self._copy(call, working, members) or self._extra(call, working, members):
             return found

@@ -23,6 +23,8 @@ from fxscope.passes.flops import tensor_bytes
 from fxscope.passes.footprint import footprint
 from fxscope.passes.slices import Flow, OpSlices, Slice, nodes_of_calls
 
+UNCAST = "_float32"  # ends the name of a reduction that a kernel of its own casts to its buffer's dtype
+
 
 def schedules(recording: Recording) -> Recording:
     """Recording → Recording whose calls know their scheduler nodes, accesses and bytes, and which nodes ran in them."""
@@ -35,6 +37,8 @@ def schedules(recording: Recording) -> Recording:
         told |= {schedule.graph} if slices.told else set()
         for call, members in match(of_graph.get(schedule.graph, []), schedule):
             calls[call.id] = with_members(call, members, schedule, slices)
+        for call in of_graph.get(schedule.graph, []) if schedule.partials else ():
+            calls[call.id] = with_reduction(calls[call.id], schedule)
     for graph in recording.graphs:
         if graph.id in of_graph and graph.id not in told:
             # The scheduler knows buffers as they are stored; an operand's shape as the call passes it is the wrapper's.
@@ -183,7 +187,7 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     if not slices.told:  # printed: the bytes are those of the code
         return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
-    reads, writes = accesses(nodes, groups, schedule.renames)
+    reads, writes = accesses(nodes, groups, schedule)
     read_bytes, written_bytes = (known_sum(access.bytes for access in side) for side in (reads, writes))
     call = replace(
         call,
@@ -202,21 +206,32 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     return replace(call, nodes=ran, named_only=named, biases=biases, lines=lines, nodes_evidence=evidence)
 
 
+def with_reduction(call: KernelCall, schedule: Schedule) -> KernelCall:
+    """The call with the reduction that it finishes, if it reduces or casts what a mix-order kernel left."""
+    made = {access.buffer.removesuffix(UNCAST) for access in call.writes or ()} & schedule.partials.keys()
+    if call.scheduler_nodes or not call.is_extern:
+        return call
+    makers = [node for node in schedule.nodes if any(access.buffer in made for access in node.writes)]
+    ran = tuple(name for node in makers for name in (node.ran or ())[-1:])
+    evidence = "lowering" if ran else None
+    return replace(call, scheduler_nodes=tuple(node.name for node in makers), nodes=ran, nodes_evidence=evidence)
+
+
 def accesses(
-    nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup], renames: Mapping[str, str]
+    nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup], schedule: Schedule
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
     """Reads and writes of a call: its groups' traffic, and its nodes' of each group that is split over calls.
 
     What a loop of the call has written, a later one does not read from outside.
     """
-    items: list[SchedulerNode | ScheduledGroup] = []
+    renames, items = schedule.renames, list[SchedulerNode | ScheduledGroup]()
     for group in groups:
         inside = [node for node in nodes if node.name in group.members]
         items += [group] if len(inside) == len(group.members) else inside
     inner = {access.buffer for node in nodes if node.type == "multi_output" for access in node.reads}
     # The tuple of an extern's results is no memory: its items are.
     reads = merge(list(from_outside(items, renames)), renames)
-    writes = merge([item.writes for item in items], renames)
+    writes = merge([tuple(schedule.partials.get(x.buffer, x) for x in item.writes) for item in items], renames)
     made = tuple(sized(item) for item in writes if item.buffer not in inner)
     return tuple(item for item in reads if item.buffer not in inner), made
 

@@ -23,6 +23,7 @@ from fxscope.kernel_names.tables import tables
 from fxscope.model import BufferAccess, CallType, CodeLines, Evidence, KernelCall, replace
 from fxscope.op_names import expected_nature, op_name, split_joined, table
 from fxscope.passes.footprint import footprint, strided
+from fxscope.passes.schedules import UNCAST
 from fxscope.readers.triton_accesses import touched
 from fxscope.readers.workload import workload
 
@@ -89,8 +90,8 @@ _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 # With `cpp.enable_kernel_profile` (torch 2.13, codegen/cpp.py and cpp_template_kernel.py).
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _PARTITIONS = re.compile(r"\bRunner\(partitions=\[([^\]]*)\]")
-# Of a mix-order kernel, which leaves parts of its reductions: `buf3 = workspace_0[…].view(2048, 1024).sum(dim=0)…`
-_FINISHES = re.compile(r"(\w+)\[.*\]\.view\((.+), (.+)\)\.(\w+)\(dim=0.*")
+# A mix-order kernel leaves parts of its reductions: `buf3 = workspace_0[…].view(2048, 1024).sum(dim=0).view([1024]).to(…)`
+_FINISHES = re.compile(r"(\w+)\[.*\]\.view\((.+), (.+)\)\.(\w+)\(dim=0\)(?:\.view\(\[.*?\]\))?(?:\.to\((\S+)\))?")
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 # Of a wrapper in C++ (AOTInductor, `cpp_wrapper`), which may have an entry of its own for constants before the last one.
 _CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
@@ -396,11 +397,27 @@ class _Walk:
 
     def value(self, value: ast.expr, results: tuple[str, ...], statement: ast.stmt) -> None:
         if found := _FINISHES.fullmatch(ast.unparse(value)):
-            call = "torch.ops.aten.{3}(reinterpret_tensor({0}, ({1}, {2}), ({2}, 1)), 0)".format(*found.groups())
-            value = ast.parse(call, mode="eval").body
-        if not isinstance(value, ast.Call):
+            self.finish(*found.groups(), results[0], statement)
+        elif not isinstance(value, ast.Call):
             self.rename(value, results)
-            return
+        else:
+            self.called(value, results, statement)
+
+    def finish(
+        self, whole: str, rows: str, columns: str, op: str, dtype: str | None, name: str, line: ast.stmt
+    ) -> None:
+        """Keep the kernels of a line that finishes a reduction: the reduction of its parts, and a cast if there is one."""
+        parts = f"{op}(reinterpret_tensor({whole}, ({rows}, {columns}), ({columns}, 1)), 0)"
+        steps = [(name + UNCAST, parts, "float32"), (name, f"_to_copy({name}{UNCAST})", dtype)]
+        for result, text, made in steps if dtype else [(name, parts, "float32")]:
+            shape = _sizes(ast.parse(f"{columns},", mode="eval").body)
+            self.layout[result] = BufferAccess(
+                buffer=result, shape=shape, stride=(1,), dtype=made.removeprefix("torch.")
+            )
+            call = ast.parse(f"torch.ops.aten.{text}", mode="eval").body
+            self.called(call, (result,), line)
+
+    def called(self, value: ast.Call, results: tuple[str, ...], statement: ast.stmt) -> None:
         function = ast.unparse(value.func)
         if function in ("assert_size_stride", "assert_tensor_metadata"):  # the latter since torch 2.14, with the dtype
             self.assertion(value.args)
@@ -576,9 +593,13 @@ class _Walk:
             if access is None:
                 continue
             direction = directions[position] if position < len(directions) else "in_ptr"
-            if direction.startswith(("out_ptr", "in_out")) or (is_in_place and not position):
+            parts = direction == "ws_ptr" and "RSPLIT_SIZE" in self.kernels[kernel].source  # of a mix-order kernel
+            if parts or direction.startswith(("out_ptr", "in_out")) or (is_in_place and not position):
                 writes.setdefault(access.buffer, replace(access, deps=()))
-            if not direction.startswith("out_ptr") or f"atomic_add({direction} " in self.kernels[kernel].source:
+            if (
+                not (parts or direction.startswith("out_ptr"))
+                or f"atomic_add({direction} " in self.kernels[kernel].source
+            ):
                 before = self.alias.get(access.buffer) if direction.startswith("in_out") else None
                 origin = before or access.buffer
                 reads.setdefault(origin, replace(access, buffer=origin, deps=()))

@@ -166,6 +166,8 @@ def touched(call: Call, kernel: Kernel) -> dict[tuple[str, bool], Touched]:
     iterations = prod(body.sizes.values()) if spaces <= body.sizes.keys() else None
     result: dict[tuple[str, bool], Touched] = {}
     for (pointer, loaded), mine in body.accesses.items():
+        if pointer == "ws_ptr":  # a workspace has the size that the programs of a grid need
+            continue
         size = numel(body.tensors.get(pointer))
         deps = [access.dep for access in mine if access.dep is not None]
         is_certain = all(access.dep is not None and access.certain for access in mine)
