@@ -6,8 +6,8 @@
         train_one_epoch()
     recorder.recording.show()
 
-Observing changes nothing: hooks and switches are put back whatever happens, a hook that fails becomes a `problem`, and
-`record(fn, …)`, which calls it several times, restores the state that it finds, and reports what it cannot restore.
+Hooks and switches are restored whatever happens; a hook that fails is a `problem`. `record(fn, …)`, which calls it several
+times, restores the state that it finds, and reports what it cannot restore.
 """
 
 import atexit
@@ -244,11 +244,9 @@ class _Observation:
 class Recorder:
     """Records what runs while it is open: `with fxscope.record() as recorder: …`.
 
-    The program runs once, as it is, under torch's profiler, until enough was observed. Where the program profiles itself,
-    its own trace is the recording's.
-
-    It ends in the process that began it: a forked child that leaves the block leaves only its copy. Nothing of fxscope's
-    own is raised into the program: a recording that fails has the reason among its problems, and a warning says so.
+    The program runs once under torch's profiler, until enough was observed; if it profiles itself, its own trace is the
+    recording's. A forked child that leaves the block leaves only its copy. Nothing of fxscope's own is raised into the program:
+    a recording that fails has the reason among its problems, and a warning says so.
 
     Attributes:
         recording: the result, of what ran until then where the program raised; None while it runs.

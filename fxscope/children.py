@@ -3,9 +3,8 @@
     children.start("view", "a.fxscope", stdout=subprocess.PIPE)
     process, receiver = children.copy(function, argument)      # function(argument, sender), in a copy of this process
 
-On Linux the kernel kills a child with the thread that started it, whatever ended that; the child asks for it itself, because
-code between fork and exec may hang where threads run. A parent that ignores SIGCHLD, or whose other threads collect every
-child, leaves no exit code: what the child wrote says what became of it.
+On Linux the child asks the kernel to be killed with the thread that started it: code between fork and exec may hang. An exit
+code may be missing (SIGCHLD is ignored, or another thread collects children): the result says what became of the child.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
         r.assert_fused("gelu", "mul")
         r.assert_kernels(4)
 
-With `target="h200"` nothing runs on a GPU and none is needed: the plan is what Inductor would write for that device.
+With `target="h200"` no GPU is needed: the plan is what Inductor would write for that device.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Numbers, lists and names for people: every renderer and every sentence writes them this way, and the page's text.js as well.
 
-The one rule: SI prefixes (powers of ten, as bandwidths and peaks are given), the largest one that leaves at least 1;
-two decimals below 10, one from there on, so a column of figures stays comparable: "0.74 µs", "56.0 µs", "1.43 ms", "98.3 kB",
-"2.70 TB/s", "38.7 GFLOP". Whole numbers below 1000 are exact ("512 B"). A share has no decimals from 10 % on and one
-below. What is too small for its last decimal is "< 0.01 µs", "< 0.1 %"; what is not known is "–".
-
-`tests/text_cases.json` holds both sides to this.
+SI prefixes, the largest that leaves at least 1; two decimals below 10, one from there on: "0.74 µs", "56.0 µs", "98.3 kB".
+Whole numbers below 1000 are exact ("512 B"). A share has no decimals from 10 % on and one below. Too small for its last
+decimal is "< 0.01 µs", "< 0.1 %"; not known is "–". `tests/text_cases.json` holds both sides to this.
 """
 
 import re

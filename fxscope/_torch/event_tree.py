@@ -1,11 +1,8 @@
 """Facts of each op from a profiler session: its tensors, their producers, views, writes, source line and module.
 
-The profiler's event tree (`record_shapes`, `with_stack`, `profile_memory`) has every tensor that goes into an op, by the
-address of its TensorImpl, which is not reused in a session, and by the allocation of its storage. It has no outputs: they
-are what the op's kernel for the meta device returns for the same arguments, held against the allocations inside the op
-and against the first op that reads each tensor. An event's correlation id is the trace's "External id": the join is exact.
-
-Nothing is put around the program. What the profiler cannot say is None.
+The profiler's event tree has each tensor that goes into an op, by the address of its TensorImpl and the allocation of its
+storage. It has no outputs: the op's kernel for the meta device returns them for the same arguments; allocations inside the op
+and the first op that reads each tensor confirm them. An event's correlation id is the trace's "External id".
 """
 
 import ast

@@ -6,9 +6,8 @@
 
     hooks.install(watch)
 
-Every hook that fxscope puts into torch is probed (a name that this torch does not have is a problem,
-not an error), an exception inside fxscope's part never reaches the user's program, and `Hooks.close` restores what was
-there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
+A name that this torch does not have is a problem, not an error; an exception inside fxscope's part never reaches the
+user's program; `Hooks.close` restores what was there. `active()` lists what is installed now.
 """
 
 import ctypes
@@ -196,7 +195,7 @@ class Hooks:
         return lost
 
     def wrap(self, path: str, when: str, method: Callable[..., Any], purpose: str = "") -> bool:
-        """Wrap a function of torch.
+        """Wrap a function of torch; return whether this torch has it.
 
         Args:
             path: `"module:Class.method"`.
@@ -205,9 +204,6 @@ class Hooks:
                 at most once and guard its own work.
             method: one of fxscope's.
             purpose: what is not recorded without it.
-
-        Returns:
-            Whether this torch has the function.
         """
         found = self._found(path, purpose)
         if found is None:

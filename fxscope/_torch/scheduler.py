@@ -1,9 +1,7 @@
 """Listens to Inductor's scheduler during a compile: which pairs it was asked about, what it said, what it joined.
 
-`Watch(hooks)` puts a few thin hooks around the scheduler's methods; `Watch.collect(graph)` turns what is left after
-`GraphLowering.codegen` into a `Schedule`, which is plain data.
-
-Names and behaviour: torch/_inductor/scheduler.py and choices.py of torch 2.11 to 2.15.
+`Watch(hooks)` puts hooks around the scheduler's methods; `Watch.collect(graph)` returns a `Schedule` after
+`GraphLowering.codegen`. Names and behaviour: torch/_inductor/scheduler.py and choices.py of torch 2.11 to 2.15.
 """
 
 from collections.abc import Callable

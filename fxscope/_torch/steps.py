@@ -1,10 +1,8 @@
 """Steps of a program: where they end, when enough were observed, and how long the others took.
 
-A step ends where the first optimizer's `step` returns; a program without one has no steps that can be known while it
-runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. The observation ends
-after a number of steps, of calls of a compiled graph, or of seconds. From there on `MOST_TIMED` steps of an optimizer, or
-calls of the graph or of the one model, are timed; then the program is released. Steps are timed apart that call models or
-compiled graphs with other shapes than observed ones, or that make another number of autograd's nodes.
+A step ends where the first optimizer's `step` returns, with an event in the trace; without one, repetitions are found
+afterwards. The observation ends after a number of steps, of calls of a compiled graph, or of seconds. Then `MOST_TIMED`
+steps, or calls, are timed, and the program is released. Steps of other shapes or numbers of autograd's nodes are timed apart.
 """
 
 import _thread

@@ -2,9 +2,8 @@
 
     [SORT:]NAME[#N]
 
-A name is what people use: "gelu", "aten::gelu", "mul_6", "mlp.up_proj", "model.py:17", a variable, a buffer, a kernel, a call.
 The first sort that knows a bare name wins, in the order of `SORTS`; `op:mul` says which is meant, `#2` which occurrence in it.
-A name that is nowhere in the recording is an error that names the nearest known ones, never an empty answer.
+A name that is nowhere in the recording is an error that names the nearest known ones.
 """
 
 import difflib

@@ -3,9 +3,8 @@
     gpu = load("h200")
     gpu.bandwidth().value            # bytes per second, measured where it was measured
 
-A rate is a list of facts: what the datasheet says and what was measured. `bandwidth()` and `matrix_rate()` return the
-measured one where there is one, because no kernel reaches the datasheet's. `fxscope calibrate` writes the file of
-the GPU of a machine.
+A rate has the datasheet's value and the measured one: `bandwidth()` and `matrix_rate()` prefer the latter, because no kernel
+reaches the former. `fxscope calibrate` writes the file of the GPU of a machine.
 """
 
 from pathlib import Path

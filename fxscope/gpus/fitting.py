@@ -3,8 +3,7 @@
     groups = groups_of(observations)
     families = described(groups, fit_all(groups, 132, start={}), 132)
 
-Levenberg–Marquardt over the parameters' logarithms with Huber's weights, so that a kernel which is ten times off counts no
-more than one which is a quarter off. A weak pull holds what nothing measured determines where it starts.
+Levenberg–Marquardt over the parameters' logarithms with Huber's weights; a weak pull holds what nothing measured determines.
 """
 
 from collections import Counter

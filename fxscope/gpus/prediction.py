@@ -2,10 +2,8 @@
 
     found = predict(load("h200"), call.workload)      # µs, an interval, and what they stand on
 
-One formula per family with a few parameters: a floor that no launch beats, traffic at the rate of the L2 cache or of
-memory, arithmetic, and for what is computed as a GEMM waves of tiles over the multiprocessors, with a time for each step
-along K. `fitting.py` fits the parameters to measured calls; `docs/target.md` says how well they hold on other programs.
-A GPU that nothing was measured on has no predictions.
+One formula per family: a floor, traffic at the rate of the L2 cache or of memory, arithmetic, and for GEMMs waves of tiles with
+a time for each step along K. `fitting.py` fits the parameters to measured calls; `docs/target.md` says how well they hold.
 """
 
 import math

@@ -2,9 +2,8 @@
 
     decode("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT")["layout"]      # "TN"
 
-`layout` is the BLAS pair in column-major convention: for `x[M,K] @ w` with `w` a transposed view it is `TN`. Tiles are
-as the name writes them. Names are claims of their authors: a fused Triton kernel's name can list an op that runs
-elsewhere, and `f16` in a cuDNN attention kernel means sixteen bits of either kind.
+`layout` is the BLAS pair in column-major convention: `TN` for `x[M,K] @ w` with `w` a transposed view. A fused Triton kernel's
+name can list an op that runs elsewhere, and `f16` in a cuDNN attention kernel means sixteen bits of either kind.
 """
 
 from functools import lru_cache

@@ -1,9 +1,8 @@
 """Decide whether the CPU or the GPU limits a step: one rule for every view.
 
-GPU-bound from `GPU_BOUND` on: closing every gap would gain a fifth of the step at most. CPU-bound up to `CPU_BOUND`: the
-device waits clearly longer than it works. Between the two neither is said, and the share always stands beside the word.
-Below `GPU_BOUND` the side is unknown where the trace does not contain the launches: what the device waits for is not in it.
-The CPU is not the limit where, for half of the idle time, work that it launched waits on the device.
+GPU-bound from `GPU_BOUND` on: closing every gap would gain a fifth of the step at most. CPU-bound up to `CPU_BOUND`, unless for
+half of the idle time work that it launched waits on the device. Between the two neither is said. Below `GPU_BOUND` the side is
+unknown where the trace does not contain the launches.
 """
 
 from collections.abc import Sequence

@@ -91,7 +91,9 @@ _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _PARTITIONS = re.compile(r"\bRunner\(partitions=\[([^\]]*)\]")
 # A mix-order kernel leaves parts of its reductions: `buf3 = workspace_0[…].view(2048, 1024).sum(dim=0).view([1024]).to(…)`
-_FINISHES = re.compile(r"(\w+)\[.*\]\.view\((.+), (.+)\)\.(\w+)\(dim=0\)(?:\.view\(\[.*?\]\))?(?:\.to\((\S+)\))?")
+_FINISHES = re.compile(
+    r"(\w+)\[.*\]\.view\((.+), (.+)\)\.(\w+)\(dim=0\)(?:\.view\(\[.*?\]\))?(?:\.to\(torch\.(\w+)\))?"
+)
 _MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 # Of a wrapper in C++ (AOTInductor, `cpp_wrapper`), which may have an entry of its own for constants before the last one.
 _CPP_ENTRY = re.compile(r"::run_impl\(|^void inductor_entry_impl\(", re.MULTILINE)
@@ -397,27 +399,11 @@ class _Walk:
 
     def value(self, value: ast.expr, results: tuple[str, ...], statement: ast.stmt) -> None:
         if found := _FINISHES.fullmatch(ast.unparse(value)):
-            self.finish(*found.groups(), results[0], statement)
-        elif not isinstance(value, ast.Call):
+            self.finish(found, results[0], statement)
+            return
+        if not isinstance(value, ast.Call):
             self.rename(value, results)
-        else:
-            self.called(value, results, statement)
-
-    def finish(
-        self, whole: str, rows: str, columns: str, op: str, dtype: str | None, name: str, line: ast.stmt
-    ) -> None:
-        """Keep the kernels of a line that finishes a reduction: the reduction of its parts, and a cast if there is one."""
-        parts = f"{op}(reinterpret_tensor({whole}, ({rows}, {columns}), ({columns}, 1)), 0)"
-        steps = [(name + UNCAST, parts, "float32"), (name, f"_to_copy({name}{UNCAST})", dtype)]
-        for result, text, made in steps if dtype else [(name, parts, "float32")]:
-            shape = _sizes(ast.parse(f"{columns},", mode="eval").body)
-            self.layout[result] = BufferAccess(
-                buffer=result, shape=shape, stride=(1,), dtype=made.removeprefix("torch.")
-            )
-            call = ast.parse(f"torch.ops.aten.{text}", mode="eval").body
-            self.called(call, (result,), line)
-
-    def called(self, value: ast.Call, results: tuple[str, ...], statement: ast.stmt) -> None:
+            return
         function = ast.unparse(value.func)
         if function in ("assert_size_stride", "assert_tensor_metadata"):  # the latter since torch 2.14, with the dtype
             self.assertion(value.args)
@@ -434,6 +420,17 @@ class _Walk:
             self.enter(name)
         else:
             self.launch(function, value, results, statement)
+
+    def finish(self, found: re.Match[str], name: str, line: ast.stmt) -> None:
+        """Keep the kernels of a line that finishes a reduction: the reduction of its parts, and a cast if there is one."""
+        whole, rows, columns, op, dtype = found.groups()
+        steps = [(name, f"{op}(reinterpret_tensor({whole}, ({rows}, {columns}), ({columns}, 1)), 0)", "float32")]
+        if dtype:
+            steps = [(name + UNCAST, *steps[0][1:]), (name, f"_to_copy({name}{UNCAST})", dtype)]
+        size = int(columns) if columns.isdigit() else columns
+        for result, text, made in steps:
+            self.layout[result] = BufferAccess(buffer=result, shape=(size,), stride=(1,), dtype=made)
+            self.value(ast.parse(f"torch.ops.aten.{text}", mode="eval").body, (result,), line)
 
     def rename(self, value: ast.expr, results: tuple[str, ...]) -> None:
         """Follow `buf3 = buf0` (reuse, or a fallback's one result) and `buf5 = buf4[0]` (one of several results)."""
@@ -586,6 +583,8 @@ class _Walk:
         reads: dict[str, BufferAccess] = {}
         writes: dict[str, BufferAccess] = {name: BufferAccess(buffer=name) for name in results}
         directions = self.kernels[kernel].arguments if kernel in self.kernels else ()
+        source = self.kernels[kernel].source if kernel in self.kernels else ""
+        stored = ("out_ptr", "ws_ptr" if "RSPLIT_SIZE" in source else "out_ptr")  # a mix-order kernel's workspace
         is_in_place = kernel.startswith("torch.ops.") and op_name(kernel).endswith("_")
         arguments = [(at, item) for at, arg in enumerate(call.args) for item in getattr(arg, "elts", [arg])]
         for position, argument in arguments:
@@ -593,13 +592,9 @@ class _Walk:
             if access is None:
                 continue
             direction = directions[position] if position < len(directions) else "in_ptr"
-            parts = direction == "ws_ptr" and "RSPLIT_SIZE" in self.kernels[kernel].source  # of a mix-order kernel
-            if parts or direction.startswith(("out_ptr", "in_out")) or (is_in_place and not position):
+            if direction.startswith((*stored, "in_out")) or (is_in_place and not position):
                 writes.setdefault(access.buffer, replace(access, deps=()))
-            if (
-                not (parts or direction.startswith("out_ptr"))
-                or f"atomic_add({direction} " in self.kernels[kernel].source
-            ):
+            if not direction.startswith(stored) or f"atomic_add({direction} " in source:
                 before = self.alias.get(access.buffer) if direction.startswith("in_out") else None
                 origin = before or access.buffer
                 reads.setdefault(origin, replace(access, buffer=origin, deps=()))

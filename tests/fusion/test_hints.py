@@ -1,6 +1,7 @@
 """Every hint is tried: with the switch that it names the pair is one kernel, and where torch refuses there is no hint."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import fxscope
 from fxscope._torch import hooks
 from fxscope.model import Recording
 from fxscope.passes.fusion import eager, reasons
+from fxscope.readers.output_code import kernel_calls, parse
 from tests.fusion.compiling import on_the_cpu
 from tests.fusion.programs import user_kernel
 from tests.target.factories import Function
@@ -123,14 +125,25 @@ def test_every_loop_is_in_one_kernel_however_torch_joins_it():
         return listed, z, z.view(1024, 8, 64).abs().amax(-1), doubled(x), y.sum(-1), y.sum(0)
 
     switches = dict.fromkeys(["triton.nested_reduction", "epilogue_fusion_user_defined_triton_kernel"], True)
-    recording = planned(program, wide(), torch.randn(1 << 15, 512), **switches)
+    recording = planned(program, wide(), torch.randn(1 << 15, 512, dtype=torch.bfloat16), **switches)
     (schedule,) = recording.schedules
     assert {item.how for item in schedule.attempts} >= {"nested_reduction", "mix_order", "epilogue"}
     placed = [name for _, members in schedule.kernels for name in members]
     assert sorted(placed) == sorted(node.name for node in schedule.nodes)
     assert not [node for node in recording.graphs[-1].nodes if node.kind == "eliminated"]
-    (finish,) = (call for call in recording.calls if "aten.sum" in call.kernel)  # of the parts that mix-order leaves
-    assert finish.type == "fallback" and finish.bytes_read and finish.estimated_us and finish.writes
+    reduced, cast = (next(call for call in recording.calls if op in call.kernel) for op in ("aten.sum", "_to_copy"))
+    (text,) = (item.text for item in recording.sources if item.kind == "output_code")
+    parts = 4 * int(
+        re.search(r"workspace_0 = empty_strided_cuda\(\((\d+)", text)[1]
+    )  # that the mix-order kernel leaves
+    assert [(item.bytes_read, item.bytes_written) for item in (reduced, cast)] == [(parts, 2048), (2048, 1024)]
+    assert {item.purpose for item in (reduced, cast)} == {"split"} and reduced.nodes == cast.nodes
+    left = [access.bytes for call in recording.calls for access in call.writes if access.buffer == "workspace_0"]
+    ranges = [item.bytes for item in schedule.peak_memory.ranges if item.buffer == "workspace_0"]
+    assert left == ranges == [parts]
+    found = {item.id: (item.bytes_read, item.bytes_written) for item in kernel_calls(parse(text), reduced.graph)}
+    for call in (item for item in recording.calls if item in (reduced, cast) or "workspace_0" in str(item.writes)):
+        assert found[call.id] == (call.bytes_read, call.bytes_written)
 
 
 @pytest.mark.slow

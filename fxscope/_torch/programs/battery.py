@@ -1,13 +1,9 @@
 """Programs that show how fast a GPU is at each family of kernels, and what they took on the one that is here.
 
-Each program of `data/battery.json` is one compiled graph of many independent calls, so that a family costs one compile:
-`fxscope.record` tells which kernels each call ran and how long. Programs whose tensors fit in the L2 cache together find
-them there, as layers of a model find what the one before wrote; those of large tensors read from memory. A call is a
-function whose defaults are its inputs, over every combination of some sizes:
-
-    {"calls": ["lambda a=T(n, 1024): a * 1.5"], "over": {"dtype n": [["bfloat16", 16], ["float32", 8]]}}
-
-A program that fails is named, with its error, and costs nothing but itself.
+Each program of `data/battery.json` is one compiled graph of many independent calls: a family costs one compile. Tensors that
+fit in the L2 cache together are found there, as between layers of a model. A call is a function whose defaults are its inputs,
+over each combination of some sizes: `{"calls": ["lambda a=T(n, 8): a * 2"], "over": {"dtype n": [["bfloat16", 16]]}}`.
+A program that fails is named, with its error.
 """
 
 import contextlib

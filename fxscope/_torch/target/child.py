@@ -1,10 +1,8 @@
 """Plan a model for an absent GPU in a forked copy of this process, and return the recording.
 
     record("model.py:make", target="h200")      # imports no torch here
-    record(model, x, target="h200")
 
-The simulated GPU (`simulate.py`) patches torch globally and a mistake in it can abort the process: neither may touch
-the caller. The copy has the caller's model, whatever it is.
+The copy has the caller's model. Patches and mistakes of the simulated GPU (`simulate.py`) stay in the copy.
 """
 
 import contextlib

@@ -27,10 +27,9 @@ _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are 
 def padding(plan: Plan) -> AbstractContextManager[Any]:
     """Return where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
-    The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; one on matrix units whose
-    rows are not aligned takes three times as long (they load whole aligned rows), and just as long without them
-    (float32). How many rows there are does not matter. Recorded on an H200: tests/data/h200/plans/odd_matmul (odd rows)
-    is padded, tests/data/zoo/h200/vision_transformer (394 aligned rows) is not.
+    The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; one on matrix units whose rows
+    are not aligned takes three times as long, and as long without them (float32). An H200 pads tests/data/h200/plans/odd_matmul
+    (odd rows), not tests/data/zoo/h200/vision_transformer (394 aligned rows).
     """
     import torch._inductor.fx_passes.pad_mm as pad_mm
 

@@ -1,9 +1,8 @@
 """Chooses the kernel of `scaled_dot_product_attention` as a CUDA build of torch would.
 
-A CUDA build asks the device in C++ (`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`, `sdp_utils_cpp.h`); a CPU
-build has no such code and decomposes the op into GEMMs. Here are the constraints of those files that dense tensors on an
-NVIDIA device can meet, kernel by kernel. They are held against 3,996 choices of an H200 (`tests/target/test_sdpa.py`);
-which cuDNN the other machine has is not known, so each choice is noted as an assumption.
+A CUDA build asks the device in C++ (`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`, `sdp_utils_cpp.h`). These are the
+constraints there that dense tensors on an NVIDIA device can meet, held against 3,996 choices of an H200
+(`tests/target/test_sdpa.py`). The other machine's cuDNN is not known: each choice is noted as an assumption.
 """
 
 import contextlib

@@ -2,15 +2,10 @@
 
     with planning(gpus.load("h200")) as plan:
         compile_for_target(module, inputs, plan)
-    plan.codes                      # the output code of each graph
-    plan.assumptions                # what a real device would have decided
 
-Tensors are fake (shape, stride, dtype, no memory) on device `cuda:0`; torch's questions about the device are answered
-from the file; nothing is launched. The patches are global and a mistake in them can abort the process, so this runs in
-a child process (`child.py`). This module and those beside it that it imports need nothing but torch, Triton and msgspec,
-so that they also run where fxscope's other dependencies are missing (`tools/zoo.py`).
-
-Works with a CPU build of torch, and with a CUDA build on a machine without a driver.
+Tensors are fake, on device `cuda:0`; the file answers torch's questions about the device; nothing is launched, and no driver
+is needed. The patches are global and a mistake in them can abort the process: this runs in a child process (`child.py`). The
+modules of this folder need only torch, Triton and msgspec, so that `tools/zoo.py` runs where the other packages are missing.
 """
 
 import contextlib

@@ -1,14 +1,8 @@
 """The backward of a model on a GPU that is not there.
 
-Autograd asks the driver about CUDA tensors, even fake ones, and there is none. So AOTAutograd traces forward and
-backward on (fake) CPU tensors and decomposes nothing; then every tensor of the joint graph is moved to the simulated
-device, and only then Inductor's decompositions are applied, which may ask what device they are on. The rest is Inductor as
-always.
-
-`torch.autocast("cuda")` casts CUDA tensors only, and the CPU's own autocast has other lists. So a graph that enters the
-one is made to enter the other, and the CPU's casts follow CUDA's lists while the plan is made. The lists are those of the
-installed torch: its header `ATen/autocast_mode.h` has them as macros.
-
+Autograd asks the driver about CUDA tensors, even fake ones. So AOTAutograd traces forward and backward on fake CPU tensors,
+without decompositions. Then each tensor of the joint graph is moved to the simulated device, and decomposed there.
+`torch.autocast("cuda")` becomes the CPU's with CUDA's lists of ops, from the header `ATen/autocast_mode.h` of this torch.
 Experimental: an op that dispatches by device before Inductor sees it is traced as on a CPU.
 """
 

@@ -1,9 +1,8 @@
 """Data that a plan knows: integers and masks that the program was given, and what is computed from them alone.
 
-Between two graphs Python asks tensors: `int(lengths.max())` becomes a size, `edges[:, mask]` drops what a mask says. On
-the device they have values. A plan's tensors have none, but for the example's indices, lengths and masks: those are kept
-beside their fake tensors, and every op that reads nothing else is also computed on the CPU. Nothing of it is looked at
-while a graph is traced: there Dynamo sees what it sees on the device.
+Between two graphs Python asks tensors: `int(lengths.max())` becomes a size, `edges[:, mask]` drops what a mask says. So the
+example's indices, lengths and masks are kept beside their fake tensors, and an op that reads nothing else is computed on the
+CPU, too; never while Dynamo traces.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,8 @@
 """CUDA and HIP graphs in a trace: what each capture recorded, which kernels a replay ran, and which is which.
 
-A replay is one `cudaGraphLaunch` or `hipGraphLaunch` with whose correlation id all its kernels carry. While a graph is captured
-its ops run and call the runtime as ever, and no device event follows. A kernel of a replay belongs to a captured call where
-the profiler's node ids or the order of start put it there, and number, names and grids agree (a HIP trace has the name and
-grid of a captured call; a CUDA trace has neither, there the number alone is compared). Else it is unknown.
+A replay is one `cudaGraphLaunch` or `hipGraphLaunch`, whose correlation id all its kernels carry. A kernel of a replay belongs
+to a captured call where the profiler's node ids or the order of start put it there, and number, names and grids agree (a CUDA
+trace has only the number). Else it is unknown.
 """
 
 from __future__ import annotations
