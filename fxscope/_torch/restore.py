@@ -1,8 +1,8 @@
 """Restore what a function changes that is run more than once.
 
 A walk from the model and its inputs follows attributes, containers, closures, defaults, and classes and names of the program's
-own files. Each state is read before and after. What changed is written back; what cannot be (iterators, caches, what threads
-share), or still differs then, is a problem. Tensors are kept as bytes in the host's memory, outside a device's peak.
+own files. What changed is written back; what cannot be (iterators, caches, what threads share) is a problem. Tensors are
+kept as bytes in the host's memory, outside a device's peak.
 """
 
 import array

@@ -213,8 +213,8 @@ def with_reduction(call: KernelCall, schedule: Schedule) -> KernelCall:
         return call
     makers = [node for node in schedule.nodes if any(access.buffer in made for access in node.writes)]
     ran = tuple(name for node in makers for name in (node.ran or ())[-1:])
-    evidence = "lowering" if ran else None
-    return replace(call, scheduler_nodes=tuple(node.name for node in makers), nodes=ran, nodes_evidence=evidence)
+    names, evidence = tuple(node.name for node in makers), "lowering" if ran else None
+    return replace(call, scheduler_nodes=names, nodes=ran, nodes_evidence=evidence)
 
 
 def accesses(
