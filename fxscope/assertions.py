@@ -33,9 +33,8 @@ class Recorded:
         """
         from fxscope.analysis.check import check
 
-        recordings = {"recorded": self.recording}
-        for name, other in (others or {}).items():
-            recordings[name] = other.recording if isinstance(other, Recorded) else other
+        given = {"recorded": self, **(others or {})}
+        recordings = {name: item.recording if isinstance(item, Recorded) else item for name, item in given.items()}
         report = check(recordings, {"expect": [{"in": "recorded", **expectations}]}, where="the assertion")
         if not report.passed:
             raise AssertionError(self._message(report))

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from fxscope.kernel_names import cpp
-from fxscope.kernel_names.tables import LETTERS, direction, dtypes, is_word, of_word, pair, pattern, tables
+from fxscope.kernel_names.tables import LETTERS, WORDS, direction, dtypes, of_word, pair, pattern, tables
 
 ARCHITECTURES: dict[str, str] = tables()["architectures"]
 _EPILOGUE = pattern("epilogue")
@@ -124,7 +124,7 @@ def _cutlass3(name: str) -> dict[str, Any] | None:
     if not found:
         return None
     words = [re.sub(r"^.*x(?=u?e\dm\d)", "", word) for word in found["types"].strip("_").split("_")]
-    types = [of_word(word) for word in words if is_word(word)]  # "block_scaled" and the like say how, not what
+    types = [of_word(word) for word in words if word in WORDS]  # "block_scaled" and the like say how, not what
     a, b, accumulate, _, out = (*types[:5], *[None] * (5 - len(types)))
     rest = found["rest"]
     result = _sized("cutlass", rest, *found.group("m", "n", "k", "stages"))

@@ -42,11 +42,11 @@ def family(name: str, text: str) -> str | None:
 
 
 _CPP: dict[str, str] = tables()["dtypes"]["cpp"]  # C++ types in template arguments
-_WORDS: dict[str, str | None] = tables()["dtypes"]["words"]  # of GEMM and convolution names
+WORDS: dict[str, str | None] = tables()["dtypes"]["words"]  # of GEMM and convolution names
 # One letter each: BLAS's s, d, h, c, z, i, and cuBLASLt's own for the narrow types
 LETTERS: dict[str, str] = tables()["dtypes"]["letters"]
 _COMPLEX = {"float32": "complex64", "float64": "complex128", "float16": "complex32"}
-_WORD_PATTERN = "|".join(sorted(_WORDS, key=len, reverse=True))
+_WORD_PATTERN = "|".join(sorted(WORDS, key=len, reverse=True))
 
 
 def of_cpp(text: str | None) -> str | None:
@@ -62,11 +62,7 @@ def of_cpp(text: str | None) -> str | None:
 
 def of_word(word: str | None) -> str | None:
     """Return the dtype of a word such as `bf16` or `e4m3`."""
-    return _WORDS.get(word or "")
-
-
-def is_word(word: str) -> bool:
-    return word in _WORDS
+    return WORDS.get(word or "")
 
 
 def pair(text: str) -> tuple[str, str] | None:

@@ -34,13 +34,12 @@ def format_of(path: str | Path | None, format: str | None = None) -> str:
     return SUFFIXES[suffix]
 
 
-def check_target(path: str | Path | None, *, format: str | None = None, force: bool = False) -> None:
+def check_target(path: str | Path, *, format: str | None = None, force: bool = False) -> None:
     """Raise RenderError if writing to this path would fail for a reason that can be known now."""
-    format_of(path, format)
-    if path is not None:
-        from fxscope import store  # numpy is slow to import
+    from fxscope import store  # numpy is slow to import
 
-        store.check_free(path, force=force)
+    format_of(path, format)
+    store.check_free(path, force=force)
 
 
 def render(recording: Recording, format: str, **options: Any) -> str | bytes:

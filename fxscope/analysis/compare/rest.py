@@ -1,6 +1,6 @@
 """The parts of a comparison that are neither kernels nor decisions: totals, CPU ops, and what could not be compared."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from statistics import median
 from typing import Literal
@@ -97,12 +97,10 @@ def op_counts(recording: Recording) -> dict[str, float]:
     Runtime calls and the profiler's own marks are no ops.
     """
     index = index_of(recording)
-    rows = rows_of(recording.ops, "category", "name", "step")
-    found = Counter((name, step) for kind, name, step in rows if kind == "cpu_op")
-    total: dict[str, Counter[int]] = {}
-    for (name, step), number in found.items():
-        if step in index.step_set:
-            total.setdefault(without_graph_number(name), Counter())[step] += number
+    total = defaultdict[str, Counter[int]](Counter)
+    for kind, name, step in rows_of(recording.ops, "category", "name", "step"):
+        if kind == "cpu_op" and step in index.step_set:
+            total[without_graph_number(name)][step] += 1
     return {name: index_per_step(by_step.values(), index.num_steps) for name, by_step in total.items()}
 
 
