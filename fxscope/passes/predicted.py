@@ -1,8 +1,4 @@
-"""Predict a planned step: the device's time, the CPU's, and which of the two limits it.
-
-The interval of a step is not made from those of its calls: errors of a program's kernels go together. It is what the same
-model was off by over whole programs that it was not fitted to (`StepFit`).
-"""
+"""Predict a planned step: the device's time, the CPU's, and which of the two limits it; its interval is `StepFit`'s."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence

@@ -36,6 +36,10 @@ def of(function, *shape, **options):
     return made(lambda: Function(function), *shape, **options)
 
 
+def given(build, *inputs):
+    return lambda: (build(), tuple(item() if callable(item) else item for item in inputs))
+
+
 def small():
     print("this line is not the result")
     return Small().eval(), (torch.randn(8, 64),)
@@ -86,10 +90,7 @@ def sleeps():
     return small()
 
 
-def sparse():
-    return Function(lambda x: x * 2), (torch.eye(4).to_sparse(),)
-
-
+sparse = given(lambda: Function(lambda x: x * 2), torch.eye(4).to_sparse())
 sparse_product = of(
     lambda x: torch.sparse.mm(torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2), device=x.device), x), 2, 4
 )
@@ -99,8 +100,7 @@ nothing_to_compile = of(lambda x: x, 3)
 sampled = of(lambda x: nn.functional.grid_sample(x, x, align_corners=True), 2, 2, 2, 2, requires_grad=True)
 
 
-def sparse_gradient():
-    return nn.Sequential(nn.Embedding(8, 4, sparse=True), nn.ReLU()), (torch.arange(4),)
+sparse_gradient = given(lambda: nn.Sequential(nn.Embedding(8, 4, sparse=True), nn.ReLU()), torch.arange(4))
 
 
 def grown_cache(x):
@@ -117,8 +117,7 @@ def raises():
     raise ValueError("no weights here")
 
 
-def evaluated_inside_of_training():
-    return Function(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).eval()), (torch.randn(8, 64),)
+evaluated_inside_of_training = of(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).eval(), 8, 64)
 
 
 def training_inside_of_evaluated():
@@ -151,8 +150,8 @@ constant_as_tensor = trained(lambda x: x * torch.as_tensor([1.0, 2.0] * 32, devi
 constant_from_the_cpu = trained(lambda x: x * torch.tensor([1.0, 2.0] * 32).to(x.device, torch.float64), 8, 64)
 
 
-def optimizer_step():
-    return torch.optim.AdamW(nn.Linear(64, 64).parameters(), lr=1e-3).step, ()
+optimizer_step = given(lambda: torch.optim.AdamW(nn.Linear(64, 64).parameters(), lr=1e-3).step)
+adagrad = given(lambda: torch.optim.Adagrad(nn.Linear(64, 64).parameters()).step)
 
 
 def optimizer_that_asks_for_numbers():
@@ -304,27 +303,35 @@ def gradient(x):
     return torch.autograd.grad((x**3).sum(), x)[0] * 2
 
 
-def gradient_of_a_function():
-    return gradient, (torch.randn(8, requires_grad=True),)
-
-
+gradient_of_a_function = given(lambda: gradient, torch.randn(8, requires_grad=True))
 gradient_without_grad = of(gradient, 8)
 forces = of(torch.enable_grad()(lambda x: gradient(x.detach().requires_grad_())), 8)
 distances = of(lambda a: torch.nn.functional.pdist(a) * 2, 8, 4)
 
 
-def gru_cell():
-    """The device's fused cell has no shape rule, and the CPU no such kernel."""
-    return nn.GRUCell(8, 16), (torch.randn(2, 8), torch.randn(2, 16))
+# The device's fused cell has no shape rule, and the CPU no such kernel.
+gru_cell = given(lambda: nn.GRUCell(8, 16), torch.randn(2, 8), torch.randn(2, 16))
+
+
+def attend_rows(rows):
+    heads = rows.unflatten(-1, (4, 16)).transpose(1, 2)
+    return nn.functional.scaled_dot_product_attention(heads, heads, heads, is_causal=True).values() * 2
+
+
+_rows = [torch.randn(count, 64) for count in (5, 15, 20)]
+nested = given(lambda: Function(lambda x: x * 2), partial(torch.nested.nested_tensor, _rows))
+_jagged = partial(torch.nested.nested_tensor, _rows, layout=torch.jagged)
+jagged = given(lambda: Function(attend_rows), _jagged)
+jagged_half = given(lambda: Function(attend_rows), partial(_jagged, dtype=torch.bfloat16, requires_grad=True))
+jagged_without_lengths = given(
+    lambda: Function(lambda x, ends: nn.functional.layer_norm(torch.nested.nested_tensor_from_jagged(x, ends), (64,))),
+    *(torch.randn(40, 64), torch.tensor([0, 5, 20, 40])),
+)
 
 
 def sum_of_products():
     left, right = torch.randn(64, 128), torch.randn(128, 256)
     return Function(lambda x, w, h, u: x @ w + h @ u), (left, right, left.clone(), right.clone())
-
-
-def adagrad():
-    return torch.optim.Adagrad(nn.Linear(64, 64).parameters()).step, ()
 
 
 def scanned():

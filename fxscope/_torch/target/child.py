@@ -326,7 +326,12 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind
     called = [str(frame.f_locals.get("func")) for frame, _ in traceback.walk_tb(innermost.__traceback__)]
-    if sparse := next((item for item in (op, *called) if re.match(r"aten\.\w*sparse", item)), None):
+    if any("produce_guards" in frame.name for frame in traceback.extract_tb(innermost.__traceback__)):
+        op, what = (
+            "",
+            f"torch cannot guard its sizes ({what}); a jagged tensor made in it needs min_seqlen and max_seqlen",
+        )
+    elif sparse := next((item for item in (op, *called) if re.match(r"aten\.\w*sparse", item)), None):
         op, what = sparse, "a plan has dense tensors only: make them dense (`to_dense()`, `sparse=False`)"
     elif kind in _DATA_DEPENDENT:
         op = lines[0] if lines and not notes else op

@@ -178,9 +178,8 @@ def copies_of_constants(graph_module: Any) -> list[Any]:
 def cudnn_layouts(plan: Plan) -> AbstractContextManager[Any]:
     """Give a convolution's result the memory format that it has with cuDNN.
 
-    A CPU build has no cuDNN, and a CUDA build asks the device whether it takes bfloat16. The rules are those of
-    `aten/src/ATen/native/Convolution.cpp` and `ConvUtils.h`. While a training is traced on CPU tensors they stand for
-    the device's, and get its formats: a view that is right for the CPU's would be wrong later.
+    The rules are those of `aten/src/ATen/native/Convolution.cpp` and `ConvUtils.h`. The CPU tensors of a training get the
+    device's formats, too: a view that fits the CPU's would be wrong later.
     """
     select, determine = torch._C._select_conv_backend, torch._C._conv_determine_backend_memory_format
     backends: Any = torch._C._ConvBackend
@@ -204,7 +203,7 @@ def cudnn_layouts(plan: Plan) -> AbstractContextManager[Any]:
     def memory_format(input: Any, weight: Any, backend: Any) -> Any:
         return _cudnn_format(input, weight) if backend in cudnn else determine(input, weight, backend)
 
-    asked = {"_select_conv_backend": select_backend, "_conv_determine_backend_memory_format": memory_format}
+    asked: Any = {"_select_conv_backend": select_backend, "_conv_determine_backend_memory_format": memory_format}
     return mock.patch.multiple(torch._C, **asked)
 
 

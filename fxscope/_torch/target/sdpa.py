@@ -9,11 +9,13 @@ import contextlib
 import os
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 from unittest import mock
 
 import torch
 from torch.backends import cuda
+from torch.nested._internal import sdpa as jagged
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.torch_version import TorchVersion
 
@@ -32,6 +34,15 @@ def choice(plan: Plan) -> Generator[None]:
     dispatch_key = torch._C.DispatchKey.CompositeImplicitAutograd
     rules = Rules.installed()
     order = priority_order(plan.gpu.capability)
+    asked: Any = partial(AttentionCall, plan.gpu.capability, rules)
+
+    def assume(backend: str, call: AttentionCall) -> None:
+        shape, (major, minor) = "×".join(str(size) for size in call.query.shape), plan.gpu.capability
+        plan.assume(
+            "sdpa backend",
+            f"{backend} for [{shape}] {str(call.query.dtype).removeprefix('torch.')}",
+            f"torch chooses it on the device; these are its rules for compute capability {major}.{minor} with a recent cuDNN",
+        )
 
     def attention(
         query: Any,
@@ -49,21 +60,21 @@ def choice(plan: Plan) -> Generator[None]:
             query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
             while attn_mask is not None and attn_mask.dim() < 4:
                 attn_mask = attn_mask.unsqueeze(0)
-        call = AttentionCall(plan.gpu.capability, rules, query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
-        backend = select(call, order)
-        shape = "×".join(str(size) for size in query.shape)
-        dtype = str(query.dtype).removeprefix("torch.")
-        major, minor = plan.gpu.capability
-        plan.assume(
-            "sdpa backend",
-            f"{backend} for [{shape}] {dtype}",
-            f"torch chooses it on the device; these are its rules for compute capability {major}.{minor} with a recent cuDNN",
-        )
+        call = asked(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
+        assume(backend := select(call, order), call)
         result = _run(backend, call, scale)
         return result.squeeze(0) if unbatched else result
 
+    def takes_jagged(backend: str, params: Any, debug: bool = False) -> bool:
+        rows = [tensor._values.unsqueeze(0) for tensor in (params.query, params.key, params.value)]
+        call = asked(*rows, params.attn_mask, params.dropout, params.is_causal)
+        if found := is_usable(backend, call):
+            assume(backend, call)
+        return found
+
+    checks: Any = {f"can_use_{name}_attention": partial(takes_jagged, name) for name in ("flash", "efficient")}
     try:
-        with mock.patch.dict(op.py_kernels, {dispatch_key: attention}):
+        with mock.patch.dict(op.py_kernels, {dispatch_key: attention}), mock.patch.multiple(jagged, **checks):
             op._dispatch_cache.clear()
             yield
     finally:
@@ -157,7 +168,6 @@ def priority_order(capability: tuple[int, int]) -> tuple[str, ...]:
 
 
 def select(call: AttentionCall, order: tuple[str, ...]) -> str:
-    """ "cudnn", "flash", "efficient" or "math"."""
     for backend in order:
         if is_usable(backend, call):
             return backend

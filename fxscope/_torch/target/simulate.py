@@ -21,6 +21,8 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.nested._internal.nested_tensor import NestedTensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from fxscope._torch.inductor import current_compile_id
@@ -38,7 +40,13 @@ BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise
 def planning(gpu: Gpu) -> Generator[Plan]:
     """Pretend, for the duration of a `with` block, that a GPU is this machine's."""
     plan = Plan(gpu)
-    with fake_device.device(plan), sdpa.choice(plan), _no_launch(plan), _shapes_from_cpu(plan):
+    original: Any = NestedTensor.__tensor_unflatten__
+
+    def unflatten(parts: Any, meta: Any, size: Sequence[Any], stride: Any) -> Any:  # fake offsets take no lengths
+        return original(parts, meta, [None if type(item) is int else item for item in size], stride)
+
+    jagged_results = mock.patch.object(NestedTensor, "__tensor_unflatten__", staticmethod(unflatten))
+    with fake_device.device(plan), sdpa.choice(plan), _no_launch(plan), _shapes_from_cpu(plan), jagged_results:
         yield plan
 
 
@@ -163,9 +171,7 @@ def compile_for_target(
     A function may call modules that it knows by name. Parameters of modules become fake: do not use them afterwards. Only
     the shapes, strides and dtypes of inputs matter.
 
-    Raises:
-        PlanError: the options ask for benchmarks that nothing is known of, or the module exchanges data with other
-            processes.
+    Raises PlanError: the options ask for benchmarks, or the module exchanges data with other processes.
     """
     import torch._inductor.config as inductor_config
     from torch._inductor.compile_fx import compile_fx
@@ -253,8 +259,14 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
 
 
 def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tensor:
-    if value.layout is not torch.strided:
-        raise PlanError(f"a {value.layout} tensor {tuple(value.shape)} cannot be planned: make it dense.")
+    if is_traceable_wrapper_subclass(value):  # a jagged tensor, quantized weights
+        names, context = value.__tensor_flatten__()
+        with mode, torch.no_grad():
+            parts = {name: _fake(getattr(value, name), mode, device) for name in names}
+            return type(value).__tensor_unflatten__(parts, context, value.size(), value.stride())
+    if value.layout is not torch.strided or value.is_nested:
+        kind = "nested" if value.is_nested else f"{value.layout} {tuple(value.shape)}"
+        raise PlanError(f"a {kind} tensor cannot be planned: make it dense{' or jagged' * value.is_nested}.")
     with mode, torch.no_grad():
         made = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
     # What `mark_dynamic` and `mark_static_address` said of it
@@ -263,10 +275,7 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
 
 
 def _reached(called: Any) -> tuple[list[Any], list[types.CellType]]:
-    """Return what is called and all that it has by name or is a method of, and the cells of its closure.
-
-    Functions in a closure count, and what torch and schedulers wrap: the step of an optimizer.
-    """
+    """Return what a call reaches by name, as a method, or by the closures of functions (also wrapped ones), and their cells."""
     found, cells, functions = [called], [], [called]
     for function in functions:  # grows on the way
         mine = [cell for cell in getattr(function, "__closure__", None) or () if cell != types.CellType()]
@@ -306,10 +315,7 @@ class _Once:
 
 
 def _make_optimizer_fake(optimizer: torch.optim.Optimizer, once: _Once, mode: FakeTensorMode, plan: Plan) -> None:
-    """Replace parameters, gradients and state by fake ones; a state that is missing is made by a step on those.
-
-    The plan is that of every step but the first.
-    """
+    """Replace parameters, gradients and state by fake ones; a step makes a missing state, and the plan is of later steps."""
     groups, states = optimizer.param_groups, dict(optimizer.state)
     optimizer.state.clear()
     for group in groups:
@@ -338,8 +344,8 @@ def _make_optimizer_fake(optimizer: torch.optim.Optimizer, once: _Once, mode: Fa
                 type(optimizer).step(optimizer)
         except Exception as error:
             raise PlanError(
-                f"the step of {type(optimizer).__name__} cannot be planned: its first step, which makes its state, needs "
-                f"the device ({type(error).__name__}: {str(error).strip()[:200]})."
+                f"the step of {type(optimizer).__name__} cannot be planned: its first step, which makes its state, fails "
+                f"without data ({type(error).__name__}: {str(error).strip()[:200]})."
             ) from None
 
 
