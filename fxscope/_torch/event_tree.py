@@ -459,12 +459,10 @@ def _replay(
     device = asked or next((item.device for item in metas if item.device != "cpu"), "cpu")
     storages = {_storage_of(tensor): index for index, tensor in reversed(list(enumerate(given)))}
     storages.pop(None, None)
-    found: list[tuple[TensorMeta, int | None]] = []
-    for tensor in live.leaves(result):
-        meta = live.tensor_meta(tensor)
-        meta = TensorMeta(shape=meta.shape, dtype=meta.dtype, stride=meta.stride, device=device)
-        found.append((meta, storages.get(_storage_of(tensor))))
-    return tuple(found)
+    return tuple(
+        (replace(live.tensor_meta(tensor), storage_offset=None, device=device), storages.get(_storage_of(tensor)))
+        for tensor in live.leaves(result)
+    )
 
 
 def _arguments_on_meta(

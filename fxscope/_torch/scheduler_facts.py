@@ -444,13 +444,8 @@ def _memory_of(name: str, graph: Any, reuses: Mapping[str, str]) -> str:
 
 def _internal(node: Any) -> frozenset[str]:
     inside = set(node.get_nodes())
-    found: set[str] = set()
-    for member in inside:
-        for buffer in member.get_outputs():
-            users = {user.node for user in buffer.users}
-            if users and users <= inside:
-                found.add(buffer.get_name())
-    return frozenset(found)
+    used = [buffer for member in inside for buffer in member.get_outputs() if buffer.users]
+    return frozenset(buffer.get_name() for buffer in used if {user.node for user in buffer.users} <= inside)
 
 
 def _dimensions(values: Any) -> tuple[int | str, ...] | None:
