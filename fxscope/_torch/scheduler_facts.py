@@ -215,7 +215,6 @@ class _Live:
             nodes += [self._node(member, position) for member in group.get_nodes()]
         renames = {str(new): str(old) for new, old in self.versions.items()}
         nodes = list(_by_version(nodes, renames))
-        known = switches()  # as they are now; this torch may lack some of those that bear on fusion
         return Schedule(
             graph=graph_id,
             nodes=tuple(nodes),
@@ -227,7 +226,7 @@ class _Live:
             partials=observed.partials,
             peak_memory=self.ask("peak memory", peak_memory, self.graph, observed, saved),
             saved=self.ask("saved tensors", _saved, self.graph) or (),
-            limits={name: known[name] for name in LIMITS if name in known},
+            limits=limits(),
         )
 
     def _node(self, node: Any, group: int) -> SchedulerNode:
@@ -554,3 +553,9 @@ def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) 
             places.append(places[-1] if is_nop else numbers.setdefault(key, len(numbers)))
         made.update((item.get_name(), places[-1]) for item in node.get_outputs())
     return places
+
+
+def limits() -> dict[str, Any]:
+    """Inductor's switches that bear on fusion, as they are now, without those that this torch lacks."""
+    known = switches()
+    return {name: known[name] for name in LIMITS if name in known}
