@@ -262,10 +262,12 @@ class Recorder:
         warmup: int | None = None,
         skip_start: bool = False,
         max_seconds: float = MOST_SECONDS,
+        wait: int = 0,
     ) -> None:
         self.recording: Recording | None = None
         self.failure: Exception | None = None
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
+        self._wait = wait
         self._title = title or "recording"
         self._warn = warn
 
@@ -303,17 +305,18 @@ class Recorder:
         self._last.callback(hooks.close)
         self._last.callback(hooks.guard, "profiler", session.pause)
         wanted = (1 if self._warmup is None else self._warmup) + (self._steps or DEFAULT_STEPS)
-        watch = self._now.watch = StepWatch(
-            capture, self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds
-        )
+        wait, self._wait = self._wait, 0
+        bounds: dict[str, Any] = {"steps": wanted, "calls": MOST_CALLS, "seconds": self._seconds}
+        watch = self._now.watch = StepWatch(capture, self._enough, **bounds, wait=wait, begins=session.begin)
         watch.on_capture, session.on_call, session.on_aside = self._observe_compiled, watch.called, watch.release
         hooks.guard("names of modules", capture.names.start, hooks)
-        session.start()
+        session.wait() if wait else session.start()
         hooks.guard("optimizer steps", watch.start, hooks, is_compiled=is_compiled)
 
     def _observe_compiled(self, *, is_compiled: bool = False) -> None:
         """Observe anew where the program compiles, or captures a CUDA graph, after an observation of eager steps."""
         session = self._now.session
+        self._now.watch.compiles()
         if self._eager is not None or not self._now.watch.was_eager or session.own is None or session.aside:
             return
         if threading.get_ident() != session.thread or busy_with():
@@ -383,6 +386,9 @@ class Recorder:
             print(message, file=sys.stderr)
 
     def _build(self, traced: profiler.Traced | None) -> Recording:
+        if traced is None and (left := self._now.watch.wait):
+            message = f"the program ended before {counted(left, 'step')} that it was to wait for: none was profiled"
+            self._now.session.hooks.problem("profiler", message, "wait for fewer steps")
         facts, problems = self._capture.facts(), [*self._now.session.hooks.problems]
         memory, before = running.peak_memory(), self._eager_memory if self._eager is not None else None
         memory = memory and replace(memory, eager_bytes=before and before.peak_bytes)
@@ -436,21 +442,24 @@ class Recorder:
             detail = f"{microseconds(after)} after the observed part"
             if watch.bound:
                 detail += f", which ended at the bound of {watch.bound}"
-            if steps is not None:
-                detail += f" ({steps.count:,} steps, timed)"
-            found.append(Unobserved(what="after", count=steps and steps.count, duration_us=after, detail=detail))
+            timed_after = steps if steps is not None and steps.when == "after" else None
+            if timed_after is not None:
+                detail += f" ({timed_after.count:,} steps, timed)"
+            found.append(
+                Unobserved(what="after", count=timed_after and timed_after.count, duration_us=after, detail=detail)
+            )
             if others is not None:
                 detail = f"{counted(others.count, 'later step')} with other ops or shapes"
                 detail += f" (median {microseconds(others.median_us)})"
                 found.append(Unobserved(what="later", count=others.count, duration_us=others.median_us, detail=detail))
-            if steps is not None and watch.not_known:
-                found.append(Unobserved(what="shapes", detail=watch.not_known))
-            timed = [item for item in (steps, others) if item is not None]
+            timed = [item for item in (timed_after, others) if item is not None]
             until = after if watch.released_at is None else (watch.released_at - watch.ended_at) / 1e3
             rest = until - sum(item.total_us for item in timed)
             if rest > max([LEAST_REST * until, *(LEAST_UNTIMED * item.median_us for item in timed)]):
                 detail = f"what ran in {microseconds(rest)} after the profiled steps, outside of timed steps"
                 found.append(Unobserved(what="rest", duration_us=rest, detail=detail))
+        if steps is not None and watch.not_known and (watch.wait or watch.ended_at is not None):
+            found.append(Unobserved(what="shapes", detail=watch.not_known))
         return [*found, *self._now.unobserved()]
 
 

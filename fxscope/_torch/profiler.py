@@ -24,6 +24,7 @@ from fxscope.store import OwnFolder
 
 _ASIDE = "ending before the program's own profiler session"
 _THEIRS = "reading the program's own trace"
+_LEVEL = "KINETO_LOG_LEVEL"
 _WAIT_S = 2.0  # for the main thread to end its session
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
@@ -176,9 +177,25 @@ class Session:
         self.on_call: Callable[..., None] = lambda *_: None  # with each compiled graph that is about to run
         self.on_aside: Callable[[], None] = lambda: None  # with what ends our session
         self.thread = 0
+        self._waits = False
         self._ours: int | None = None  # the thread whose calls are our own session's
         self._ended = threading.Event()
         self._ending = threading.RLock()  # who ends it waits for another thread that does; a signal's handler does not
+
+    def wait(self) -> None:
+        """Keep the program's first session, or start ours with `begin` before that."""
+        self._waits = True
+        self.hooks.install(self)
+
+    def begin(self) -> None:
+        self._waits = False
+        is_new = _LEVEL not in os.environ
+        os.environ.setdefault(_LEVEL, "6")  # Kineto reads it as its first session begins
+        try:
+            self._start()
+        finally:
+            if is_new:
+                del os.environ[_LEVEL]
 
     def start(self) -> None:
         """Start profiling. Where a session runs already, it is left alone and nothing is profiled."""
@@ -190,6 +207,10 @@ class Session:
                 "start fxscope before the profiler, or read its trace: `fxscope view FILE`",
             )
             return
+        self._start()
+        self.hooks.install(self)
+
+    def _start(self) -> None:
         profile = torch.profiler.profile(
             record_shapes=True,
             profile_memory=True,
@@ -205,7 +226,6 @@ class Session:
         self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
         self._as_ours(functools.partial(start, profile))
-        self.hooks.install(self)
 
     def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
         """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
@@ -303,6 +323,7 @@ class Session:
         ends = self.is_on() and original is torch._C._autograd._disable_profiler
         if self.is_on():
             self.aside = "ended the profiler's session" if ends else "began a profiler session of its own"
+        if self.is_on() or self._waits:
             self.hooks.guard("optimizer steps", self.on_aside)
         self.hooks.guard("profiler", self.pause)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.

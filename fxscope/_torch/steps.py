@@ -2,7 +2,7 @@
 
 A step ends where the first optimizer's `step` returns, with an event in the trace; without one, repetitions are found
 afterwards. The observation ends after a number of steps, of calls of a compiled graph, or of seconds. Then `MOST_TIMED`
-steps, or calls, are timed, and the program is released. Steps of other shapes or numbers of autograd's nodes are timed apart.
+steps, or calls, are timed (before it, where it waits), and the program is released. Steps of other shapes or numbers of autograd's nodes are timed apart.
 """
 
 import _thread
@@ -62,35 +62,48 @@ Ran = tuple[Hashable, Hashable]  # ops, and the shapes of what they were given
 
 
 class Repeated:
-    """Calls of a compiled graph, a CUDA graph or a model, or steps: how many were observed, and the times of later ones.
+    """Calls of a compiled graph, a CUDA graph or a model, or steps: how many were observed, and the times of others.
 
-    The times, in nanoseconds, are those between ticks, 0 where not known: of what is like observed ones, and of others.
+    The times, in nanoseconds, are those between ticks, 0 where not known, each with what ran: before and after the
+    observation.
     """
 
     def __init__(self) -> None:
         self.observed = 0
         self.seen: set[Ran | None] = set()  # what observed ones ran; None where that is not known
-        self.kept, self.others = list[int](), list[int]()
+        self.before, self.after = list[tuple[Ran | None, int]](), list[tuple[Ran | None, int]]()
         self.last = 0
-        self.is_other = False  # what runs until the next tick
+        self.running: Ran | None = None  # until the next tick
 
     @property
     def is_timed(self) -> bool:
-        return len(self.kept) + len(self.others) > MOST_TIMED
+        return len(self.after) > MOST_TIMED
+
+    @property
+    def kept(self) -> list[int]:
+        """Return the times of what is like observed ones: those before the observation, if there are any."""
+        return [time for ran, time in self.before or self.after if self.is_like_observed(ran)]
+
+    @property
+    def others(self) -> list[int]:
+        return [time for ran, time in self.after if not self.is_like_observed(ran)]
 
     @property
     def varies(self) -> bool:
         """Return whether each observed one had other shapes, so that shapes tell no later one from them."""
         return REPEATS <= len(self.seen) == self.observed
 
-    def has_seen(self, ran: Ran) -> bool:
-        return ran in self.seen or (self.varies and ran[0] in {item[0] for item in self.seen if item})
+    def is_like_observed(self, ran: Ran | None) -> bool:
+        if ran is None or ran in self.seen:
+            return True
+        return self.varies and ran[0] in {item[0] for item in self.seen if item}
 
-    def tick(self, now: int) -> None:
+    def tick(self, now: int, *, is_before: bool = False) -> None:
         """Note a time in nanoseconds, on a clock that stands still in fxscope's own code."""
         # None begins, or ends, while a profiler session of the program's is on.
         now = 0 if torch._C._autograd._profiler_enabled() else now
-        (self.others if self.is_other else self.kept).append(now - self.last if now and self.last else 0)
+        times = self.before if is_before else self.after
+        times.append((self.running, now - self.last if now and self.last else 0))
         self.last = now
 
 
@@ -160,8 +173,11 @@ class _Stepped(Repeated):
         self.calls: list[Ran] | None = None  # since the last step; `None` where not all of them are known
         self._num_nodes = 0  # of autograd, which this thread had made by then
 
-    def ends(self, at: int, *, is_observed: bool, is_whole: bool = False) -> None:
-        """Note what ran since the last step; after the observation time it, apart if it ran what no observed one did."""
+    def is_like_observed(self, ran: Ran | None) -> bool:
+        return self.observed > 0 and (len(self.seen) < 2 or super().is_like_observed(ran))
+
+    def ends(self, at: int, *, is_observed: bool = False, is_whole: bool = False, is_before: bool = False) -> None:
+        """Note what ran since the last step, and how long it took where it is not observed."""
         now, calls = _num_nodes(), self.calls
         ops, shapes = zip(((self.kind, now - self._num_nodes), None), *(calls or ()), strict=True)
         ran = None if calls is None else (ops, shapes)
@@ -172,8 +188,8 @@ class _Stepped(Repeated):
             return
         if ran is None or not is_whole:
             self.last = 0
-        self.is_other = not self.observed or (len(self.seen) > 1 and ran is not None and not self.has_seen(ran))
-        self.tick(at)
+        self.running = ran
+        self.tick(at, is_before=is_before)
 
 
 class StepWatch:
@@ -185,10 +201,23 @@ class StepWatch:
         steps: to observe.
         calls: of one compiled graph to observe, where no step ends.
         seconds: of the thread's own time to observe; compiling, importing, loading and the like are left out.
+        wait: steps, or calls, to time before the observation, which `begins` begins.
     """
 
-    def __init__(self, compiler: Any, enough: Callable[[str], None], *, steps: int, calls: int, seconds: float) -> None:
+    def __init__(
+        self,
+        compiler: Any,
+        enough: Callable[[str], None],
+        *,
+        steps: int,
+        calls: int,
+        seconds: float,
+        wait: int = 0,
+        begins: Callable[[], None] = lambda: None,
+    ) -> None:
         self._compiler, self._enough, self._most = compiler, enough, (steps, calls, seconds)
+        self.wait, self._begins = wait, begins
+        self._waiting = Hooks()
         self.on_capture: Callable[[], None] = lambda: None  # of a CUDA graph, after the observation
         self._graphs: dict[Any, Repeated] = collections.defaultdict(Repeated)  # compiled ones, and CUDA graphs
         self.models: dict[Any, Repeated] = collections.defaultdict(Repeated)  # those that no other calls
@@ -221,7 +250,7 @@ class StepWatch:
         handle = resolve(OPTIMIZER_HOOK)[2](stepped)
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self, CAPTURE)
-        self.timing.problems = self._counting.problems = hooks.problems
+        self.timing.problems = self._counting.problems = self._waiting.problems = hooks.problems
         self._counting.install(self, ("torch.optim.", "torch._C:", REPLAY))
         self._counting.at_end("calls", self.timing.close)
         hooks.at_end("steps", self._counting.close)
@@ -229,7 +258,28 @@ class StepWatch:
             self._look()
         if self.thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
+        if self.wait:
+            self._counting.at_end("compiled calls before the observation", self._waiting.close)
+        else:
+            self._bound_seconds()
+
+    def _bound_seconds(self) -> None:
+        if self.thread == threading.main_thread().ident:
             _thread.start_new_thread(self._wait, (_Heap(),))
+
+    def compiles(self) -> None:
+        """Count calls of compiled graphs while the observation is waited for: those of models end with a compile."""
+        if self.wait:
+            self._waiting.close()
+            self._waiting.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
+
+    def _waits(self, item: Repeated) -> None:
+        """Begin the observation after enough steps or calls of one thing."""
+        if len(item.before) > self.wait and not busy_with():
+            self.wait = 0
+            self._waiting.close()
+            self._begins()
+            self._bound_seconds()
 
     @hook_before("torch.optim.optimizer:Optimizer._patch_step_function")
     def _makes(self, optimizer: Any, *_: Any, **__: Any) -> None:
@@ -261,7 +311,7 @@ class StepWatch:
     @hook_before("torch._C:_swap_tensor_impl", "programs that swap tensors")
     def _swaps(self, *_: Any, **__: Any) -> None:
         """End the observation: `torch.utils.swap_tensors` refuses tensors with weak references, as a session has them."""
-        if self.ended_at is None:
+        if self.ended_at is None and not self.wait:
             self._enough("the first swap of tensors")
 
     def _has_steps(self) -> bool:
@@ -313,18 +363,23 @@ class StepWatch:
         for item in self._stepped:
             if item.calls is not None and len(item.calls) < _MOST_COMPARED:
                 item.calls.append(what)
-        if self.ended_at is None:
+        if self.wait:
+            all_[key].tick(self.now(), is_before=True)
+            all_[key].running = what
+            if not self._made and not self._stepped:
+                self._waits(all_[key])
+        elif self.ended_at is None:
             all_[key].observed += 1
             all_[key].seen.add(what)
             if all_[key].observed > self._most[1] and may_end() and not busy_with():
                 self._enough(f"{self._most[1]} calls")
-            return
-        self._num_called += 1
-        if (mine := self._timed.get(key)) is not None:
-            mine.tick(self.now())
-            mine.is_other = not mine.has_seen(what)
-        if self._num_called > MOST_TIMED * _MOST_COMPARED or (mine is not None and mine.is_timed):
-            self.release()
+        else:
+            self._num_called += 1
+            if (mine := self._timed.get(key)) is not None:
+                mine.tick(self.now())
+                mine.running = what
+            if self._num_called > MOST_TIMED * _MOST_COMPARED or (mine is not None and mine.is_timed):
+                self.release()
 
     def release(self) -> None:
         """Let the program run as without fxscope, but for a hook of optimizers that does nothing, and of compiles."""
@@ -384,7 +439,10 @@ class StepWatch:
         self.was_eager = not self._compiler.num_compiles and not self._graphs
         if not self._has_steps():
             self._timed = self._graphs or {key: item for key, item in self.models.items() if item.observed >= REPEATS}
-        self._look()
+        if any(item.before for item in (*self._stepped, *self._timed.values())):
+            self.release()
+        else:
+            self._look()
 
     def _look(self) -> None:
         """Have calls noted that make steps, or that tell them apart: of all models, or of the observed and compiled ones."""
@@ -417,9 +475,11 @@ class StepWatch:
             self._look()
         has_compiled = self._num_compiled < self._compiler.num_compiles
         self._num_compiled = self._compiler.num_compiles
-        if self.ended_at is not None:
-            mine.ends(self.now(), is_observed=False, is_whole=not (is_new or has_compiled))
-            if mine.is_timed:
+        if self.wait or self.ended_at is not None:
+            mine.ends(self.now(), is_whole=not (is_new or has_compiled), is_before=self.wait > 0)
+            if self.wait:
+                self._waits(mine)
+            elif mine.is_timed:
                 self.release()
             return
         mine.ends(self.now(), is_observed=True)
@@ -432,12 +492,17 @@ class StepWatch:
             self._reached("")
 
     def later(self, num_calls: int | None) -> tuple[StepTimes | None, StepTimes | None]:
-        """Return the statistics of steps after the observation like the observed ones, and of all others.
+        """Return the statistics of unobserved steps like the observed ones, and of all others after the observation.
 
         Args:
             num_calls: steps that were observed, where calls are the steps; None where they are not. What was called as
                 often is called once in a step. 0: that of what was called most often.
         """
+        if self.wait:  # a session of the program's came first
+            self.not_known = "whether the timed steps are like those of the program's own profile"
+            every = self._stepped or [*self._graphs.values()] or [*self.models.values()]
+            longest = max((item.before for item in every), key=len, default=[])
+            return summary((time / 1e3 for _, time in longest if time), "before"), None
         counts = [item.observed for item in self._timed.values()]
         wanted = (max(counts, default=0) if num_calls == 0 else num_calls) or math.inf
         early = sum(count for count in counts if count < REPEATS)  # calls of graphs that a recompile replaced
@@ -446,8 +511,9 @@ class StepWatch:
         if steps.varies:
             self.not_known = "step time by shape: no two observed steps had the same shapes"
         other = max((steps, *self._stepped), key=lambda item: len(item.others)).others
-        times, others = (summary((time / 1e3 for time in kept if time), "after") for kept in (steps.kept, other))
-        return times, others and replace(others, count=len(other))
+        kept = summary((time / 1e3 for time in steps.kept if time), "before" if steps.before else "after")
+        others = summary((time / 1e3 for time in other if time), "after")
+        return kept, others and replace(others, count=len(other))
 
 
 def _shapes(value: Any, levels: int = 4) -> Hashable:

@@ -44,6 +44,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="title of the recording")
     both.add_argument("--steps", type=int, metavar="N", help="profiled calls, or steps of a script (default: 3)")
+    both.add_argument("--wait", type=int, metavar="N", help=HELP["--wait"])
     both.add_argument("--warmup", type=int, metavar="N", help="calls before these (default: 2; a script: 1 step)")
     add_output_options(parser)
 
@@ -69,6 +70,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _run_factory(arguments: argparse.Namespace) -> int:
+    refuse(arguments, "a factory's calls are timed before they are profiled anyway", "wait")
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "numerics")
     title, options = arguments.title or Path(arguments.program).name, _compile_options(arguments)

@@ -45,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output = [_of_rank(name, rank) for name in arguments.output]  # torchrun gives all ranks the same ones
     check_outputs(arguments)
     refuse(arguments, f"it is for factories, and {name} runs as it is; its options follow its name", *_FOR_FACTORIES)
-    if (arguments.steps is not None and arguments.steps < 1) or (arguments.warmup is not None and arguments.warmup < 0):
-        raise CaptureError("--steps must be at least 1, and --warmup at least 0.")
+    least = {"steps": 1, "warmup": 0, "wait": 0}
+    if any((number := getattr(arguments, name)) is not None and number < bottom for name, bottom in least.items()):
+        raise CaptureError("--steps must be at least 1, --warmup and --wait at least 0.")
     return _Run(arguments, name if arguments.module else path.name).run(execute, [name, *own], search)
 
 
@@ -99,7 +100,8 @@ class _Run:
         from fxscope._torch.hooks import Hooks
         from fxscope.capture import Recorder
 
-        options = {"steps": self.arguments.steps, "warmup": self.arguments.warmup}
+        options = {name: getattr(self.arguments, name) for name in ("steps", "warmup")}
+        options["wait"] = self.arguments.wait or 0
         self.recorder = Recorder(title=self.arguments.title or self.label, warn=False, skip_start=True, **options)
         # `__mp_main__`: where multiprocessing, which torch imports, looks up classes of children that it spawned.
         before, mains = sys.argv, {name: sys.modules[name] for name in ("__main__", "__mp_main__")}

@@ -115,6 +115,35 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
 
 
 @pytest.mark.cpp
+@pytest.mark.parametrize("way", ["eager", "trains", "compiled", "profiles itself", "too short"])
+def test_a_session_that_waits_begins_after_steps_that_give_the_time(way: str) -> None:
+    model, x = nn.Sequential(Model(4, 4)), torch.ones(2, 4)
+    run = torch.compile(model) if way == "compiled" else model
+    optimizer = torch.optim.SGD(model.parameters()) if way == "trains" else None
+
+    def step(count: int = 1) -> None:
+        for _ in range(count):
+            loss = run(x).sum()
+            if optimizer is not None:
+                loss.backward()
+                optimizer.step()
+
+    with Recorder(wait=20, warn=False) as recorder:
+        step(15)
+        assert not torch._C._autograd._profiler_enabled()
+        with torch.profiler.profile() if way == "profiles itself" else contextlib.nullcontext():
+            step(4)
+        step(0 if way == "too short" else 60)
+        assert way == "too short" or calls_of_fxscope_in(step) == (["stepped"] if way == "trains" else [])
+    if way == "too short":
+        assert "ended before 20 steps" in str(recorder.failure)
+        return
+    times = recorder.recording.step_times
+    assert times.when == "before" and times.count == (14 if way == "profiles itself" else 20)
+    assert not recorder.recording.problems and recorder.recording.launches
+
+
+@pytest.mark.cpp
 def test_a_model_that_is_compiled_while_its_calls_are_timed_is_compiled_as_it_is() -> None:
     model, x = Model(4, 4), torch.ones(2, 4)
     with Recorder(max_seconds=0.3) as recorder, torch.no_grad():

@@ -382,7 +382,7 @@ def test_calls_of_the_graph_that_recompiles_ended_in_are_timed(observed: list[in
     watch = StepWatch(None, print, steps=3, calls=32, seconds=1)
     for number, count in enumerate(observed):
         watch._timed[number] = Repeated()
-        watch._timed[number].observed, watch._timed[number].kept = count, [1] * 9
+        watch._timed[number].observed, watch._timed[number].after = count, [(None, 1)] * 9
     times, _ = watch.later(33 if len(observed) == 1 else 34)
     assert (times and times.count) == num_timed
 
