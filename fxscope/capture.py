@@ -316,7 +316,6 @@ class Recorder:
     def _observe_compiled(self, *, is_compiled: bool = False) -> None:
         """Observe anew where the program compiles, or captures a CUDA graph, after an observation of eager steps."""
         session = self._now.session
-        self._now.watch.compiles()
         if self._eager is not None or not self._now.watch.was_eager or session.own is None or session.aside:
             return
         if threading.get_ident() != session.thread or busy_with():

@@ -217,7 +217,6 @@ class StepWatch:
     ) -> None:
         self._compiler, self._enough, self._most = compiler, enough, (steps, calls, seconds)
         self.wait, self._begins = wait, begins
-        self._waiting = Hooks()
         self.on_capture: Callable[[], None] = lambda: None  # of a CUDA graph, after the observation
         self._graphs: dict[Any, Repeated] = collections.defaultdict(Repeated)  # compiled ones, and CUDA graphs
         self.models: dict[Any, Repeated] = collections.defaultdict(Repeated)  # those that no other calls
@@ -250,7 +249,7 @@ class StepWatch:
         handle = resolve(OPTIMIZER_HOOK)[2](stepped)
         hooks.at_end("optimizer steps", handle.remove)
         hooks.install(self, CAPTURE)
-        self.timing.problems = self._counting.problems = self._waiting.problems = hooks.problems
+        self.timing.problems = self._counting.problems = hooks.problems
         self._counting.install(self, ("torch.optim.", "torch._C:", REPLAY))
         self._counting.at_end("calls", self.timing.close)
         hooks.at_end("steps", self._counting.close)
@@ -258,26 +257,19 @@ class StepWatch:
             self._look()
         if self.thread == threading.main_thread().ident:  # Python calls back only there
             hooks.at_end("bound of seconds", self._is_over.set)
-        if self.wait:
-            self._counting.at_end("compiled calls before the observation", self._waiting.close)
-        else:
+        if not self.wait:
             self._bound_seconds()
 
     def _bound_seconds(self) -> None:
         if self.thread == threading.main_thread().ident:
             _thread.start_new_thread(self._wait, (_Heap(),))
 
-    def compiles(self) -> None:
-        """Count calls of compiled graphs while the observation is waited for: those of models end with a compile."""
-        if self.wait:
-            self._waiting.close()
-            self._waiting.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
-
     def _waits(self, item: Repeated) -> None:
         """Begin the observation after enough steps or calls of one thing."""
         if len(item.before) > self.wait and not busy_with():
             self.wait = 0
-            self._waiting.close()
+            if self._graphs:
+                self.timing.close()
             self._begins()
             self._bound_seconds()
 
@@ -392,8 +384,10 @@ class StepWatch:
         return (self.began or time.perf_counter_ns()) - self.own
 
     def _compiles(self, *_: Any, **__: Any) -> None:
-        """Look at no call of a module while Dynamo looks at what one is."""
+        """Look at no call of a module while Dynamo looks at what one is; before the observation, at those of graphs."""
         self.timing.close()
+        if self.wait:
+            self._look_at_graphs()
         for item in self._stepped:
             item.calls = None
 
@@ -454,8 +448,11 @@ class StepWatch:
                 self.timing.put(kind, "_call_impl", calls, "calls of modules")
         if kinds and "torch._dynamo.convert_frame" in sys.modules:
             self.timing.wrap(COMPILE_FRAME, "before", self._compiles)
-        if self._graphs and self.ended_at is not None:
-            self.timing.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
+        if self._graphs and (self.wait or self.ended_at is not None):
+            self._look_at_graphs()
+
+    def _look_at_graphs(self) -> None:
+        self.timing.replace(COMPILED_CALL, _Calls(self, self._graph_called, resolve(COMPILED_CALL)[2]))
 
     def _steps(self, optimizer: Any) -> None:
         # A hook of a backward pass is called in autograd's thread
