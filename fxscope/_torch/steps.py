@@ -491,9 +491,8 @@ class StepWatch:
     def later(self, num_calls: int | None) -> tuple[StepTimes | None, StepTimes | None]:
         """Return the statistics of unobserved steps like the observed ones, and of all others after the observation.
 
-        Args:
-            num_calls: steps that were observed, where calls are the steps; None where they are not. What was called as
-                often is called once in a step. 0: that of what was called most often.
+        `num_calls`: steps that were observed, where calls are the steps, else None. What was called as often is called
+        once in a step. 0: that of what was called most often.
         """
         if self.wait:  # a session of the program's came first
             self.not_known = "whether the timed steps are like those of the program's own profile"

@@ -36,9 +36,8 @@ def of_nodes(names: Iterable[str], by_name: Mapping[str, Node], *, certain: bool
 def of_node(node: Node, by_name: Mapping[str, Node], *, certain: bool = False) -> int | None:
     """An op's FLOPs, of an attention for all pairs of a query and a key.
 
-    Args:
-        certain: only for pairs that meet under its causal mask, also where it may have one: what its kernel cannot skip,
-            on which every rate, floor and share stands.
+    `certain`: only for pairs that meet under a causal mask, where it may have one. Its kernel cannot skip these, so rates,
+    floors and shares stand on them.
     """
     if first_operand(node.target) is None:
         return None
@@ -53,12 +52,7 @@ def of_op(op: Op) -> int | None:
 
 
 def may_be_causal(text: str, arguments: Sequence[object] | None) -> bool:
-    """Return whether an attention was called with `is_causal`, or nothing is known of its arguments.
-
-    Args:
-        text: the op's name.
-        arguments: as they were printed, by position; those by keyword behind them.
-    """
+    """Return whether an attention was called with `is_causal`, or nothing is known of its arguments, printed in order."""
     found = _ATTENTION.search(text)
     if found is None:
         return False
@@ -203,10 +197,7 @@ def pixels(
 ) -> tuple[int, ...]:
     """The size in space of a convolution's result, without output padding; () where it is not known.
 
-    Args:
-        shape: of the input, [batch, channels, *space].
-        weight: its shape, [out, in, *taps].
-        values: stride, padding and dilation; a single number goes for every dimension.
+    `shape`: [batch, channels, *space]. `weight`: [out, in, *taps]. `values`: stride, padding, dilation, of each dimension or one.
     """
     count = len(shape) - 2
     each = [tuple(value) * count if len(value) == 1 else tuple(value) for value in values]
@@ -241,11 +232,8 @@ def _attention(items: Operands, *, backward: bool, causal: bool) -> int | None:
 def of_attention(pairs: int, width: int, out: int, *, backward: bool) -> int:
     """The FLOPs of an attention in which so many pairs of a query and a key meet, in all batches and heads.
 
-    Args:
-        pairs: how many meet.
-        width: of a head's queries and keys.
-        out: of its values.
-        backward: it computes the scores again, then a gradient of each factor of both products.
+    `width`: of a head's queries and keys; `out`: of its values. A backward computes the scores again, then a gradient of
+    each factor of both products.
     """
     return 2 * pairs * (3 * width + 2 * out if backward else width + out)
 

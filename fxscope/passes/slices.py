@@ -110,11 +110,8 @@ def written_by(node: Node) -> tuple[str, ...]:
 class Slice:
     """The nodes that can be computed from some values without leaving a set of nodes.
 
-    Args:
-        flow: of the graph.
-        given: nodes whose values are read, graph inputs among them.
-        partly: nodes of which an intermediate result is read (the first half of a split reduction).
-        allowed: nodes that may run here; views may always.
+    `given`: nodes whose values are read, graph inputs among them. `partly`: those of which an intermediate result is read
+    (the first half of a split reduction). `allowed`: nodes that may run here; views may always.
     """
 
     def __init__(self, flow: Flow, given: Collection[str], partly: Collection[str], allowed: Container[str]) -> None:

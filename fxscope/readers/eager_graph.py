@@ -55,11 +55,7 @@ class SeenOp(Item, frozen=True, kw_only=True):
 def _graph(
     ops: Sequence[Op], tree: Mapping[int, int | None], facts: Mapping[int, SeenOp]
 ) -> tuple[Graph, dict[int, str]]:
-    """The graph, and which node each op (by position) is.
-
-    Args:
-        facts: external id → what the session says; none of a trace, whose nodes are made when they are looked at.
-    """
+    """The graph, and which node each op (by position) is. `facts`, by external id, are a session's: a trace has none."""
     external_ids = column(ops, "external_id") if facts else ()
     rows = list(tree)
     targets, sources = column(ops, "name", rows), dict(zip(rows, column(ops, "source", rows), strict=True))
@@ -215,9 +211,7 @@ def traced_graph(ops: Sequence[Op]) -> tuple[Graph, Sequence[Op]]:
 def tie(ops: Sequence[Op], graph: Graph, only: NDArray[np.int64], known: Mapping[int, str]) -> Sequence[Op]:
     """Say of each op of each step which node of the eager graph it is, by the order of names.
 
-    Args:
-        only: positions of the ops that can be in it.
-        known: position → node, of those that it was made of.
+    `only`: positions of the ops that can be in it. `known`: position → node, of those that it was made of.
     """
     names, targets = column(graph.nodes, "name"), column(graph.nodes, "target")
     place_of = {name: place for place, name in enumerate(names)}

@@ -55,11 +55,7 @@ class Timeline:
 
 
 class OwnTrace:
-    """A session's trace, rewritten.
-
-    Args:
-        mark: of the ends of the program's steps; without one, no steps are planned.
-        options: of `program_steps.plan`.
+    """A session's trace, rewritten. `mark`: of the ends of steps; without one, no steps are planned.
 
     Attributes:
         concrete: external id → "Concrete Inputs" of an op.

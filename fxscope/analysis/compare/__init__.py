@@ -68,12 +68,7 @@ def build(
 
 
 def of_equal_work(time: TimeComparison, a: set[str], b: set[str]) -> TimeComparison:
-    """Withhold a verdict on kernels one of which does more work.
-
-    Args:
-        a: the ops that A runs, empty where they are not known.
-        b: the same of B.
-    """
+    """Withhold a verdict on kernels one of which does more work; the ops that each runs, none where they are not known."""
     more, less = (b - a, a - b) if time.verdict == "slower" else (a - b, b - a)
     is_known = a and b and (not less or are_torchs(a | b))
     if not (is_known and more) or time.ratio is None or time.verdict not in ("slower", "faster"):

@@ -31,11 +31,7 @@ def phases(recording: Recording, graph: str) -> dict[str, str | None]:
 
 
 def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> Iterator[Decision]:
-    """Pair the ops of a recorded dispatch graph: each reader of a tensor with its writer.
-
-    Args:
-        phase: of each node that launched; the forward pass, the backward pass and the optimizer are not paired.
-    """
+    """Pair the ops of a recorded dispatch graph, within a phase: each reader of a tensor with its writer."""
     nodes = {node.name: node for node in graph.nodes}
     home = homes(graph)
     readers: dict[str, dict[str, list[str]]] = {}  # writer → reader → as what it reads it: itself, or views of it

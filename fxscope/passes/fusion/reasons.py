@@ -180,11 +180,7 @@ class PairSide(NamedTuple):
 
 
 def can_help(config: str, a: PairSide, b: PairSide, shared: Iterable[str]) -> bool:
-    """Return whether a switch may join two calls that torch cannot be asked about, as they come from files.
-
-    Args:
-        shared: buffers that both use.
-    """
+    """Return whether a switch may join two calls from files, of which torch cannot be asked, that share these buffers."""
     if (a.call.device or "").startswith("cpu"):
         return False
     if config == "max_autotune_gemm":
