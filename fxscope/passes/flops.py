@@ -197,7 +197,7 @@ def pixels(
 ) -> tuple[int, ...]:
     """The size in space of a convolution's result, without output padding; () where it is not known.
 
-    `shape`: [batch, channels, *space]. `weight`: [out, in, *taps]. `values`: stride, padding, dilation, of each dimension or one.
+    `shape`: [batch, channels, *space]; `weight`: [out, in, *taps]; `values`: stride, padding, dilation, one or by dimension.
     """
     count = len(shape) - 2
     each = [tuple(value) * count if len(value) == 1 else tuple(value) for value in values]
