@@ -2,7 +2,8 @@
 
 A step ends where the first optimizer's `step` returns, with an event in the trace; without one, repetitions are found
 afterwards. The observation ends after a number of steps, of calls of a compiled graph, or of seconds. Then `MOST_TIMED`
-steps, or calls, are timed (before it, where it waits), and the program is released. Steps of other shapes or numbers of autograd's nodes are timed apart.
+steps, or calls, are timed, or those before it where it waits, and the program is released. Steps of other shapes or numbers
+of autograd's nodes are timed apart.
 """
 
 import _thread
