@@ -409,6 +409,10 @@ class InductorCapture:
                 stack.enter_context(torch._C._profiler._RecordFunctionFast(COMPILED))
                 torch._C._autograd._enable_record_function(False)
                 stack.callback(torch._C._autograd._enable_record_function, True)
+                if sys.version_info >= (3, 12):
+                    cpu = {torch.profiler.ProfilerActivity.CPU}
+                    torch._C._autograd._toggle_collection_dynamic(False, cpu)
+                    stack.callback(torch._C._autograd._toggle_collection_dynamic, True, cpu)
             if is_ours:
                 stack.enter_context(WithoutStacks())
             try:
