@@ -35,11 +35,7 @@ _VERB = read_text("child.txt")
 def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
     """Start a verb in a fresh Python, with the folders that this one imports from except the current one.
 
-    Args:
-        words: the command line, without "fxscope".
-        options: of `subprocess.Popen`.
-
-    Raises OSError: there is no Python to start.
+    `words`: the command line, without "fxscope". Raises OSError: there is no Python to start.
     """
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([PACKAGES, *filter(None, given)])}

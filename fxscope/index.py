@@ -235,11 +235,8 @@ class Index:
 def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) -> list[int]:
     """The steps that count: without a compile, and without the incomplete ones at the ends.
 
-    A first or last step is incomplete with less than half the launches of the median step.
-
-    Args:
-        launches: step → number of launches.
-        compiling: steps in which something was compiled; all steps count, without it, where each of them compiled.
+    A first or last step is incomplete with less than half the launches of the median step. Where each step compiled, all
+    count. `launches`: step → number.
     """
     found = sorted(set(launches) - set(compiling)) or sorted(launches)
     while len(found) > 1:

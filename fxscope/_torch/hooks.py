@@ -116,11 +116,8 @@ def hooks_of(kind: type) -> Iterator[tuple[str, Hook]]:
 def hide_from_dynamo(code: CodeType, *, with_calls: bool = True) -> None:
     """Have Dynamo leave the frames of a Python function of fxscope alone where a compiled program calls it.
 
-    Dynamo compiles each frame that a compiled function calls after a graph break, also those of a hook.
-
-    Args:
-        code: of a function of fxscope's.
-        with_calls: whether Dynamo leaves alone what the function calls, too.
+    Dynamo compiles each frame that a compiled function calls after a graph break, also those of a hook. `with_calls`:
+    whether it leaves alone what the function calls, too.
     """
     dynamo: Any = getattr(torch._C, "_dynamo", None)
     try:
@@ -197,13 +194,9 @@ class Hooks:
     def wrap(self, path: str, when: str, method: Callable[..., Any], purpose: str = "") -> bool:
         """Wrap a function of torch; return whether this torch has it.
 
-        Args:
-            path: `"module:Class.method"`.
-            when: "before": `method` is called with the arguments. "after": with the result, then the arguments.
-                "around": with the original, then the arguments; its result is the result. It must call the original
-                at most once and guard its own work.
-            method: one of fxscope's.
-            purpose: what is not recorded without it.
+        "before" it, `method` is called with the arguments; "after" it, with the result, then the arguments; "around" it,
+        with the original, then the arguments, and its result is the result: it must call the original at most once and
+        guard its own work. `purpose`: what is not recorded without it.
         """
         found = self._found(path, purpose)
         if found is None:

@@ -35,11 +35,8 @@ def digests(
 ) -> list[Digest]:
     """Return the digest of each trace, in the order given.
 
-    Args:
-        jobs: processes at once; by default one a core, as many as the memory allows.
-        memory_bytes: of all processes: so many of them run at once as it has room for the largest trace.
-        on: "local", "ray", or "ray://HOST:PORT".
-        progress: called after each rank: done, of how many, which.
+    `jobs`: processes at once, by default one a core; `memory_bytes` of all of them has room for as many of the largest trace.
+    `on`: "local", "ray", or "ray://HOST:PORT". `progress`: called after each rank: done, of how many, which.
     """
     if on == "local":
         tasks = _made(found, jobs, memory_bytes)

@@ -54,11 +54,8 @@ def plan(
 
     Args:
         ops: when each outermost op began, and its name, in order.
-        begins, ends: of the trace.
         calls: when a module that no other module called first called an op, and which module it was.
-        step_ends: when the optimizer returned.
         replays: when a CUDA graph was replayed, and which one it was.
-        compiles: when something was compiled.
         warmup: steps to leave out at first; by default one, where an optimizer makes at least three.
         keep: steps to keep of each kind (steps of the same ops are of a kind): the last, as the first ones still warm up.
         skip_start: whether start-up is left out of a program without steps, too.

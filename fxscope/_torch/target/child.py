@@ -59,11 +59,7 @@ def record(
     timeout_s: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> Recording:
-    """Plan a model, which itself is left alone.
-
-    Args:
-        model: a module or a function of this process; or the factory that makes (module, inputs), `"FILE.py:FUNCTION"` or
-            `"package.module:FUNCTION"`.
+    """Plan a model of this process, which is left alone, or of a factory, `"FILE.py:FUNCTION"` or `"package.module:FUNCTION"`.
 
     Raises CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
     """
