@@ -191,9 +191,7 @@ def measured() -> dict[str, Any]:
 
 
 def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, command, monkeypatch):
-    pytest.importorskip("torch")
-    from fxscope._torch.programs import battery
-
+    battery = pytest.importorskip("fxscope._torch.programs.battery")
     monkeypatch.setattr(battery, "measure", lambda say: measured())
     out = tmp_path / "mine.json"
     command("calibrate", "-o", out)
@@ -228,9 +226,7 @@ def test_what_calibrate_could_not_measure_is_named(change: dict[str, Any], words
 
 
 def test_calibrate_takes_the_work_and_the_time_of_each_recorded_call():
-    pytest.importorskip("torch")
-    from fxscope._torch.programs import battery
-
+    battery = pytest.importorskip("fxscope._torch.programs.battery")
     gemm, _, pointwise, _ = battery.timed_calls(captures.read("mlp_compiled"))
     assert (gemm[0].family, gemm[0].dtype, gemm[0].m) == ("gemm", "bfloat16", 8192) and 40 < gemm[1] < 70
     assert (pointwise[0].family, pointwise[0].num_bytes) == ("pointwise", 3 * 50331648) and 50 < pointwise[1] < 60
