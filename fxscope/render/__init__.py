@@ -38,7 +38,8 @@ def check_target(path: str | Path, *, format: str | None = None, force: bool = F
     """Raise RenderError if writing to this path would fail for a reason that can be known now."""
     from fxscope import store  # numpy is slow to import
 
-    format_of(path, format)
+    if format_of(path, format) != SUFFIXES[".fxscope"] and Path(path).suffix == ".fxscope":
+        raise RenderError(f"{path} would hold no recording: leave --json out, then `fxscope view {path} --json`.")
     store.check_free(path, force=force)
 
 

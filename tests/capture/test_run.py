@@ -155,6 +155,7 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
         (["model_factories.py:good", "--set", "epilogue_fuson=1"], "Did you mean epilogue_fusion"),
         (["model_factories.py:good", "--set", "nonsense"], "write NAME=VALUE"),
         (["model_factories.py:good", "-o", "out.docx"], "the suffix .docx names no format"),
+        (["model_factories.py:good", "--json", "-o", "out.fxscope"], "would hold no recording"),
         (["no_such_file.py"], "there is no script no_such_file.py"),
         (["no_such_file.py:make"], "cannot read no_such_file.py: No such file"),
         (["not_python.py"], "not_python.py is not Python"),
