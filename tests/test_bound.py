@@ -129,7 +129,7 @@ def test_a_step_that_the_gpu_does_not_limit_is_slowed_by_cupti(when, cuda, busy,
     environment = Environment(cuda=cuda)
     recording = Recording(summary=summary_of((100.0, busy)), step_times=times, environment=environment)
     assert bool(report(recording).step.slowed_by) == is_slowed
-    assert ("CUPTI stays attached" in terminal.render(recording)) == is_slowed
+    assert ("run --wait 20`" in terminal.render(recording)) == is_slowed
 
 
 def test_a_triton_kernel_of_the_users_has_its_own_name():

@@ -33,7 +33,7 @@ SCHEMA = "fxscope-report/1"
 MIN_FOR_PERCENTILE = 20  # steps; of fewer the 95th percentile is the longest
 MAX_RANGES = 24  # of a compiled graph's memory, the largest
 # Kineto does not detach CUPTI when a session ends (docs/benchmarks.md has what that costs).
-CUPTI = "CUPTI stays attached after a profile, so launches cost more; `fxscope run --wait 20` times steps before it"
+CUPTI = "CUPTI stays attached and slows launches: use `fxscope run --wait 20`"
 WHOLE_RUN = "the whole run: no steps were recorded"
 PART = "the observed part of the run: no steps were recorded"
 NO_PLACE = "place not recorded"
