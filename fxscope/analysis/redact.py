@@ -2,12 +2,13 @@
 
 Removed: source text (the program's lines, generated code, PTX), arguments of ops, guards, reasons of breaks,
 recompiles and failures, scalar values, switches with text values, messages of problems, the platform. Replaced by made-up
-names, equal names by the same one: files, functions, modules, title, annotations, all words that are not PyTorch's or codes of
-fxscope's (parameters, user-written kernels), and all numbers but torch's counters (`mul_3`). Kept: graphs, shapes, dtypes,
-launches, times, decisions, fxscope's sentences, line numbers, how often it breaks and recompiles, versions, the device.
+names, equal names by the same one: files, functions, modules, title, annotations, all names that are not made of PyTorch's ops
+and words of its compiler (parameters, user-written kernels), and all numbers but torch's counters (`mul_3`). Kept: graphs,
+shapes, dtypes, launches, times, decisions, fxscope's codes and sentences, line numbers, how often it breaks and recompiles,
+versions, the device.
 """
 
-import itertools
+import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Any
 import msgspec
 
 from fxscope import gpus, op_names
+from fxscope.data import read_table
+from fxscope.dtypes import ITEM_BYTES
 from fxscope.english import hints_in
 from fxscope.index import COMPILING
 from fxscope.model import Recording, plain
@@ -24,27 +27,45 @@ _NAME = re.compile(r"\w+")
 _FIGURE = r"\b\d{1,3}(?:\.\d{1,3})? (?:[kMGT]?B|[µmn]?s|%)(?!\w)"
 _NUMBERS = r"\b\d+(?:[^\w\n]{1,3}\d+)+(?!\w)"  # side by side, as the parts of a telephone number
 _CHUNK = re.compile(rf"{_FIGURE}|{_NUMBERS}|\w+(?:[.-]\w+)*")
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # NllLoss, TBackward
+_COUNTED = re.compile(  # mul_3, arg12_1, op0_op1, 0/0
+    r"(?:graph_\d+_)?(?P<words>(?:_*[^\W\d]\w*?)?)(?P<counters>_?\d+(?:_(?:op)?\d+)*)?_*", re.ASCII
+)
 _MOST_DIGITS = 4  # of all counters of a name: arg12_1, mul_1234
 _LIBRARY = re.compile(
     r"(?!.*\d{5})(?:nvjet_sm\d+_|ncclDevKernel_|Mem(?:cpy|set) [\w() >-]*$|"
     r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_)"
 )
-# A kernel of ATen may have functions of the program in its template arguments: those are in no namespace of a library.
-_ATEN = re.compile(r"(?!.*\d{5})(?:void )?at::native::")
+# A kernel of a library in C++ may have functions of the program in its template arguments: those are in other namespaces.
+_LIBRARIES = "at c10 std torch cub thrust at_cuda_detail cudnn cublasLt cutlass".split()
+_IN_LIBRARY = re.compile(rf"(?!.*\d{{5}})(?:void )?(?:{'|'.join(_LIBRARIES)})::")
 _PLACE = r"(?:\w+|\(anonymous namespace\))"
 _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLACE})*")
-_NAMESPACES = "at c10 std torch lambda unsigned TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split()
+_PUBLIC = {*_LIBRARIES, *"TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split()}
 _NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module's path: all but the 3 of layers.3
 _OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler counts the modules of a class: Block_3
-_STRING = re.compile(r'"""(?s:.*?)"""|#.*|"((?:[^"\\\n]|\\.)*)"')  # docstrings and comments name people and models
-# What writes a recording; this file, too, for the names of torch's below.
-_WRITERS = """model passes readers gpus kernel_names capture.py op_names.py text.py analysis/redact.py data/english.json
-    data/event_categories.json data/fusion_reasons.json data/kernel_names.json data/op_sets.json data/switches.json""".split()
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')  # of a JSON file
+# What writes a recording.
+_WRITERS = """model passes readers gpus capture.py op_names.py text.py data/english.json data/event_categories.json
+    data/fusion_reasons.json""".split()
+# Names that torch, its compiler and profiler, and fxscope make, or parts of them, which are no ops.
+_MADE = """arg buf op none none_shape primals tangents fused cpp triton poi red per tem for spl mix cooperative extern_kernels
+    kernel torch ops aten prims inductor operator nn functional call_function call_method call_module get_attr placeholder
+    output input getitem setitem dispatch higher_order constant default self parameters modules buffers weight bias tensor
+    scalar list backward forward eager joint inference pre_grad post_grad compiled_function torch_compiled_region autograd
+    engine evaluate_function accumulate_grad profiler_step optimizer adam sgd step zero_grad wrapper prologue iadd truediv
+    floordiv plus cuda cpu gpu hip xpu mps meta lambda const true false anonymous namespace type device memset memcpy bound
+    measured datasheet nt tn tt""".split()
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
     "code arguments text cache_key cache_differs guards concrete_inputs raw_reason platform break_line"
     " device_properties remedy sources decoded".split()
+)
+# Fields of codes, fxscope's or torch's; a field that may have a name is not among them.
+_CODES = frozenset(
+    """assumed basis because bound cache category cause code config detail direction evidence expected family hint_code
+    history how kind layout library nature nodes_evidence notes purpose reason reason_code relation schema stage state
+    subject type variant verdict ways what when where words""".split()
 )
 _FILE = re.compile(r"(?s)(?:(.*)/)?(.*?)(:\d{1,5})?")
 _FRAME = re.compile(r"\(\d+\): ")  # of Python, as a profiler names it: a.py(3): f
@@ -61,11 +82,10 @@ def redact(recording: Recording) -> Recording:
     return msgspec.convert(_Redactor(counters, annotations, runtime).item(tree), Recording)
 
 
-# Annotations that torch makes itself: steps, compiles and calls of compiled code are found by them. (That
-# autograd::engine::evaluate_function is torch's is known by its words standing here.)
+# Annotations that torch makes itself: steps, compiles and calls of compiled code are found by them.
 _TORCHS = re.compile(
     rf"ProfilerStep#|{op_names.INDUCTOR_RUNS} |{op_names.COMPILED_REGION}|TorchDynamo Cache Lookup|Pregraph bytecode|"
-    rf"enumerate\(DataLoader\)#|Optimizer\.(?:step|zero_grad)#|.*{re.escape(COMPILING)}$"
+    rf"AOTDispatcher Runtime Wrapper|enumerate\(DataLoader\)#|Optimizer\.(?:step|zero_grad)#|.*{re.escape(COMPILING)}$"
 )
 
 
@@ -78,7 +98,7 @@ class _Redactor:
         self.words = cache(self._words)  # a recording has few texts, each of them many times
 
     def item(self, value: Any, key: str = "") -> Any:
-        if type(value) in _SAY_NOTHING:
+        if type(value) in _SAY_NOTHING or (key == "evidence" and isinstance(value, dict)):
             return value
         if isinstance(value, dict):
             if key in ("config", "limits"):  # switches: numbers say nothing of the program
@@ -96,10 +116,10 @@ class _Redactor:
             }
         if isinstance(value, (list, tuple)):
             return [self.item(item, key) for item in value]
-        return self.words(value) if isinstance(value, str) else value
+        return self.words(value) if isinstance(value, str) and not (key in _CODES and value in _constants()) else value
 
     def field(self, name: str, value: Any) -> Any:
-        if name in ("message", "failure", "break_reason", "recompile_reason"):
+        if name in ("message", "failure", "break_reason", "recompile_reason", "why"):
             return value and ("removed\nHint: removed" if hints_in(value) else "removed")
         if name == "cudagraph_skip":  # behind torch's reason, the program's line
             value = value.partition("Found from")[0]
@@ -118,8 +138,8 @@ class _Redactor:
     def _words(self, text: str) -> str:
         if (text in self.annotations and not _TORCHS.match(text)) or _FRAME.search(text):
             return self.token("annotation", text)
-        if _ATEN.match(text):
-            return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _NAMESPACES else self._parts(x[0]), text)
+        if _IN_LIBRARY.match(text):
+            return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _PUBLIC else self._parts(x[0]), text)
         if _LIBRARY.match(text) or text in self.runtime:
             return text
         said = [re.escape(piece) for piece in _sentences() if piece in text]
@@ -129,7 +149,9 @@ class _Redactor:
     def _chunk(self, found: re.Match[str]) -> str:
         """A dotted name; where it is not public, those of its parts that have no number may be."""
         is_figure = " " in found[0] and not found[0][-1].isdigit()
-        if is_figure or public(re.sub(r"\W+", "_", found[0]), self.counters):
+        op = op_names.parse(found[0])
+        is_op = op.namespace in ("aten", "prims") and op.name.rstrip("_") in op_names.table()  # whatever its overload
+        if is_figure or is_op or public(re.sub(r"\W+", "_", found[0]), self.counters):
             return found[0]
         return self._parts(found[0])
 
@@ -141,29 +163,29 @@ class _Redactor:
 
 
 def public(name: str, counters: int = 0) -> bool:
-    """Return whether every word of a name is one of PyTorch's ops or of fxscope itself, and its numbers are counters."""
-    known = _vocabulary()
-    tokens: list[str] = []
-    for part in re.split(r"[ _.-]+", name):
-        words = [part] if part.lower() in known else _PARTS.findall(part)  # bfloat16, conv2d; AddmmBackward0
-        are_known = all(word.isdigit() or len(word) == 1 or word.lower() in known for word in words)
-        if "".join(words) != part or not are_known:
-            return False
-        tokens += words
-    end = list(itertools.dropwhile(lambda token: not token.isdigit(), tokens))  # counters are there, or op0_op1
-    numbers = [token for token in end if token.isdigit()]
-    are_counters = all(number == str(int(number)) and int(number) < counters for number in numbers)
-    return are_counters and sum(map(len, numbers)) <= _MOST_DIGITS and not any(t.isalpha() and t[2:] for t in end)
+    """Return whether a name is made of PyTorch's ops and words of its compiler, and its numbers are counters."""
+    if not (found := _COUNTED.fullmatch(name)):
+        return False
+    numbers = re.findall(r"\d+", found["counters"] or "")
+    are_few = sum(map(len, numbers)) <= _MOST_DIGITS and found["words"].count("_") < 200
+    are_counters = are_few and all(number == str(int(number)) and int(number) < counters for number in numbers)
+    words = re.sub("_+", "_", _CAMEL.sub("_", found["words"])).lower().strip("_")
+    return name.lower() in _made() or (are_counters and _is_made(words))
 
 
 @cache
-def _vocabulary() -> frozenset[str]:
-    """The words of the op table, and of the codes in what writes a recording: texts without a space."""
-    every = re.compile(r"[^\W\d_]+[0-9]{0,2}").findall
-    codes = (text for text in _constants() if not re.search(r"\s", text))
-    return frozenset(
-        word for text in (*codes, op_names.COMPILED_REGION, *op_names.table()) for word in every(text.lower())
-    )
+def _is_made(words: str) -> bool:
+    ends = [*(found.start() for found in re.finditer("_", words)), len(words)]
+    return not words or any((end == 1 or words[:end] in _made()) and _is_made(words[end + 1 :]) for end in ends)
+
+
+@cache
+def _made() -> frozenset[str]:
+    """Ops, dtypes and C++ types, kernels of ATen and other names that are made, all without outer underscores."""
+    kernels = read_table("kernel_names.json")
+    types = (word for kind in ("cpp", "words") for name in kernels["dtypes"][kind] for word in name.split())
+    atens = re.findall(r"\w+", "".join(kernels["patterns"]["at::native"]))
+    return frozenset(name.strip("_").lower() for name in (*op_names.table(), *ITEM_BYTES, *types, *atens, *_MADE))
 
 
 @cache
@@ -175,8 +197,10 @@ def _sentences() -> list[str]:
 
 @cache
 def _constants() -> frozenset[str]:
-    """The strings in what writes a recording, without those in three quotes, as docstrings are."""
+    """The texts in what writes a recording; of an f-string, the parts between its placeholders."""
     package = Path(__file__).parents[1]
     files = [file for name in _WRITERS for file in (package / name, *(package / name).glob("**/*.*"))]
-    texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".json")]
-    return frozenset(string for text in texts for string in _STRING.findall(text))
+    texts = {file: file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".json")}
+    nodes = [node for file, text in texts.items() if file.suffix == ".py" for node in ast.walk(ast.parse(text))]
+    found = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return frozenset(found).union(*(_STRING.findall(text) for file, text in texts.items() if file.suffix == ".json"))
