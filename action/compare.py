@@ -44,6 +44,7 @@ def main() -> int:
         title = "The comparison"
         text = comment([], [(title, fenced(str(end)))], [title], arguments.name, arguments.link)
         (folder / "comment.md").write_text(text, encoding="utf-8")
+        print(text)
         raise
 
 

@@ -22,15 +22,13 @@ def saved(tmp_path: Path) -> Path:
     return build.mlp_compiled().save(tmp_path / "mlp.fxscope")
 
 
-def test_every_verb_has_a_module_with_the_two_functions() -> None:
-    for verb in cli.VERBS:
-        module = cli.module(verb)
-        assert callable(module.configure) and callable(module.run), verb
-
-
-@pytest.mark.parametrize("verb", cli.VERBS)
+@pytest.mark.parametrize("verb", cli.VERBS | cli.MORE_VERBS)
 def test_every_verb_explains_itself(verb: str, command) -> None:
-    assert command(verb, "--help").out.startswith(f"usage: fxscope {verb}")
+    usage, *_ = command(verb, "--help").out.splitlines()
+    assert usage.startswith(f"usage: fxscope {verb}") and callable(cli.module(verb).run)
+    subparsers = next(action for action in cli.build_parser(verb)._actions if action.dest == "verb")
+    required = [action.metavar or action.dest for action in subparsers.choices[verb]._actions if action.required]
+    assert not [word for word in required if f"[{word}" in usage and f" {word}" not in usage]
 
 
 def test_view_prints_the_recording_and_nothing_else_on_stdout(saved: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from functools import cache
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -12,6 +13,7 @@ from fxscope.analysis.compare import compare
 from fxscope.analysis.report import Report, report
 from fxscope.analysis.select import Place
 from fxscope.analysis.why import decide, why
+from fxscope.commands import common
 from fxscope.index import index_of
 from fxscope.model import KERNELS, Recording
 from fxscope.op_names import may_multiply, only_named
@@ -200,6 +202,19 @@ def test_what_is_missed_is_what_why_says(name: str) -> None:
             said = why_text.words(recording, why(recording, *row.names), width=999)
             total = re.escape(num_bytes(row.bytes))
             assert re.search(f"all ×{row.count}(, one per kernel)?: {total} per step", said)
+
+
+@pytest.mark.parametrize("name", ["other_backends", "recompile_limit", "recompiles"])
+def test_how_often_dynamo_breaks_and_recompiles(name: str) -> None:
+    recording = common.read(f"{Path(__file__).parent}/data/logs/{name}.log.gz")
+    broken, again = (
+        sum(row.count for row in rows) for rows in (report(recording).breaks, report(recording).recompiles)
+    )
+    assert holds(recording, graph_breaks=broken, recompiles=again) == ["met", "met"]
+    changes = {change.key: change.a for change in compare(recording, recording).totals}
+    assert changes.get("graph_breaks", 0) == broken and f"graph breaks {broken}" in terminal.render(
+        recording, width=120
+    )
 
 
 @pytest.mark.parametrize("name", CAPTURES)

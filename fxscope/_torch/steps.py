@@ -514,7 +514,6 @@ class StepWatch:
 
 
 def _shapes(value: Any, levels: int = 4) -> Hashable:
-    """Return the shapes of the tensors in arguments."""
     if type(value) in (torch.Tensor, torch.nn.Parameter):
         return None if value.is_nested or torch.jit.is_tracing() else value.shape
     for kind in (tuple, list, dict) if levels else ():

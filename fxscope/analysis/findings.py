@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fxscope.model import Item, Source, encoded
+from fxscope.model import Item, Printed, Source, encoded
 
 COMPARISON_SCHEMA = "fxscope-comparison/2"
 REPORT_SCHEMA = "fxscope-check/1"
@@ -87,7 +87,7 @@ class DecisionChange(Item, frozen=True, kw_only=True):
     b_reason: str | None
 
 
-class Comparison(Item, frozen=True, kw_only=True):
+class Comparison(Printed, frozen=True, kw_only=True):
     """The changes from recording A to recording B."""
 
     schema: str = COMPARISON_SCHEMA

@@ -337,7 +337,6 @@ def _groups(recording: Recording) -> tuple[tuple[KernelGroup, ...], Sequence[Map
 
 
 def _ran(recording: Recording, places: Places) -> list[_Total]:
-    """The totals of what launched, in order."""
     index, launches = index_of(recording), recording.launches
     every, facts_of = _facts_of_launches(recording, places)
     steps, times, starts, ops = (array(launches, field) for field in ("step", "duration_ns", "start_ns", "op_id"))

@@ -23,6 +23,8 @@ from fxscope.english import hints_in
 from fxscope.index import COMPILING
 from fxscope.model import Recording, plain
 
+_WORDS = {key.partition(",")[0]: frozenset(" ".join(words).split()) for key, words in read_table("redact.json").items()}
+_DROPPED, _CODES, _THEIRS, _LIBRARIES = (_WORDS[key] for key in ("dropped", "codes", "theirs", "libraries"))
 _NAME = re.compile(r"\w+")
 _FIGURE = r"\b\d{1,3}(?:\.\d{1,3})? (?:[kMGT]?B|[µmn]?s|%)(?!\w)"
 _NUMBERS = r"\b\d+(?:[^\w\n]{1,3}\d+)+(?!\w)"  # side by side, as the parts of a telephone number
@@ -37,41 +39,16 @@ _LIBRARY = re.compile(
     r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_)"
 )
 # A kernel of a library in C++ may have functions of the program in its template arguments: those are in other namespaces.
-_LIBRARIES = "at c10 std torch cub thrust at_cuda_detail cudnn cublasLt cutlass".split()
-_IN_LIBRARY = re.compile(rf"(?!.*\d{{5}})(?:void )?(?:{'|'.join(_LIBRARIES)})::")
+_IN_LIBRARY = re.compile(rf"(?!.*\d{{5}})(?:void )?(?:{'|'.join(sorted(_LIBRARIES))})::")
 _PLACE = r"(?:\w+|\(anonymous namespace\))"
 _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLACE})*")
-_PUBLIC = {*_LIBRARIES, *"TrivialOffsetCalculator curandStatePhilox4_32_10 ulonglong2".split()}
 _NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module's path: all but the 3 of layers.3
 _OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler counts the modules of a class: Block_3
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')  # of a JSON file
-# What writes a recording.
-_WRITERS = """model passes readers gpus capture.py op_names.py text.py data/english.json data/event_categories.json
-    data/fusion_reasons.json""".split()
-# Names that torch, its compiler and profiler, and fxscope make, or parts of them, which are no ops.
-_MADE = """arg buf op none none_shape primals tangents fused cpp triton poi red per tem for spl mix cooperative extern_kernels
-    kernel torch ops aten prims inductor operator nn functional call_function call_method call_module get_attr placeholder
-    output input getitem setitem dispatch higher_order constant default self parameters modules buffers weight bias tensor
-    scalar list backward forward eager joint inference pre_grad post_grad compiled_function torch_compiled_region autograd
-    engine evaluate_function accumulate_grad profiler_step optimizer adam sgd step zero_grad wrapper prologue iadd truediv
-    floordiv plus cuda cpu gpu hip xpu mps meta lambda const true false anonymous namespace type device memset memcpy bound
-    measured datasheet nt tn tt""".split()
-# By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
-_DROPPED = frozenset(
-    "code arguments text cache_key cache_differs guards concrete_inputs raw_reason platform break_line"
-    " device_properties remedy sources decoded".split()
-)
-# Fields of codes, fxscope's or torch's; a field that may have a name is not among them.
-_CODES = frozenset(
-    """assumed basis because bound cache category cause code config detail direction evidence expected family hint_code
-    history how kind layout library nature nodes_evidence notes purpose reason reason_code relation schema stage state
-    subject type variant verdict ways what when where words""".split()
-)
 _FILE = re.compile(r"(?s)(?:(.*)/)?(.*?)(:\d{1,5})?")
 _FRAME = re.compile(r"\(\d+\): ")  # of Python, as a profiler names it: a.py(3): f
 _CATEGORIES = {"user_annotation", "python_function"}, {"runtime"}  # whose names are the program's, or a driver's
 _SAY_NOTHING = frozenset({type(None), bool, int, float})
-_THEIRS = frozenset({"file", "function", "title", "module"})
 
 
 def redact(recording: Recording) -> Recording:
@@ -139,7 +116,7 @@ class _Redactor:
         if (text in self.annotations and not _TORCHS.match(text)) or _FRAME.search(text):
             return self.token("annotation", text)
         if _IN_LIBRARY.match(text):
-            return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _PUBLIC else self._parts(x[0]), text)
+            return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _LIBRARIES else self._parts(x[0]), text)
         if _LIBRARY.match(text) or text in self.runtime:
             return text
         said = [re.escape(piece) for piece in _sentences() if piece in text]
@@ -185,7 +162,9 @@ def _made() -> frozenset[str]:
     kernels = read_table("kernel_names.json")
     types = (word for kind in ("cpp", "words") for name in kernels["dtypes"][kind] for word in name.split())
     atens = re.findall(r"\w+", "".join(kernels["patterns"]["at::native"]))
-    return frozenset(name.strip("_").lower() for name in (*op_names.table(), *ITEM_BYTES, *types, *atens, *_MADE))
+    return frozenset(
+        name.strip("_").lower() for name in (*op_names.table(), *ITEM_BYTES, *types, *atens, *_WORDS["made"])
+    )
 
 
 @cache
@@ -199,7 +178,7 @@ def _sentences() -> list[str]:
 def _constants() -> frozenset[str]:
     """The texts in what writes a recording; of an f-string, the parts between its placeholders."""
     package = Path(__file__).parents[1]
-    files = [file for name in _WRITERS for file in (package / name, *(package / name).glob("**/*.*"))]
+    files = [file for name in _WORDS["writers"] for file in (package / name, *(package / name).glob("**/*.*"))]
     texts = {file: file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".json")}
     nodes = [node for file, text in texts.items() if file.suffix == ".py" for node in ast.walk(ast.parse(text))]
     found = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]

@@ -38,6 +38,7 @@ WHOLE_RUN = "the whole run: no steps were recorded"
 PART = "the observed part of the run: no steps were recorded"
 NO_PLACE = "place not recorded"
 _VALUE = re.compile(r"(==|expected) \S+.*| changed: .*", re.DOTALL)
+_AGAIN = re.compile(r"/[1-9]\d*(_\d+)?$")  # a compile id
 _VERSION = re.compile(r"(?:^|; )(\d+/\d+): (.*?)(?=; \d+/\d+: |$)", re.MULTILINE)  # a guard of one compiled version
 
 
@@ -458,7 +459,8 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
         if text := item.failure:
             if (where, explained(text)) not in broken:
                 failures.append(CompileRow(where=where, reason=headline(text), hints=hints_in(text), cost_us=cost_us))
-        elif failed:
+        elif failed or (item.recompile_reason is None and item.source and _AGAIN.search(item.compile_id)):
+            failed = failed or ["for a reason that was not recorded"]
             versions = [(line, _VERSION.match(line)) for line in (item.recompile_reason or "").splitlines()]
             told = [line for line, found in versions if not found or guard_of(found[2]) == failed[0]]
             hints = hints_in("\n".join(told)) or tuple(filter(None, [guard_hint(failed[0])]))

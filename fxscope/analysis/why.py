@@ -13,7 +13,7 @@ from fxscope.analysis.select import Place
 from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import Key, by_each, grouped, index_of, kept
-from fxscope.model import Decision, Item, Recording
+from fxscope.model import Decision, Item, Printed, Recording
 from fxscope.text import counted, microseconds, percent
 
 # A row of `diff`, which may be of several kernels: "split/gelu·mul", "new/2 mm, gelu/fc".
@@ -32,18 +32,12 @@ class Same(Item, frozen=True, kw_only=True):
     note: str = ""  # an answer without a decision
 
 
-class WhyAnswer(Item, frozen=True, kw_only=True):
+class WhyAnswer(Printed, frozen=True, kw_only=True):
     """The answer to "why": the largest group of equal places first, then the exceptions."""
 
     names: tuple[str, ...] = ()
     same: tuple[Same, ...] = ()
     decisions: tuple[Decision, ...] = ()  # of every place
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"×{item.count} {item.module or ''}: " + (item.note or "; ".join(d.reason for d in item.decisions))
-            for item in self.same
-        )
 
 
 def why(recording: Recording, *names: str) -> WhyAnswer:
@@ -51,6 +45,12 @@ def why(recording: Recording, *names: str) -> WhyAnswer:
 
     Raises PassError: a name is nowhere in the recording, or there are more than two.
     """
+    answer = _answer(recording, *names)
+    vars(answer)["recording"] = recording  # its text has names and times of it
+    return answer
+
+
+def _answer(recording: Recording, *names: str) -> WhyAnswer:
     if len(names) == 1:  # a row's id: break/model.py:7, gelu→mul/never_considered, fused/gelu·mul/layers.[0..11] ×12
         (name,) = names
         found = (*compile_rows(recording), cache_rows(recording))

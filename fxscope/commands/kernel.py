@@ -7,7 +7,7 @@ from typing import Any
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="kernel names (default: stdin, one per line)")
+    parser.add_argument("names", nargs="*", default=[], metavar="NAME", help="kernel names (default: lines of stdin)")
     parser.add_argument("--json", action="store_true", help="one JSON object per line: `name`, `role`, `decoded`")
 
 

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fxscope run [options] SCRIPT.py [arguments] | -m MODULE [arguments] | FILE.py:FACTORY [options]"
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, run as `python -m` would")
     parser.add_argument("program", metavar="PROGRAM", help="SCRIPT.py, or FILE.py:FACTORY, or package.module:FACTORY")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments").required = False
     _add_options(parser)
 
 

@@ -12,7 +12,7 @@ from fxscope.model import encoded
 
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=common.HELP["names of why"])
+    parser.add_argument("names", nargs="*", default=[], metavar="NAME", help=common.HELP["names of why"])
     parser.add_argument("--pattern", metavar="PATTERN", help=common.HELP["--pattern"])
     common.add_output_options(parser, formats=common.TEXT_FORMATS)
 

@@ -68,13 +68,13 @@ def _sayable(value: Any) -> Any:
     return [_sayable(item) for item in cast("Any", value)] if isinstance(value, list | tuple) else value
 
 
-class Printed(Item, frozen=True, kw_only=True):
-    """Base of a report, which `print` shows as the terminal does."""
+class Printed(Item, frozen=True, kw_only=True, dict=True):
+    """Base of an answer, which `print`, Python's prompt and a notebook show as the terminal does."""
 
-    def __str__(self) -> str:
-        from fxscope.render.report import lines
+    def __repr__(self) -> str:
+        from fxscope.render import printed
 
-        return "\n".join(lines(cast("Any", self)))
+        return printed(self) or super().__repr__()
 
 
 class TensorMeta(Item, frozen=True, kw_only=True):

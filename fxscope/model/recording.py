@@ -116,7 +116,6 @@ class NumericsRow(Item, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """Return the error as a share of the tolerance."""
         if self.error is None or self.tolerance is None:
             return None
         return self.error / self.tolerance if self.tolerance else float(self.error > 0)

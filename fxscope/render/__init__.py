@@ -72,6 +72,17 @@ def json(recording: Recording, *, indent: int = 1) -> str:
     return msgspec.json.format(recording.to_json(), indent=indent) + "\n"
 
 
+def printed(answer: Any) -> str:
+    """Return the text of what `explain`, `why` or `diff` of a recording found; "" for a copy, which has no recording."""
+    from fxscope.render import diff, report, why
+    from fxscope.render.legible import legible
+
+    if hasattr(answer, "names"):
+        recording = vars(answer).get("recording")
+        return legible(why.words(recording, answer, width=80).rstrip()) if recording else ""
+    return legible(diff.diff_text(answer).rstrip() if hasattr(answer, "totals") else "\n".join(report.lines(answer)))
+
+
 NOTEBOOK_CHARACTERS = 60_000
 
 

@@ -115,6 +115,7 @@ def test_the_steps_run_as_on_github(tmp_path: Path) -> None:
     for record in ("fxscope 'run", "", "no-such-program"):
         assert "cannot be run" in run_step(1, here, BASE="HEAD", RECORD=record, GATE="none").stderr
     said = (here / "fxscope-report/comment.md").read_text()  # it replaces that of an earlier run
+    assert (here / "summary.md").read_text().endswith(f"{said}\n")  # a fork's token writes no comment
     assert said.startswith("<!-- fxscope -->\n\n## fxscope: ❌ failed: The comparison") and "cannot be run" in said
     for name, login, ids, called in (
         ("fxscope", "github-actions[bot]", "", "repos/a/b/issues/7/comments -F"),

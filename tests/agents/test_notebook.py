@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fxscope import notebook
+from fxscope import load, notebook
 from fxscope.errors import CaptureError
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +39,15 @@ def test_the_last_call_of_a_cell_is_recorded() -> None:
 def test_what_cannot_be_recorded_is_one_line(line: str, cell: str, said: str) -> None:
     with pytest.raises(CaptureError, match=said):
         notebook.record_cell(line, cell, {})
+
+
+def test_an_answer_is_shown_as_the_verb_prints_it(command) -> None:
+    files = [ROOT / f"fxscope/data/h200/mlp_{name}.fxscope" for name in ("eager", "compiled")]
+    a, b = map(load, files)
+    asked = (a.diff(b), ["diff", *files]), (b.why("gelu"), ["why", files[1], "gelu"]), (b.why(), ["why", files[1]])
+    for answer, words in asked:
+        below_titles = "".join(repr(answer).splitlines(keepends=True)[3:])
+        assert below_titles and command(*words).out.rstrip().endswith(below_titles)
 
 
 @pytest.mark.slow

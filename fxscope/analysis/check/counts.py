@@ -1,6 +1,5 @@
 """Numbers of kernels, ops and graphs in a step, each with its words."""
 
-import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
@@ -8,8 +7,9 @@ from fxscope.analysis import select
 from fxscope.analysis.check.context import Context, NotRecorded, listed
 from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
+from fxscope.analysis.report import compile_rows
 from fxscope.index import index_of
-from fxscope.model import Compile, Recording
+from fxscope.model import Recording
 from fxscope.op_names import is_called
 from fxscope.text import counted
 
@@ -51,27 +51,14 @@ def graphs(context: Context, _: str) -> Iterator[Found]:
     yield number, counted(number, "graph")
 
 
-def graph_breaks(context: Context, _: str) -> Iterator[Reason]:
-    reasons = [item.break_reason for item in compiles_of(context.recording) if item.break_reason]
-    yield len(reasons), counted(len(reasons), "graph break"), "; ".join(reasons)
-
-
-def recompiles(context: Context, _: str) -> Iterator[Reason]:
-    reasons = [
-        item.recompile_reason or f"{item.compile_id}, for a reason that was not recorded"
-        for item in compiles_of(context.recording)
-        if re.search(r"/[1-9]\d*(_\d+)?$", item.compile_id) and item.recompile_reason != ""  # 0/1: compiled before
-    ]
-    yield len(reasons), counted(len(reasons), "recompile"), "; ".join(reasons)
-
-
-def compiles_of(recording: Recording) -> tuple[Compile, ...]:
-    """Return the compiles, which say what Dynamo did. Raises NotRecorded."""
-    if not recording.compiles:
-        raise NotRecorded("no compile was recorded: an eager run, or files without a compile log")
-    if not tells_of_dynamo(recording):
+def compiles(context: Context, _: str, *, noun: str, rows: int) -> Iterator[Reason]:
+    """Count rows of `compile_rows`, as an overview does. Raises NotRecorded where nothing says what Dynamo did."""
+    next(graphs(context, ""))
+    if not tells_of_dynamo(context.recording):
         raise NotRecorded("a debug folder does not contain it: give the compile log (TORCH_TRACE=FOLDER)")
-    return recording.compiles
+    found = compile_rows(context.recording)[rows]
+    number = sum(row.count for row in found)
+    yield number, counted(number, noun), "; ".join(f"{row.where} ×{row.count}: {row.reason}" for row in found)
 
 
 def ops(context: Context, place: str) -> Iterator[Found]:

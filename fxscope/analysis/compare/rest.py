@@ -8,6 +8,7 @@ from typing import Literal
 from fxscope.analysis import select
 from fxscope.analysis.compare.uses import call_bytes
 from fxscope.analysis.findings import Change
+from fxscope.analysis.report import compile_rows
 from fxscope.columns import distinct, rows_of
 from fxscope.index import index_of, kept, known_sum
 from fxscope.index import per_step as index_per_step
@@ -85,10 +86,8 @@ def tells_of_dynamo(recording: Recording) -> bool:
 
 
 def graph_breaks(recording: Recording) -> int | None:
-    """Return how many graphs ended in a break; `None` where nothing was compiled, or nothing tells of Dynamo."""
-    if not tells_of_dynamo(recording):
-        return None
-    return sum(item.break_reason is not None for item in recording.compiles)
+    """Return how many breaks an overview has; `None` where nothing was compiled, or nothing tells of Dynamo."""
+    return sum(row.count for row in compile_rows(recording)[0]) if tells_of_dynamo(recording) else None
 
 
 def op_counts(recording: Recording) -> dict[str, float]:
