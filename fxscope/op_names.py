@@ -282,10 +282,7 @@ def op_of(node: Node) -> str:
 
 
 def written_op(target: str, original: str | None, replaced_by: Sequence[str]) -> str:
-    """The op that the user wrote, with namespace and overload.
-
-    What a pass puts in the place of several nodes, such as `addmm` for `mm` and `add`, has the op of one of them.
-    """
+    """The op that the user wrote, with namespace and overload; of what a pass made of several nodes, the op of one."""
     if original is None or (is_gemm(target) and not may_multiply(original)):
         return target
     is_no_view = replaced_by and expected_nature(target) not in ("view", "unknown")
@@ -299,10 +296,7 @@ def ops_of(nodes: Iterable[Node]) -> list[str]:
 
 
 def only_named(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """The user's ops that a generated kernel's name has, and of which nothing ran in the call, no bias.
-
-    The name of a library's kernel claims nothing.
-    """
+    """The user's ops in a generated kernel's name of which nothing ran in the call; a library kernel's name claims nothing."""
     ran, named = (
         dict.fromkeys(op_of(nodes[name]) if name in nodes else name for name in names)
         for names in ((*call.nodes, *call.biases), call.named_only)

@@ -87,10 +87,7 @@ def unmarked(text: bytes, where: object) -> bytes:
 
 
 def load(path: str | Path) -> Recording:
-    """Read a recording that `write_recording` or `to_json` made.
-
-    Raises FxscopeError: there is no such file, it is not a recording, or its schema is another version.
-    """
+    """Read a recording that `write_recording` or `to_json` made. Raises FxscopeError: no file, no recording, another schema."""
     path = Path(path)
     data = contents(path, limit=MOST_BYTES)
     is_archive = data[:4] == b"PK\x03\x04"

@@ -27,8 +27,10 @@ def with_values(reasons: Iterable[str], entries: Any, variables: Mapping[str, An
     lines: list[str] = []
     for reason in reasons:
         version, _, first = reason.partition(": ")
-        scope, parts = _scope(managers.get(version), variables), getattr(managers.get(version), "code_parts", ())
-        failed = [item for part in parts for item in _of_part(part, scope)]
+        manager = managers.get(version)  # none of a version that is gone: then the names are those of the call
+        held = (getattr(manager, name, None) or {} for name in ("closure_vars", "global_scope"))
+        scope = {**ChainMap(*held), "__builtins__": builtins, "L": variables}
+        failed = [item for part in getattr(manager, "code_parts", ()) for item in _of_part(part, scope)]
         others = [words for guard, words in failed if not re.match(rf"{re.escape(guard)}(?!\S)", first)]
         if "expected" not in first:
             guard = first_line(first).partition("  # ")[0].strip()
@@ -46,12 +48,6 @@ def _versions(entries: Any) -> Iterator[Any]:
         while entries is not None:
             yield entries
             entries = entries.next
-
-
-def _scope(manager: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The names in the guards of a compiled version; of one that is gone, only those of the call."""
-    held = (getattr(manager, name, None) or {} for name in ("closure_vars", "global_scope"))
-    return {**ChainMap(*held), "__builtins__": builtins, "L": variables}
 
 
 def _of_part(part: str, scope: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -90,10 +86,7 @@ def _of_part(part: str, scope: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _of_tensor(guard: re.Match[str], tensor: Any) -> Iterator[tuple[str, str]]:
-    """Yield what of a tensor is not as a guard wants it, in torch's words, without and with the values.
-
-    A wanted value "None" is any. Strides count where the sizes are right.
-    """
+    """Yield how a tensor differs from its guard (wanted "None": any), in torch's words, without and with the values."""
     name = _LOCAL.sub(r"\1", guard["source"])
     compared = [(f"{kind} mismatch", guard[kind], getattr(tensor, kind)) for kind in ("dtype", "requires_grad")]
     for kind, values in (("size", tensor.size()), ("stride", tensor.stride())):

@@ -163,12 +163,14 @@ class InductorCapture:
     @property
     def why_no_graph(self) -> str:
         """Why Dynamo made no graph, in its words, with the lines of source."""
-        met = [f"{problem.where}: {problem.message}" for problem in self.hooks.problems]
+        met = {f"{problem.where}: {problem.message}": "" for problem in self.hooks.problems}  # reason → the place
         for item in self._compiles.values():
             source = item.break_source or item.source
             place = f" ({PurePath(source.file).name}:{source.line})" if source is not None and source.file else ""
-            met += [f"{explained(text)}{place}" for text in (item.failure, item.break_reason) if text]
-        return "; ".join([*dict.fromkeys(met)][:3]) or ("Dynamo met no op" if self._num_frames else NO_FRAME)
+            for text in filter(None, (item.failure, item.break_reason)):
+                met.setdefault(explained(text), place)
+        without = "Dynamo met no op" if self._num_frames else NO_FRAME
+        return "; ".join([text + place for text, place in met.items()][:3]) or without
 
     def facts(self) -> Recording:
         with self._lock:

@@ -38,10 +38,7 @@ class ObjectKey:
 
 
 class ModuleNames:
-    """The paths of modules: those alive at the start, and those built meanwhile.
-
-    torch tells of a part when it is given to its module (a public hook of construction, not of calls).
-    """
+    """The paths of modules: those alive at the start, and those built meanwhile (torch's public hook of construction)."""
 
     def __init__(self) -> None:
         self._at: dict[int, list[ObjectKey]] = {}  # address → objects there, one after the other

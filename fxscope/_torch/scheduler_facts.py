@@ -305,19 +305,13 @@ class _Live:
         )
 
     def _memory(self, name: str) -> Any:
-        """The buffer or graph input itself: a version of it that was written in place may be of a view, the part written.
-
-        `None` for what is no tensor, such as the state of a generator.
-        """
+        """The memory of a buffer or graph input, as a version of it may be of a view only; `None` for what is no tensor."""
         real = self.versions.get(name, name)
         found = self.graph.name_to_buffer.get(real) or self.graph.graph_inputs.get(real)
         return None if isinstance(found, getattr(torch._inductor.ir, "NonTensorObj", ())) else found
 
     def _attempts(self, observed: ObservedGraph, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:
-        """The joins, and for each pair that stayed apart the last answer per direction.
-
-        An answer about nodes that were joined with each other later says nothing any more and is dropped.
-        """
+        """The joins, and per direction the last answer for each pair that stayed apart; not of nodes that were joined later."""
         attempts = [
             FusionAttempt(a=a, b=b, fused=True, how=how or how_joined(a, b, nodes), order=clock)
             for clock, a, b, how in observed.joins

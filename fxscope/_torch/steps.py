@@ -130,10 +130,7 @@ class _MallocInfo(ctypes.Structure):
 
 
 class _Heap:
-    """Growth of the heap by the events of the profiler.
-
-    They grow steadily. What grows faster, as the state of an optimizer or a communicator does, is the program's.
-    """
+    """Growth of the heap by the profiler's events, which is steady: what grows faster is the program's."""
 
     def __init__(self) -> None:
         self.most = min(MOST_HEAP, int(HEAP_SHARE * available_bytes()))

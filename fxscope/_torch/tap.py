@@ -68,10 +68,7 @@ class Tap:
         return origins if len(origins) == 1 else None
 
     def lines(self, source: str, graph: torch.fx.Graph) -> dict[int, tuple[str, str]]:
-        """Line of a kernel (from its first that is not empty) → its text, and the graph's node that it computes.
-
-        A line that was written for several nodes, in loops side by side, has none.
-        """
+        """Line of a kernel (from its first that is not empty) → its text, and the one node that it computes, if it is one."""
         found: dict[int, tuple[str, str]] = {}
         for position, line in enumerate(source.lstrip("\n").splitlines()):
             text = line.strip()

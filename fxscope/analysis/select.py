@@ -232,10 +232,7 @@ class Found(NamedTuple):
 
 
 def find(recording: Recording, text: str) -> Found:
-    """Return what the name means; the first sort that knows it wins.
-
-    Raises UnknownNameError: nothing is called so; the message has the nearest names.
-    """
+    """Return what the first sort that knows the name says. Raises UnknownNameError with the nearest names."""
     selector = parse_selector(text)
     order = {call: position for position, call in enumerate(index_of(recording).calls)}
     for sort in (selector.sort,) if selector.sort else SORTS:

@@ -44,10 +44,7 @@ def say(text: str) -> None:
 
 
 def calibrated(measured: dict[str, Any], name: str) -> gpus.Gpu:
-    """The GPU with its rates and the calibration that is fitted to what `battery.measure` gave.
-
-    Raises FxscopeError: nothing was measured that could be fitted to.
-    """
+    """The GPU with its rates and the fit to what `battery.measure` gave. Raises FxscopeError: there is nothing to fit to."""
     from fxscope.gpus import fitting
     from fxscope.gpus.calibration import Calibration
 

@@ -13,10 +13,7 @@ RETRIES = 5  # of a task whose node or process died
 
 
 def made(found: Sequence[Source], address: str | None) -> Generator[tuple[Source, bytes]]:
-    """Yield digests as tasks end; without an address on the connected cluster, $RAY_ADDRESS's, or a new one here.
-
-    Raises FxscopeError: Ray is not installed, or its cluster cannot be reached.
-    """
+    """Yield digests as tasks end, on Ray's cluster at an address, else the connected one, $RAY_ADDRESS's, or a new one here."""
     try:
         import ray  # pyright: ignore[reportMissingImports]
         from ray.exceptions import RayError  # pyright: ignore[reportMissingImports]

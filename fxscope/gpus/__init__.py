@@ -75,10 +75,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.bandwidths, key=lambda rate: rate.kind, default=None)
 
     def matrix_rate(self, dtype: str) -> Rate | None:
-        """The dense matrix rate for operands of a dtype ("bfloat16", "tfloat32"), `None` where not known.
-
-        "float32" is the rate without TF32, as torch multiplies by default.
-        """
+        """The dense rate for a dtype ("bfloat16", "tfloat32"), `None` if not known; "float32" is the one without TF32."""
         return max(self.matrix.get(dtype, ()), key=lambda rate: rate.kind, default=None)
 
     def basis(self, rate: Rate) -> str:

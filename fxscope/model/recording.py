@@ -101,6 +101,9 @@ class Problem(Item, frozen=True, kw_only=True):
     remedy: str | None = None
 
 
+PARTIAL = "partial plan"  # `where` of the problem of a plan that ends before the program does
+
+
 class NumericsRow(Item, frozen=True, kw_only=True):
     """One kernel call's result against its ops run one by one, both against fp64: the value nearest to its tolerance."""
 
@@ -236,10 +239,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
         Recorded(self).assert_fused(*names)
 
     def to_pandas(self) -> DataFrame:
-        """Return the groups of equal kernels as a `pandas.DataFrame`, one row each, times in µs per step.
-
-        Raises ImportError: pandas is not installed.
-        """
+        """Return the groups of equal kernels as a `pandas.DataFrame`, one row each, times in µs per step."""
         import pandas  # pyright: ignore[reportMissingImports]
 
         from fxscope.analysis.groups import groups

@@ -179,10 +179,7 @@ def next_calls(calls: Sequence[KernelCall], silent: Set[int]) -> dict[int, set[i
 def between_neighbours(
     pairs: Sequence[tuple[int, KernelCall]], calls: list[KernelCall]
 ) -> list[tuple[int, KernelCall]]:
-    """The ops between two known calls with one fallback between them are what that calls.
-
-    Since torch 2.14 a custom op's Python runs without an event of the op itself around it.
-    """
+    """A fallback's ops are those between two known calls around it: since torch 2.14 no event of a custom op is around them."""
     order = {call.id: number for number, call in enumerate(calls)}
     found: list[tuple[int, KernelCall]] = []
     for (before, a), (after, b) in itertools.pairwise(pairs):

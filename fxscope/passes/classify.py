@@ -204,10 +204,7 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
 
 
 def same_values(graph: Graph) -> dict[str, str]:
-    """Node → the first node that computes the same of the same: AOTAutograd's partitioner keeps only that one (`fx_graph_cse`).
-
-    Nothing is said of draws, nor across a write in place.
-    """
+    """Node → the first node that computes the same, which AOTAutograd keeps (`fx_graph_cse`); no draws or writes in place."""
     first: dict[str, str] = {}
     known: dict[tuple[object, ...], str] = {}
     for node in graph.nodes:

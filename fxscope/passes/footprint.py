@@ -68,10 +68,7 @@ def is_indirect(dep: MemoryDep) -> bool:
 
 
 def addresses(deps: Iterable[MemoryDep]) -> int | None:
-    """Count the elements that accesses touch together, each once.
-
-    `None` where an index is not affine, or they are no boxes of one grid, whose strides divide each other.
-    """
+    """Count the elements that accesses touch together, each once; `None` unless all are boxes of one grid."""
     boxes = {affine(dep) for dep in deps if all(size for _, size in dep.ranges)}
     known = [box for box in boxes if box is not None]
     if not boxes:

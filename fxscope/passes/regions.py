@@ -174,10 +174,7 @@ def fits(op: str, call: KernelCall) -> bool:
 
 
 def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tuple[int, KernelCall]]:
-    """Align the ops that launched something, in order, with the wrapper's calls.
-
-    Calls that launched nothing and ops that are no call (a copy into a graph's inputs) are left out.
-    """
+    """Align the ops that launched something, in order, with the calls that did; copies into a graph's inputs are left out."""
     kinds = {(call.kernel, call.type): call for call in calls}
     fitting = {name: {kind for kind, call in kinds.items() if fits(name, call)} for name in set(names)}
     places = {

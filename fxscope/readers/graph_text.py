@@ -22,10 +22,7 @@ _MAX_DAMAGED = 100  # lines that are not Python
 
 
 def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
-    """(nodes in order, names of the nodes that the graph returns) of one printed graph.
-
-    Text that is no printed graph gives no nodes.
-    """
+    """(nodes in order, names of the nodes that the graph returns) of one printed graph; other text gives no nodes."""
     lines = text.partition("\n # graph id: ")[0].replace("\r", " ").split("\n")
     heads = [at for at, line in enumerate(lines) if line.lstrip().startswith(("def forward(", "class "))]
     begin = next((at for at in heads if "def forward(" in lines[at]), len(lines))

@@ -26,10 +26,7 @@ RED = {"color": theme.COST, "fontcolor": theme.COST, "penwidth": "2.4"}
 
 
 def svg(recording: Recording, *, stage: str) -> str:
-    """Return a stage's graph as SVG, laid out by Graphviz's `dot`.
-
-    Raises RenderError: there is nothing to draw, no `dot` on PATH, or it failed.
-    """
+    """Return a stage's graph as SVG. Raises RenderError: there is nothing to draw, no `dot` on PATH, or it failed."""
     source = legible(render(recording, stage=stage)).encode(errors="replace")
     others = "Write .html, which folds the graph by module, or .dot."
     try:
@@ -44,10 +41,7 @@ def svg(recording: Recording, *, stage: str) -> str:
 
 
 def render(recording: Recording, *, stage: str | None = None) -> str:
-    """One DOT digraph of every graph of a stage ("post_grad" by default, "eager" where nothing was compiled).
-
-    Raises RenderError: the recording has no such stage, or no graph at all.
-    """
+    """One DOT digraph of a stage's graphs ("post_grad", or "eager" if nothing was compiled). Raises RenderError: no graph."""
     graphs = labels.graphs_of(recording, stage)
     if not graphs:
         raise RenderError("the recording has no graph to draw. Record a program (`fxscope run`), or view it as text.")

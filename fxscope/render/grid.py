@@ -41,10 +41,7 @@ def table(
 
 
 def folded(text: str, width: int, first: str = "", rest: str = "", most: int | None = None) -> list[str]:
-    """A text on as many lines as it needs, or cut after `most`; the first line has one indent and the others another.
-
-    A number and its unit stay on one line.
-    """
+    """A text on as many lines as it needs, at most `most`, with two indents; a number and its unit stay on one line."""
     fold = partial(textwrap.wrap, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     lines = fold(_BEFORE_UNIT.sub("\xa0", text), width, max_lines=most, placeholder=" …")
     return [line.replace("\xa0", " ") for line in lines] or [""]

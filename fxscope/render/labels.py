@@ -157,10 +157,7 @@ def default_stage(recording: Recording) -> str | None:
 
 
 def graphs_of(recording: Recording, stage: str | None) -> list[Graph]:
-    """The graphs of a stage, or the one with that id.
-
-    Raises RenderError: there is no such stage or graph; the message lists those there are.
-    """
+    """The graphs of a stage, or the one with that id. Raises RenderError, whose message lists those there are."""
     wanted = stage or default_stage(recording)
     found = [graph for graph in recording.graphs if wanted in (graph.stage, graph.id)]
     if not found and (recording.graphs or stage):

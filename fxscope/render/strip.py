@@ -91,10 +91,7 @@ def frame(parts: Sequence[str], title: str, height: float, *, is_light: bool = F
 
 
 def png(recording: Recording, **options: Any) -> bytes:
-    """The strip as PNG, 1600 × 900, rasterised by resvg (docs/decisions/0012-png.md).
-
-    Raises RenderError: resvg is not installed, or there is nothing to draw.
-    """
+    """The strip as PNG, 1600 × 900, by resvg (docs/decisions/0012-png.md). Raises RenderError: no resvg, or nothing to draw."""
     return rasterised(legible(render(recording, is_light=True, **options)))
 
 

@@ -29,10 +29,7 @@ def render(
     everything: bool = False,
     name: str | None = None,
 ) -> str:
-    """The report as text; with `everything` all rows and all details; with `stage` that stage.
-
-    Raises RenderError: the recording has no such stage.
-    """
+    """The report as text; with `everything` all rows and details; or one stage. Raises RenderError: there is no such stage."""
     parts = [report.render(recording, width=width, everything=everything, name=name)] if not stage else []
     if stage or everything:
         parts.append("\n".join(details(recording, width=width, stage=stage)) + "\n")
@@ -40,10 +37,7 @@ def render(
 
 
 def show(recording: Recording, *, stage: str | None = None, everything: bool = False, name: str | None = None) -> None:
-    """Print the report to stdout, as wide as the terminal: one screen, or everything; or one stage.
-
-    Raises RenderError: the recording has no such stage.
-    """
+    """Print the report to stdout, as wide as the terminal, or everything, or a stage. Raises RenderError: no such stage."""
     sys.stdout.write(render(recording, width=screen_width(), stage=stage, everything=everything, name=name))
 
 

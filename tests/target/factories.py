@@ -193,43 +193,6 @@ class Blocks(nn.Module):
 shared_graph = made(Blocks, 8, 64)
 
 
-class Padded(nn.Module):
-    """A size is the largest of the lengths, as in speech models."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.settings = {"lengths": torch.tensor([5, 3])}
-
-    def forward(self, x):
-        lengths = self.settings["lengths"]
-        steps = torch.arange(int(lengths.max().item()), device=x.device)
-        return x[:, : steps.numel()] * (steps[None] < lengths[:, None])
-
-
-longest = made(Padded, 2, 8)
-
-
-def without_loops():
-    """Edges from a node to itself are dropped, as graph networks do."""
-
-    def forward(x, edges):
-        kept = edges[:, edges[0] != edges[1]]
-        return torch.zeros_like(x).index_add(0, kept[0], x[kept[1]])
-
-    return Function(forward), (torch.randn(4, 8), torch.tensor([[0, 1, 2, 3], [0, 2, 2, 1]]))
-
-
-def counted():
-    """Rows that repeat are computed once, and chosen experts are counted: three rows of the given ids, four experts."""
-
-    def forward(x, ids):
-        rows, places = torch.unique(ids, return_inverse=True)
-        chosen = (x[rows] * 2).argmax(-1)
-        return torch.bincount(chosen, minlength=4) * 2, x[rows][places]
-
-    return Function(forward), (torch.randn(8, 6), torch.tensor([5, 1, 5, 7]))
-
-
 class DropoutInPlace(Small):
     def forward(self, x):
         return nn.functional.dropout(self.proj(x), 0.2, True, inplace=True)
@@ -309,7 +272,7 @@ forces = of(torch.enable_grad()(lambda x: gradient(x.detach().requires_grad_()))
 distances = of(lambda a: torch.nn.functional.pdist(a) * 2, 8, 4)
 
 
-# The device's fused cell has no shape rule, and the CPU no such kernel.
+# The device's fused cell has no shape rule of torch's.
 gru_cell = given(lambda: nn.GRUCell(8, 16), torch.randn(2, 8), torch.randn(2, 16))
 
 

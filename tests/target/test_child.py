@@ -11,13 +11,16 @@ from torch import nn
 import fxscope
 from fxscope import gpus
 from fxscope._torch.target import child, simulate
+from fxscope.analysis.report import report
 from fxscope.errors import CaptureError, FxscopeError
+from fxscope.model import PARTIAL
 from fxscope.passes import verify
 from fxscope.readers import output_code
 from tests.processes import printed, run_python
 from tests.target import factories
 
 FACTORIES = Path(__file__).with_name("factories.py")
+PROGRAMS = Path(__file__).parents[1] / "data" / "programs" / "planned.py"
 
 
 def plan(factory: str, target: str = "h200", **options):
@@ -25,7 +28,9 @@ def plan(factory: str, target: str = "h200", **options):
 
 
 def forked(factory: str, target: str = "h200", **options):
-    """Plan a model of this process, which has torch already."""
+    """Plan a model of this process, which has torch already; one of `PROGRAMS` is made in the copy."""
+    if not hasattr(factories, factory):
+        return child.record(f"{PROGRAMS}:{factory}", target=target, **options)
     model, inputs = getattr(factories, factory)()
     return child.record(model, *inputs, target=target, **options)
 
@@ -102,25 +107,41 @@ def test_each_module_keeps_its_own_mode() -> None:
     assert drawn("training_inside_of_evaluated")
 
 
-def test_branch_on_data_is_assumed_false_and_said() -> None:
-    recording = forked("checks_its_input")
-    (branch,) = (a for a in recording.assumptions if a.subject == "branch")
-    assert "is false (factories.py:" in branch.assumed
+@pytest.mark.parametrize(
+    ("factory", "subject", "assumed"),
+    [
+        ("checks_its_input", "branch", "is false (factories.py:"),
+        ("number_of_the_data", "number", "is 0.73 (planned.py:"),
+        ("rows_by_mask", "size", "(8, 1) (planned.py:"),  # as many as there can be
+    ],
+)
+def test_what_only_data_decides_is_assumed_and_said(factory: str, subject: str, assumed: str) -> None:
+    recording = forked(factory)
+    assert assumed in {item.subject: item.assumed for item in recording.assumptions}[subject]
     assert len({call.graph for call in recording.calls}) == 2  # the graph breaks there, as it does on the device
+    assert not recording.problems
+
+
+def test_a_plan_ends_where_an_integer_is_asked_of_the_data() -> None:
+    recording = forked("size_of_the_data")
+    (problem,) = recording.problems
+    assert (problem.where, recording.predicted) == (PARTIAL, None)
+    assert "at aten._local_scalar_dense.default (planned.py:" in problem.message
+    assert recording.calls and report(recording).step.is_lower_bound
 
 
 def test_values_of_integers_that_the_program_was_given() -> None:
     """Sizes that only lengths and masks can tell are theirs: as on the device, whatever stands in the tensors."""
     recording = forked("longest")
     (value,) = (a for a in recording.assumptions if a.subject == "value")
-    assert value.assumed.startswith("5 (factories.py:")
+    assert value.assumed.startswith("5 (planned.py:")
     assert any(output.shape == (2, 5) for graph in recording.graphs for node in graph.nodes for output in node.outputs)
     recording = forked("without_loops")
     assert any(access.shape == (2, 2) for call in recording.calls for access in call.reads)  # two of four edges
     assert not recording.problems
     recording = forked("counted")
     (size,) = (a for a in recording.assumptions if a.subject == "size")
-    assert size.assumed.startswith("4 counts (factories.py:")
+    assert size.assumed.startswith("4 counts (planned.py:")
     written = [access.shape for call in recording.calls for access in call.writes]
     assert {(3,), (4,), (4, 6)} <= {*written}  # the chosen of three rows, doubled counts, a row for each id
 
@@ -196,13 +217,6 @@ def test_a_constant_that_a_program_copies_to_the_device_is_saved_for_the_backwar
     assert backward and not any("lift_fresh" in name for name in backward)
 
 
-def test_function_that_calls_a_model_of_this_process() -> None:
-    model = nn.Linear(64, 64)
-    recording = child.record(lambda y: model(y).relu(), torch.randn(8, 64), target="a100")
-    assert [call.type for call in recording.calls] == ["extern", "triton_pointwise"]
-    assert model(torch.randn(8, 64)).isfinite().all()  # it is fake in the copy only
-
-
 def test_tensors_that_a_function_has_from_around_it_are_on_the_device() -> None:
     model, scale = nn.Linear(64, 64), torch.randn(64)
     parameters = {"weights": [*model.parameters()]}
@@ -238,7 +252,6 @@ def test_rms_norm_stays_whole_in_both_directions() -> None:
 @pytest.mark.parametrize(
     ("factory", "options", "words"),
     [
-        ("data_dependent", {}, ["aten.nonzero", "factories.py:", "depends on the data"]),
         ("other_device", {}, ["at einsum (factories.py:", "cuda:0", "cpu"]),
         ("gradient_without_grad", {}, ["at torch.autograd (factories.py:", "does not require grad"]),
         ("aborts", {}, ["SIGABRT", "fxscope_tests.aborts", "tracing for NVIDIA H200"]),
@@ -249,11 +262,15 @@ def test_rms_norm_stays_whole_in_both_directions() -> None:
         ("sparse_gradient", {"backward": True}, ["at aten._sparse_coo_tensor", "make them dense"]),
         ("nested", {}, ["a nested tensor cannot be planned", "jagged"]),
         ("jagged_without_lengths", {}, ["for NVIDIA H200: torch cannot guard its sizes", "max_seqlen"]),
-        ("gru_cell", {}, ["plan for NVIDIA H200: aten._thnn_fused_gru_cell", "on the device", "compiler.disable"]),
-        ("scanned", {}, ["at scan (factories.py:", "higher_order.scan(", "depends on the data", "fullgraph=True"]),
+        ("masked_tensor", {}, ["a MaskedTensor cannot be planned", "Give the tensors in it"]),
+        (
+            "scanned",
+            {},
+            ["at scan (factories.py:", "depends on the data", "_dynamo.config.capture_scalar_outputs = True"],
+        ),
         ("generated", {}, ["at factories.py:", "torch.Generator(", "CUDA generator"]),
         ("optimizer_that_asks_for_numbers", {}, ["the step of Counts cannot be planned: its first step"]),
-        ("distributed", {}, ["the model is a DataParallel", "plan the module without it"]),
+        ("distributed", {}, ["a DataParallel exchanges data", "plan the module without it"]),
         ("nothing_to_compile", {}, ["nothing was compiled"]),
         ("small", {"compile": {"options": {"benchmark_combo_kernel": True}}}, ["benchmark_combo_kernel", "benchmarks"]),
         ("small", {"compile": {"backend": "eager"}}, ["backend='eager'"]),
@@ -397,6 +414,13 @@ def test_an_op_without_a_shape_rule_is_planned_by_the_cpus_shapes(factory: str, 
         ("sampled", {"backward": True}, "aten.cudnn_grid_sampler_backward."),
         ("jagged", {}, "_efficient_attention_forward"),
         ("jagged_half", {"backward": True}, "_flash_attention_backward"),
+        ("gru_cell", {}, "_thnn_fused_gru_cell"),
+        ("evaluation", {}, "triton_poi_fused_addmm_mul_relu"),  # a model and a factor that objects and globals hold
+        ("layer_of_a_closure", {}, "triton_poi_fused_addmm_relu"),
+        ("training_step", {}, "triton_for_fused"),  # all parameters together
+        ("quantized", {}, "triton_poi_fused__to_copy_mul_0 extern_kernels.mm"),
+        ("two_tensors", {}, "triton_poi_fused_mul_relu_0"),
+        ("parallel", {}, "extern_kernels.addmm"),
         ("hessian", {}, "triton_poi_fused"),  # autograd is asked while the program is traced
         ("forces", {}, "triton_poi_fused_expand_mul_pow"),  # and between two graphs
         ("gradient_of_a_function", {}, "triton_poi_fused_expand_mul_pow"),

@@ -28,7 +28,7 @@ import msgspec
 from fxscope import children, gpus, passes
 from fxscope._torch.target.plan import Plan
 from fxscope.errors import CaptureError
-from fxscope.model import Assumption, Environment, Recording, encoded, replace
+from fxscope.model import PARTIAL, Assumption, Environment, Recording, encoded, replace
 
 Progress = Callable[[str], None]
 Send = Callable[[tuple[str, Any]], None]
@@ -194,17 +194,19 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
         if fake_factory:
             made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
         say(f"tracing for {gpu.device_name}")
-        try:
-            with InductorCapture() as capture:
+        with InductorCapture() as capture:
+            try:
                 simulate.compile_for_target(
                     model, inputs, made, kwargs=kwargs, train=request.backward, compile_options=options
                 )
-                facts = capture.facts()
-                here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
-        except Exception:
-            if made.asks_autograd and not made.on_cpu:
-                return None
-            raise
+            except Exception as error:
+                if made.asks_autograd and not made.on_cpu:
+                    return None
+                if not (made.codes and type(innermost(error)).__name__ in _DATA_DEPENDENT):
+                    raise
+                capture.hooks.problem(PARTIAL, f"it ends {explained(error)}", "the graphs after it are missing")
+            facts = capture.facts()
+            here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
         if not made.codes:
             why = f"nothing was compiled: torch.compile captured no graph: {capture.why_no_graph}"
             raise CaptureError(f"{why}. `fxscope run` without --target shows what it does.")
@@ -296,48 +298,57 @@ def following(note: Callable[[str], None]) -> Generator[None]:
 
 
 _CAUSE_IN_TEXT = (re.compile(r"got (\w+\((['\"]).*?\2\))", re.DOTALL), re.compile(r"Explanation: (.+?)\n"))
-_DATA_DEPENDENT = ("DataDependentOutputException", "DynamicOutputShapeException")
+_DATA_DEPENDENT = {  # exception → the switch that makes a symbol of such a result
+    "DataDependentOutputException": "capture_scalar_outputs",
+    "DynamicOutputShapeException": "capture_dynamic_output_shape_ops",
+}
+
+
+def innermost(error: BaseException) -> BaseException:
+    while isinstance(deeper := getattr(error, "inner_exception", None) or error.__cause__, BaseException):
+        error = deeper
+    return error
 
 
 def explain(error: BaseException, device: str, op: str = "") -> str:
     """Say in one line what stopped a plan, and at which op and line of the user's."""
-    innermost = error
-    while isinstance(deeper := getattr(innermost, "inner_exception", None) or innermost.__cause__, BaseException):
-        innermost = deeper
-    notes = getattr(innermost, "__notes__", ())
-    kind, text = type(innermost).__name__, "\n".join((str(error), *notes))
+    why = explained(error, op)
+    return why if type(innermost(error)).__name__ == "PlanError" else f"no plan for {device}: {why}"
+
+
+def explained(error: BaseException, op: str = "") -> str:
+    """Return the op, the line of the user's and the cause of an error."""
+    cause = innermost(error)
+    kind, text = type(cause).__name__, "\n".join((str(error), *getattr(cause, "__notes__", ())))
     users_line = _users_line(error, text)
     if kind == "PlanError":
-        return f"{innermost}{users_line}"
+        return f"{cause}{users_line}"
     if found := re.search(r"got PlanError\((['\"])(.*?)\1\)", text, re.DOTALL):  # Dynamo keeps an op's error as words
-        return f"no plan for {device}: {found[2]}{users_line}"
-    if "autograd's threading" in str(innermost):
-        return (
-            f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "
-            "fork that plans. Use `fxscope run FILE.py:FACTORY --target GPU`, or plan before the first backward."
-        )
-    raised_in = [Path(frame.filename).parent for frame in traceback.extract_tb(innermost.__traceback__)][-1:]
-    if kind == "AttributeError" and raised_in == [Path(__file__).parent] and "module 'torch" in str(innermost):
-        return f"no plan for {device}: plans need torch 2.11 or newer. Missing in this one: {innermost}."
-    lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
+        return f"{found[2]}{users_line}"
+    if "autograd's threading" in str(cause):
+        what = "a backward has run in this process already, and autograd's threads do not survive the fork that plans"
+        return f"{what}. Use `fxscope run FILE.py:FACTORY --target GPU`, or plan before the first backward."
+    frames = traceback.extract_tb(cause.__traceback__)
+    is_ours = bool(frames) and Path(frames[-1].filename).parent == Path(__file__).parent
+    if kind == "AttributeError" and is_ours and "module 'torch" in str(cause):
+        return f"plans need torch 2.11 or newer. Missing in this one: {cause}."
+    lines = [line.strip() for line in str(cause).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind
-    called = [str(frame.f_locals.get("func")) for frame, _ in traceback.walk_tb(innermost.__traceback__)]
-    if any("produce_guards" in frame.name for frame in traceback.extract_tb(innermost.__traceback__)):
-        op, what = (
-            "",
-            f"torch cannot guard its sizes ({what}); a jagged tensor made in it needs min_seqlen and max_seqlen",
-        )
+    called = [str(frame.f_locals.get("func")) for frame, _ in traceback.walk_tb(cause.__traceback__)]
+    if any("produce_guards" in frame.name for frame in frames):
+        op = ""
+        what = f"torch cannot guard its sizes ({what}); a jagged tensor made in it needs min_seqlen and max_seqlen"
     elif sparse := next((item for item in (op, *called) if re.match(r"aten\.\w*sparse", item)), None):
         op, what = sparse, "a plan has dense tensors only: make them dense (`to_dense()`, `sparse=False`)"
     elif kind in _DATA_DEPENDENT:
-        op = lines[0] if lines and not notes else op
-        what = "its result depends on the data, and a plan has none; fullgraph=True makes it a symbol where torch can"
+        op = lines[0] if lines and not getattr(cause, "__notes__", ()) else op.removesuffix("_impl")
+        switch = f"torch._dynamo.config.{_DATA_DEPENDENT[kind]} = True"
+        what = f"its result depends on the data, and a plan has none; {switch} makes it a symbol where torch can"
     else:
         what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
     where = re.sub(r"<(?:built-in )?\w+ ([\w.]+)(?: (?:of|at) .*)?>", r"\1", op)
     place = where + users_line if where else users_line[2:-1]  # without an op, no parentheses
-    at_op = f"at {place}: " if place else ""
-    return f"no plan for {device}: {at_op}{what[:400]}"
+    return (f"at {place}: " if place else "") + what[:400]
 
 
 def _users_line(error: BaseException, text: str) -> str:

@@ -20,6 +20,7 @@ from fxscope._torch import nodes
 from fxscope._torch.target.plan import Plan
 from fxscope.gpus import Gpu
 
+NUMBER = 0.73  # for one that only data could tell: finite, and nothing that a compiler simplifies
 _LAUNCH_S = 2e-6  # what the shortest kernel takes
 _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned
 
@@ -102,10 +103,7 @@ class _OnCpu(TorchDispatchMode):
 
 @contextlib.contextmanager
 def constants_on_cpu() -> Generator[None]:
-    """Fold constants on the CPU: Inductor really runs one-element ops (`aten.full`) on the graph's device.
-
-    So does the tracer with constants of the program (`torch.tensor(3).type_as(x)`).
-    """
+    """Fold constants on the CPU: Inductor and the tracer really run one-element ops (`aten.full`) on the graph's device."""
     import torch._inductor.fx_passes.joint_graph as joint_graph
     import torch.fx.experimental.proxy_tensor as proxy_tensor
 
@@ -235,6 +233,8 @@ def kernels_of_cuda(plan: Plan) -> Generator[None]:
 
     kernels: list[tuple[str, str, Any]] = [
         *(("grid_sampler", f"Autograd{device}", sample) for device in ("CPU", "CUDA")),
+        ("_thnn_fused_gru_cell", "Meta", lambda x, h, y, *b: [torch.empty_like(y), y.new_empty(len(y), 5 * y.size(1))]),
+        ("_thnn_fused_lstm_cell", "Meta", lambda x, h, cx, *b: [torch.empty_like(item) for item in (cx, cx, x)]),
         ("cudnn_grid_sampler_backward", "Meta", lambda *args: [torch.empty_like(item) for item in args[:2]]),
         ("_fused_rms_norm", "CPU", lambda *args: ops._fused_rms_norm.default.decompose(*args)),
         ("_fused_rms_norm", "CUDA", lambda *args: ops._fused_rms_norm.default.decompose(*args)),
@@ -248,26 +248,26 @@ def kernels_of_cuda(plan: Plan) -> Generator[None]:
 
 
 def branches(mode: Any, plan: Plan) -> AbstractContextManager[Any]:
-    """Take a branch that only data could decide, and say so.
+    """Answer what Python asks a tensor between two graphs, and say so: conditions are false, numbers `NUMBER`.
 
-    Dynamo breaks the graph there, and Python asks the tensor. On the device it has a value; here the condition counts as
-    false: most are checks that raise (`if (ids >= size).any()`) or draws (`if torch.rand([]) < layerdrop`). A number
-    that is asked for (`int(x.max())`) may become a size, and is refused.
+    Most conditions are checks that raise (`if (ids >= size).any()`) or draws (`if torch.rand([]) < layerdrop`). An integer
+    (`int(x.argmax())`) may become a size: the plan ends there.
     """
     import torch._subclasses.fake_impls as fake_impls
 
     op = torch.ops.aten._local_scalar_dense.default
     table: dict[Any, Any] = fake_impls.op_implementations_dict
     original = table[op]
+    because = "a plan has no values; on the device Python looks at them between two graphs"
 
     def ask(fake_mode: Any, func: Any, tensor: Any) -> Any:
-        if fake_mode is mode and tensor.dtype == torch.bool and torch._guards.TracingContext.try_get() is None:
-            plan.assume(
-                "branch",
-                f"a condition that depends on the data is false{asked_at()}",
-                "a plan has no values; on the device Python looks at them between two graphs",
-            )
-            return False
+        if fake_mode is mode and torch._guards.TracingContext.try_get() is None:
+            if tensor.dtype == torch.bool:
+                plan.assume("branch", f"a condition that depends on the data is false{asked_at()}", because)
+                return False
+            if tensor.dtype.is_floating_point:
+                plan.assume("number", f"a number that depends on the data is {NUMBER}{asked_at()}", because)
+                return NUMBER
         return original(fake_mode, func, tensor)
 
     return mock.patch.dict(table, {op: ask})

@@ -6,6 +6,7 @@ choose is in `decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
 
 import contextlib
 import ctypes
+import sys
 import types
 from collections.abc import Generator
 from pathlib import Path
@@ -52,6 +53,9 @@ def device(plan: Plan) -> Generator[None]:
         stack.enter_context(mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None, create=True))
         allocator = (torch._C, "_cuda_cudaCachingAllocator_is_enabled", lambda: True)  # captures need it
         stack.enter_context(mock.patch.object(*allocator, create=True))
+        if (meshes := sys.modules.get("torch.distributed.device_mesh")) is not None:  # they lie on the device, too
+            kind = property(lambda mesh: "cpu" if plan.on_cpu else "cuda", lambda mesh, value: None)
+            stack.enter_context(mock.patch.object(meshes.DeviceMesh, "device_type", kind, create=True))
         device_interface.get_interface_for_device("cpu")  # fills the table that is patched next
         interfaces = dict.fromkeys(("cuda", "cuda:0"), _interface(gpu, properties))
         stack.enter_context(mock.patch.dict(device_interface.device_interfaces, interfaces))

@@ -9,7 +9,6 @@ modules of this folder need only torch, Triton and msgspec, so that `tools/zoo.p
 """
 
 import contextlib
-import inspect
 import os
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -29,6 +28,7 @@ from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target import decisions, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.plan import Plan, PlanError
+from fxscope._torch.target.reached import reached
 from fxscope._torch.target.values import Values
 from fxscope.gpus import Gpu
 
@@ -166,10 +166,7 @@ def compile_for_target(
     train: bool = False,
     compile_options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Compile a module for the plan's target and throw the result away.
-
-    A function may call modules that it knows by name. Parameters of modules become fake: do not use them afterwards. Only
-    the shapes, strides and dtypes of inputs matter.
+    """Compile a module or a function for the plan's target and throw the result away. What it reaches becomes fake.
 
     Raises PlanError: the options ask for benchmarks, or the module exchanges data with other processes.
     """
@@ -201,31 +198,37 @@ def compile_for_target(
         values.learn(made, tensor)
         return made
 
-    with torch.no_grad():
-        once = _Once(fake)
-        reached, cells = _reached(module)
-        for part in (item for item in reached if isinstance(item, nn.Module)):
-            _refuse_processes(part)
-            _make_fake(part, once)
-        for cell in cells:
-            cell.cell_contents = _made_fake(cell.cell_contents, once)
-        for optimizer in (item for item in reached if isinstance(item, torch.optim.Optimizer)):
-            _make_optimizer_fake(optimizer, once, mode, plan)
-        call_inputs, call_kwargs = tree_map_only(
-            torch.Tensor,
-            lambda tensor: fake(tensor).requires_grad_(tensor.requires_grad and grad),
-            (tuple(inputs), dict(kwargs or {})),
-        )
     with contextlib.ExitStack() as stack:
+        stack.enter_context(decisions.branches(mode, plan))
+        stack.enter_context(values.followed(mode, plan, decisions.asked_at))
+        if plan.on_cpu:
+            stack.enter_context(training.optimizers())
+        with torch.no_grad():
+            _make_fake(module, _Once(fake), mode, plan)
+            call_inputs, call_kwargs = tree_map_only(
+                torch.Tensor,
+                lambda tensor: fake(tensor).requires_grad_(tensor.requires_grad and grad),
+                (tuple(inputs), dict(kwargs or {})),
+            )
         stack.enter_context(inductor_config.patch(patches))
         backend = stack.enter_context(training.backend(plan)) if plan.on_cpu else compile_fx
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(mode)
         stack.enter_context(decisions.kernels_of_cuda(plan))
-        stack.enter_context(decisions.branches(mode, plan))
-        stack.enter_context(values.followed(mode, plan, decisions.asked_at))
         compiled(*call_inputs, **call_kwargs)
+
+
+def _make_fake(called: Any, once: "_Once", mode: FakeTensorMode, plan: Plan) -> None:
+    """Replace the tensors that a call reaches by fake ones; tied ones stay tied."""
+    items, variables = reached(called)
+    for module in (item for item in items if isinstance(item, nn.Module)):
+        _refuse_processes(module)
+    for value, replace in variables:
+        if any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value)):
+            replace(tree_map(once, value))
+    for optimizer in (item for item in items if isinstance(item, torch.optim.Optimizer)):
+        _make_optimizer_fake(optimizer, once, mode, plan)
 
 
 def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
@@ -262,8 +265,14 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
     if is_traceable_wrapper_subclass(value):  # a jagged tensor, quantized weights
         names, context = value.__tensor_flatten__()
         with mode, torch.no_grad():
-            parts = {name: _fake(getattr(value, name), mode, device) for name in names}
+            parts = {name: getattr(value, name) for name in names}  # a device mesh is one, too
+            parts = tree_map_only(torch.Tensor, lambda part: _fake(part, mode, device), parts)
             return type(value).__tensor_unflatten__(parts, context, value.size(), value.stride())
+    if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ and not isinstance(value, FakeTensor):
+        name = type(value).__name__
+        raise PlanError(
+            f"a {name} cannot be planned: torch.compile needs its __tensor_flatten__. Give the tensors in it."
+        )
     if value.layout is not torch.strided or value.is_nested:
         kind = "nested" if value.is_nested else f"{value.layout} {tuple(value.shape)}"
         raise PlanError(f"a {kind} tensor cannot be planned: make it dense{' or jagged' * value.is_nested}.")
@@ -274,34 +283,17 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
     return made
 
 
-def _reached(called: Any) -> tuple[list[Any], list[types.CellType]]:
-    """Return what a call reaches by name, as a method, or by the closures of functions (also wrapped ones), and their cells."""
-    found, cells, functions = [called], [], [called]
-    for function in functions:  # grows on the way
-        mine = [cell for cell in getattr(function, "__closure__", None) or () if cell != types.CellType()]
-        held = [cell.cell_contents for cell in mine]
-        more = [getattr(function, "__wrapped__", None), *filter(inspect.isfunction, held)]
-        functions += [item for item in more if item is not None and item not in functions]
-        cells += mine
-        found += [getattr(function, "__self__", None), *held]
-        with contextlib.suppress(TypeError, ValueError):  # no function of Python's
-            found += inspect.getclosurevars(function).globals.values()
-    return list({id(item): item for item in tree_leaves(found)}.values()), cells
-
-
 class _Once:
     """Makes one fake tensor of each tensor, so that tied ones stay tied, and an optimizer's are the model's."""
 
     def __init__(self, fake: Callable[[torch.Tensor], torch.Tensor]) -> None:
         self._fake = fake
-        self._known: dict[int, torch.Tensor] = {}
-        self._keep: list[torch.Tensor] = []  # an id is only good as long as its object lives
+        self._known: dict[int, tuple[torch.Tensor, ...]] = {}  # → itself, as an id is good while it lives, and the fake
 
     def __call__(self, tensor: Any) -> Any:
         if not isinstance(tensor, torch.Tensor):
             return tensor
-        found = self._known.get(id(tensor))
-        if found is None:
+        if id(tensor) not in self._known:
             found = self._fake(tensor)
             if isinstance(tensor, nn.Parameter):
                 found = nn.Parameter(found, requires_grad=tensor.requires_grad)
@@ -309,9 +301,8 @@ class _Once:
                 found.requires_grad_()
             if tensor.is_leaf and tensor.grad is not None:
                 found.grad = self._fake(tensor.grad)
-            self._known[id(tensor)] = found
-            self._keep += [tensor, found]
-        return found
+            self._known |= {id(item): (tensor, found) for item in (tensor, found)}
+        return self._known[id(tensor)][1]
 
 
 def _make_optimizer_fake(optimizer: torch.optim.Optimizer, once: _Once, mode: FakeTensorMode, plan: Plan) -> None:
@@ -326,7 +317,7 @@ def _make_optimizer_fake(optimizer: torch.optim.Optimizer, once: _Once, mode: Fa
         made = tree_map(once, state)
         if isinstance(step := made.get("step"), torch.Tensor):
             with mode:
-                made["step"] = torch.empty((), dtype=step.dtype, device="cuda")
+                made["step"] = torch.empty((), dtype=step.dtype, device=once(parameter).device)
         optimizer.state[once(parameter)] = made
     parameters = [parameter for group in groups for parameter in group["params"] if parameter.requires_grad]
     if all(parameter.grad is None for parameter in parameters):
@@ -345,34 +336,15 @@ def _make_optimizer_fake(optimizer: torch.optim.Optimizer, once: _Once, mode: Fa
         except Exception as error:
             raise PlanError(
                 f"the step of {type(optimizer).__name__} cannot be planned: its first step, which makes its state, fails "
-                f"without data ({type(error).__name__}: {str(error).strip()[:200]})."
+                f"without data ({type(error).__name__}: {str(error).strip()[:200]}). Plan the program without it."
             ) from None
-
-
-def _make_fake(module: nn.Module, once: _Once) -> None:
-    """Replace parameters, buffers and tensors in attributes by fake ones; tied ones stay tied."""
-    for part in module.modules():
-        for table in (part._parameters, part._buffers):
-            for name, tensor in list(table.items()):
-                if tensor is not None:
-                    table[name] = once(tensor)  # type: ignore[assignment]
-        for name, value in list(vars(part).items()):
-            if name not in ("_parameters", "_buffers", "_modules"):
-                vars(part)[name] = _made_fake(value, once)
-
-
-def _made_fake(value: Any, once: _Once) -> Any:
-    is_known = isinstance(value, torch.Tensor | list | tuple | dict)
-    has_tensors = is_known and any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))
-    return tree_map(once, value) if has_tensors else value
 
 
 def _refuse_processes(module: nn.Module) -> None:
     """Raise PlanError for a module whose work on each device is not known without the others."""
-    for name, part in module.named_modules():
-        kinds = {kind.__name__ for kind in type(part).__mro__}
-        if found := kinds & {"DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"}:
-            raise PlanError(
-                f"{name or 'the model'} is a {found.pop()}, which exchanges data between processes while it runs, and a "
-                "plan is one process: plan the module without it, whose kernels each rank runs."
-            )
+    kinds = {kind.__name__ for kind in type(module).__mro__}
+    if found := kinds & {"DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"}:
+        raise PlanError(
+            f"a {found.pop()} exchanges data between processes while it runs, and a plan is one process: plan the module "
+            "without it, whose kernels each rank runs."
+        )

@@ -8,6 +8,7 @@ Experimental: an op that dispatches by device before Inductor sees it is traced 
 
 import contextlib
 import re
+import sys
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
@@ -88,6 +89,17 @@ def backend(plan: Plan) -> Generator[Any]:
         mock.patch.object(flex, "_validate_device", lambda *tensors: None, create=True),
     ):
         yield compile_both
+
+
+@contextlib.contextmanager
+def optimizers() -> Generator[None]:
+    """Let optimizers treat CPU tensors as the device's: steps are counted there, and several parameters make one kernel."""
+    names = ("_get_capturable_supported_devices", "_get_foreach_kernels_supported_devices")
+    with contextlib.ExitStack() as stack:
+        for module in [value for name, value in sys.modules.items() if name.startswith("torch.optim.")]:
+            for name in filter(partial(hasattr, module), names):
+                stack.enter_context(mock.patch.object(module, name, lambda supports_xla=True: ["cuda", "cpu"]))
+        yield
 
 
 @contextlib.contextmanager
@@ -205,10 +217,7 @@ def lists(header: Path = _HEADER) -> dict[str, set[str]]:
 
 @contextlib.contextmanager
 def like_cuda() -> Generator[None]:
-    """Let the CPU's autocast cast what CUDA's would, for a `with` block.
-
-    Raises LookupError: this torch does not say what CUDA's lists are.
-    """
+    """Let the CPU's autocast cast what CUDA's would, for a `with` block. Raises LookupError as `lists` does."""
     rule_of = {name: kind for kind, names in lists().items() for name in names}
     rule_of |= {"norm.Scalar": "norm", "norm.ScalarOpt_dim": "norm"}
     names = {name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}

@@ -5,6 +5,7 @@ example's indices, lengths and masks are kept beside their fake tensors, and an 
 CPU, too; never while Dynamo traces.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,6 +13,7 @@ from unittest import mock
 
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -38,7 +40,7 @@ class Values:
         original: Any = mode.dispatch
 
         def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if not self._known or torch._guards.TracingContext.try_get() is not None:
+            if torch._guards.TracingContext.try_get() is not None:
                 return original(func, types, args, kwargs or {})
             real = self._computed(func, args, kwargs or {})
             if isinstance(real, bool | int | float):
@@ -49,7 +51,11 @@ class Values:
             except (DynamicOutputShapeException, DataDependentOutputException):
                 made = real if real is not None else self._sized(func, args, plan, asked_at)
                 if made is None:
-                    raise
+                    if (largest := _largest(mode, original, func, types, args, kwargs)) is None:
+                        raise
+                    most = f"{', '.join(str(tuple(item.shape)) for item in tree_leaves(largest))}{asked_at()}"
+                    plan.assume("size", most, f"the most that {func} can give, so times are upper bounds")
+                    return largest
 
                 def unwritten(item: torch.Tensor) -> torch.Tensor:
                     return torch.empty_strided(item.size(), item.stride(), dtype=item.dtype, device=args[0].device)
@@ -104,3 +110,25 @@ class Values:
         for output, value in zip(outputs, values, strict=True):
             if isinstance(output, torch.Tensor) and isinstance(value, torch.Tensor) and output.shape == value.shape:
                 self._keep(output, value)
+
+
+def _largest(mode: Any, original: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Return what an op gives at most, where torch bounds the sizes that only data could tell; else None."""
+    with mock.patch.object(mode, "shape_env", ShapeEnv(allow_scalar_outputs=False)):
+        try:
+            result = original(func, types, args, kwargs or {})
+        except (DynamicOutputShapeException, DataDependentOutputException):
+            return None
+
+    def most(size: Any) -> Any:
+        return size if isinstance(size, int) else size.node.shape_env.bound_sympy(size.node.expr).upper
+
+    def largest(item: torch.Tensor) -> torch.Tensor:
+        sizes = [int(most(size)) for size in (*item.size(), *item.stride())]
+        return torch.empty_strided(sizes[: item.dim()], sizes[item.dim() :], dtype=item.dtype, device=item.device)
+
+    tensors = [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+    if not all(math.isfinite(most(size)) for item in tensors for size in item.size()):
+        return None
+    with mode:
+        return tree_map_only(torch.Tensor, largest, result)

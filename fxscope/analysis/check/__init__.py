@@ -60,10 +60,7 @@ def lines_of(text: str) -> list[dict[str, int]]:
 
 
 def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
-    """The expectations of a parsed file: `[[expect]]` tables, and kinds that stand by themselves at the top.
-
-    Raises PassError: an unknown key, or nothing is expected.
-    """
+    """The expectations of a parsed file, in tables or at the top. Raises PassError: an unknown key, or nothing is expected."""
     tables: Any = data.get("expect", [])
     if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
         raise PassError(f"{where}: write [[expect]] with two brackets for each expectation.")

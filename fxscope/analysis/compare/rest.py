@@ -91,10 +91,7 @@ def graph_breaks(recording: Recording) -> int | None:
 
 
 def op_counts(recording: Recording) -> dict[str, float]:
-    """CPU op, without the number that a process gives a graph → occurrences per step.
-
-    Runtime calls and the profiler's own marks are no ops.
-    """
+    """CPU op, without the number of its graph → occurrences per step; no runtime calls or marks of the profiler."""
     index = index_of(recording)
     total = defaultdict[str, Counter[int]](Counter)
     for kind, name, step in rows_of(recording.ops, "category", "name", "step"):

@@ -165,10 +165,7 @@ def _matched(
 
 
 def _fits(trace: Trace, replay: Replay, capture: Capture) -> bool:
-    """Return whether a replay ran what was captured, in that order.
-
-    A HIP trace may lack the last kernel of each replay. The names of all the others then decide.
-    """
+    """Return whether a replay ran what was captured, in that order; a HIP trace may lack the last kernel of each replay."""
     rows = replay.rows.tolist()
     lacks_last = len(rows) == len(capture.calls) - 1 >= MIN_NAMED and None not in capture.kernels
     if len(rows) != len(capture.calls) and not lacks_last:

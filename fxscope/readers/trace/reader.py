@@ -56,10 +56,7 @@ def _as_text(name: str) -> Any:
 
 
 class Args(msgspec.Struct):
-    """The arguments of an event that fxscope reads; everything is optional and nothing is trusted to have its type.
-
-    What many events repeat is text: `made_of` decodes it.
-    """
+    """The arguments of an event that fxscope reads, all optional and of any type; `made_of` decodes what many repeat."""
 
     external_id: Any = _named("External id")
     old_external_id: Any = _named("external id")

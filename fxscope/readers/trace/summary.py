@@ -117,10 +117,7 @@ def without_repeats(kept: Kept) -> NDArray[np.int32]:
 def _once_a_name(
     thread: NDArray[np.int32], name: NDArray[np.int32], parent: NDArray[np.int32], own: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return what an op and all below it took; 0 inside an op of the same name, where it must not count twice.
-
-    The ops are in order of time, parents first.
-    """
+    """Return what an op and all below it took; 0 inside an op of the same name. Ops are in order of time, parents first."""
     depth = (parent >= 0).astype(np.int32)
     jump = parent
     while (jump >= 0).any():  # each round looks twice as far up
