@@ -164,10 +164,7 @@ def quantile(values: Sequence[tuple[float, str]], share: float) -> float:
 
 
 def range_of(group: FamilyCalls, times: Array, held: Sequence[tuple[float, str]]) -> tuple[float, float]:
-    """Return the 10th and 90th percentile of measured over predicted time, of calls that a fit did not see (`held`).
-
-    Where these are few: how far a family's own fit is off, and half as far again.
-    """
+    """Return the 10th and 90th percentile of measured over predicted time of unseen calls (`held`), wider if these are few."""
     ratios = [*held]
     if len(held) < _FEWEST:
         ratios += zip((group.us / times) ** 1.5, group.kinds, strict=True)

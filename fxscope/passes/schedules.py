@@ -220,10 +220,7 @@ def with_reduction(call: KernelCall, schedule: Schedule) -> KernelCall:
 def accesses(
     nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup], schedule: Schedule
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """Reads and writes of a call: its groups' traffic, and its nodes' of each group that is split over calls.
-
-    What a loop of the call has written, a later one does not read from outside.
-    """
+    """Reads and writes of a call: its groups' and its nodes' of split groups, but not what its loops wrote before."""
     renames, items = schedule.renames, list[SchedulerNode | ScheduledGroup]()
     for group in groups:
         inside = [node for node in nodes if node.name in group.members]

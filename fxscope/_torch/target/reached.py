@@ -1,5 +1,6 @@
 """What a call reaches: the modules, tensors and optimizers that a program keeps in objects, closures and globals."""
 
+import dis
 import inspect
 import sys
 from collections.abc import Callable, Generator, Iterable, MutableMapping
@@ -57,7 +58,8 @@ def _members(owner: MutableMapping[str, Any], names: Iterable[str]) -> Generator
 
 def _names(code: CodeType) -> set[str]:
     """The globals that a function uses, also in functions inside of it."""
-    return set(code.co_names).union(*(_names(item) for item in code.co_consts if isinstance(item, CodeType)))
+    own = {item.argval for item in dis.get_instructions(code) if item.opname == "LOAD_GLOBAL"}
+    return own.union(*(_names(item) for item in code.co_consts if isinstance(item, CodeType)))
 
 
 def _is_users(kind: type) -> bool:

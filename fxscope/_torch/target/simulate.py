@@ -78,10 +78,14 @@ def _shapes_from_cpu(plan: Plan) -> AbstractContextManager[Any]:
         try:
             result = original(mode, func, [moved(item, "cpu") for item in arguments], spec, error)
         except NotImplementedError:
-            raise PlanError(
-                f"{func} cannot be planned: torch has no rule for its result's shape, and finds it by running it on the "
-                "device. Leave it out of the graph (torch.compiler.disable), or write it in other ops."
-            ) from None
+            is_sparse = any(isinstance(item, FakeTensor) and item.layout is not torch.strided for item in arguments)
+            what = (
+                "its tensors must be dense"
+                if is_sparse
+                else "torch finds its result's shape by running it on the device"
+            )
+            advice = "Leave it out of the graph (torch.compiler.disable), or write it in other ops"
+            raise PlanError(f"{func} cannot be planned: {what}. {advice}.") from None
         plan.assume("shape", f"{func}: the results have the shapes of a CPU's", "torch runs it on the device for them")
         return tree_map(lambda item: moved(item, "cuda"), result)
 

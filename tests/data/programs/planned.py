@@ -97,39 +97,6 @@ def counted():
     return forward, (torch.randn(8, 6), torch.tensor([5, 1, 5, 7]))
 
 
-class Scaled(torch.Tensor):
-    """Weights of 8 bits with a scale for each row, as a quantization library has them."""
-
-    __torch_function__ = torch._C._disabled_torch_function_impl
-
-    @staticmethod
-    def __new__(cls, rows, scales):
-        return torch.Tensor._make_wrapper_subclass(cls, rows.shape, dtype=scales.dtype, device=rows.device)
-
-    def __init__(self, rows, scales):
-        self.rows, self.scales = rows, scales
-
-    def __tensor_flatten__(self):
-        return ["rows", "scales"], None
-
-    @staticmethod
-    def __tensor_unflatten__(parts, meta, size, stride):
-        return Scaled(parts["rows"], parts["scales"])
-
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        if func is torch.ops.aten.detach.default:
-            return cls(args[0].rows, args[0].scales)
-        args = [item.rows.to(item.scales.dtype) * item.scales if isinstance(item, cls) else item for item in args]
-        return func(*args, **(kwargs or {}))
-
-
-def quantized():
-    model = nn.Linear(64, 32, bias=False).requires_grad_(False)
-    model.weight = nn.Parameter(Scaled(torch.ones(32, 64, dtype=torch.int8), torch.rand(32, 1)), requires_grad=False)
-    return model, (torch.randn(8, 64),)
-
-
 def two_tensors():
     from torch.testing._internal.two_tensor import TwoTensor
 
