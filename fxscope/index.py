@@ -97,7 +97,7 @@ class Index:
         """Step → how many ops were dispatched in it, without those on a compile's fake tensors."""
         is_op = marked(self._ops, "name", is_dispatched) & marked(self._ops, "category", "cpu_op".__eq__)
         starts, threads, ends = array(self._ops, "start_ns"), array(self._ops, "thread"), Counter[int | None]()
-        for start, took, _, thread in self._compiles:
+        for start, took, _, thread in self.compiles:
             if start + took > ends[thread]:  # not inside of the thread's one before
                 ends[thread] = start + took
                 is_op &= (starts < start) | (starts >= ends[thread]) | (threads != (-1 if thread is None else thread))
@@ -136,7 +136,7 @@ class Index:
         return tuple(whole_steps(self.launch_counts, self.compiling_us)) or (0,)
 
     @cached_property
-    def _compiles(self) -> list[tuple[int, int, int, int | None]]:
+    def compiles(self) -> list[tuple[int, int, int, int | None]]:
         """Start, duration, step and thread of each event in which something was compiled, in order of time."""
         compiles = marked(self._ops, "name", lambda name: name.endswith(COMPILING) and "ompile" in name)
         fields = "start_ns", "duration_ns", "step", "thread"
@@ -146,7 +146,7 @@ class Index:
     def compiling_us(self) -> Mapping[int, float]:
         """Step → the time in which something was compiled."""
         found, until = Counter[int](), 0
-        for start, took, step, _ in self._compiles:
+        for start, took, step, _ in self.compiles:
             found[step] += max(0, start + took - max(start, until))
             until = max(until, start + took)
         return {step: total / 1e3 for step, total in found.items()}

@@ -121,12 +121,15 @@ def _loading_advice(recording: Recording, made: Report) -> Iterator[Advice]:
 def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     """Name the program's line at the longest time without a kernel, where such times are much of a step on a CPU."""
     index = index_of(recording)
-    steps = sorted((item for item in recording.steps if item.index in index.steps), key=lambda item: item.duration_ns)
+    own_ns = {step.index: step.duration_ns - 1e3 * index.compiling_us.get(step.index, 0.0) for step in recording.steps}
+    steps = sorted((item for item in recording.steps if item.index in index.steps), key=lambda item: own_ns[item.index])
     if not made.step.on_cpu or hides_kernels(recording) or len(steps) < 2 or made.step.wall_us is None:
         return  # a first step has start-up
     step = steps[len(steps) // 2]
     fields = "step", "start_ns", "duration_ns", "graph", "nodes"
-    rows = sorted((row for row in rows_of(recording.launches, *fields) if row[0] == step.index), key=lambda row: row[1])
+    compiles = ((at, start, took, None, ()) for start, took, at, _ in index.compiles)  # left out of a step's wall time
+    every = (*rows_of(recording.launches, *fields), *compiles)
+    rows = sorted((row for row in every if row[0] == step.index), key=lambda row: row[1])
     nodes = [index.node((graph, next(iter(names), ""))) for *_, graph, names in rows]
     places = [*((node and place(node.source)) or "" for node in nodes), ""]  # a backward op may have no line
     latest = [*accumulate(places[:-1], lambda last, at: at or last, initial="a step begins")]
@@ -135,7 +138,7 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     starts = (*(start for _, start, *_ in rows), step.start_ns + step.duration_ns)
     gaps = [start - end for start, end in zip(starts, ends, strict=True)]
     long_ns = sum(gap for gap in gaps if gap >= LONG_IDLE_NS)
-    share = min(1.0, long_ns / step.duration_ns)
+    share = min(1.0, long_ns / max(1, own_ns[step.index]))
     if share >= MIN_LONG_IDLE:
         why = f"no kernel runs in {percent(share)} of a step, in gaps ≥ 1 ms; the longest is there"
         yield Advice(f"Look at what the program does {where[gaps.index(max(gaps))]}", why, long_ns / 1e3)

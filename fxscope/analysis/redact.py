@@ -25,7 +25,6 @@ from fxscope.model import Recording, plain
 
 _WORDS = {key.partition(",")[0]: frozenset(" ".join(words).split()) for key, words in read_table("redact.json").items()}
 _DROPPED, _CODES, _THEIRS, _LIBRARIES = (_WORDS[key] for key in ("dropped", "codes", "theirs", "libraries"))
-_NAME = re.compile(r"\w+")
 _FIGURE = r"\b\d{1,3}(?:\.\d{1,3})? (?:[kMGT]?B|[µmn]?s|%)(?!\w)"
 _NUMBERS = r"\b\d+(?:[^\w\n]{1,3}\d+)+(?!\w)"  # side by side, as the parts of a telephone number
 _CHUNK = re.compile(rf"{_FIGURE}|{_NUMBERS}|\w+(?:[.-]\w+)*")
@@ -33,7 +32,6 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # NllLoss,
 _COUNTED = re.compile(  # mul_3, arg12_1, op0_op1, 0/0
     r"(?:graph_\d+_)?(?P<words>(?:_*[^\W\d]\w*?)?)(?P<counters>_?\d+(?:_(?:op)?\d+)*)?_*", re.ASCII
 )
-_MOST_DIGITS = 4  # of all counters of a name: arg12_1, mul_1234
 _LIBRARY = re.compile(
     r"(?!.*\d{5})(?:nvjet_sm\d+_|ncclDevKernel_|Mem(?:cpy|set) [\w() >-]*$|"
     r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_)"
@@ -46,7 +44,6 @@ _NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module
 _OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler counts the modules of a class: Block_3
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')  # of a JSON file
 _FILE = re.compile(r"(?s)(?:(.*)/)?(.*?)(:\d{1,5})?")
-_FRAME = re.compile(r"\(\d+\): ")  # of Python, as a profiler names it: a.py(3): f
 _CATEGORIES = {"user_annotation", "python_function"}, {"runtime"}  # whose names are the program's, or a driver's
 _SAY_NOTHING = frozenset({type(None), bool, int, float})
 
@@ -113,7 +110,7 @@ class _Redactor:
         return self.token(kind, text)
 
     def _words(self, text: str) -> str:
-        if (text in self.annotations and not _TORCHS.match(text)) or _FRAME.search(text):
+        if (text in self.annotations and not _TORCHS.match(text)) or re.search(r"\(\d+\): ", text):  # a.py(3): f
             return self.token("annotation", text)
         if _IN_LIBRARY.match(text):
             return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _LIBRARIES else self._parts(x[0]), text)
@@ -133,7 +130,7 @@ class _Redactor:
         return self._parts(found[0])
 
     def _parts(self, name: str) -> str:
-        return _NAME.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), name)
+        return re.sub(r"\w+", lambda part: part[0] if public(part[0]) else self.token("name", part[0]), name)
 
     def token(self, kind: str, text: str) -> str:
         return self._tokens.setdefault((kind, text), f"{kind}{len(self._tokens)}")
@@ -144,7 +141,7 @@ def public(name: str, counters: int = 0) -> bool:
     if not (found := _COUNTED.fullmatch(name)):
         return False
     numbers = re.findall(r"\d+", found["counters"] or "")
-    are_few = sum(map(len, numbers)) <= _MOST_DIGITS and found["words"].count("_") < 200
+    are_few = sum(map(len, numbers)) <= 4 and found["words"].count("_") < 200
     are_counters = are_few and all(number == str(int(number)) and int(number) < counters for number in numbers)
     words = re.sub("_+", "_", _CAMEL.sub("_", found["words"])).lower().strip("_")
     return name.lower() in _made() or (are_counters and _is_made(words))
