@@ -186,8 +186,8 @@ def several_in(path: Path) -> list[str]:
     """The recordings, or the traces, of a folder without a `trace.json`; none of a folder that is one input itself."""
     if not path.is_dir() or any((path / name).is_file() for name in (*TRACES, "output_code.py")):
         return []
-    # A `.json` beside packed traces says something of them.
-    kinds = ((".json.gz", ".json.zst"), (".json",), (".fxscope",))
+    # A `.json` beside traces says something of them.
+    kinds = ((".pt.trace.json", ".pt.trace.json.gz"), (".json.gz", ".json.zst"), (".json",), (".fxscope",))
     files = sorted(file for file in path.iterdir() if file.is_file())
     return next(filter(None, ([str(file) for file in files if file.name.endswith(kind)] for kind in kinds)), [])
 
@@ -210,7 +210,9 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
         names = listed([Path(name).name for name in found], 3)
         raise FxscopeError(f"{path} holds {len(found)} files ({names}): name one; `fxscope fleet` reads the ranks.")
     if not found:
-        raise FxscopeError(f"{path} holds no trace, recording, compile log or debug folder.")
+        below = sorted({str(file.parent) for kind in ("json*", "fxscope") for file in path.rglob(f"*.{kind}")})
+        hint = f" Name one of its folders with such files: {listed(below, 3)}." if below else ""
+        raise FxscopeError(f"{path} holds no trace, recording, compile log or debug folder.{hint}")
     trace = Path(found[0])
     if trace.suffix == ".fxscope":
         return read(found[0])
@@ -227,9 +229,8 @@ def is_recording(path: Path) -> bool:
     """Return whether a file is a recording: by its name, or as JSON, packed or not, that begins with the schema."""
     from fxscope.readers.trace.unpacked import beginning
 
-    if path.suffix == ".fxscope":
-        return True
-    return path.name.endswith((".json", ".json.gz")) and b'"fxscope/' in (beginning(path, 200) or b"")
+    is_json = path.name.endswith((".json", ".json.gz"))
+    return path.suffix == ".fxscope" or (is_json and b'"fxscope/' in (beginning(path, 200) or b""))
 
 
 def stem(path: Path) -> str:
@@ -261,7 +262,6 @@ def size(text: str) -> int:
 
 
 def whole(text: str, least: int = 0) -> int:
-    """Parse a whole number of at least `least`."""
     if text.isdecimal() and len(text) < 19 and int(text) >= least:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")

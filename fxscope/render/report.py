@@ -56,12 +56,15 @@ def several(recordings: Sequence[Recording], *, width: int = 80) -> str:
 def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
     """One line of each of several recordings: its step, how busy the device is, its launches."""
     rows = [["", "step", "busy", "kernel time", "launches", "bound by"]]
-    for made in map(report, recordings[: MAX_LINES - 3]):
+    shown, room = [report(item) for item in recordings[: MAX_LINES - 3]], width - 55
+    cuts = {shorten(made.title, room) for made in shown}
+    fitted = shorten_front if len(cuts) < len({made.title for made in shown}) else shorten
+    for made in shown:
         row = made.step
         mark = "*" if row.on_cpu and row.device_us is not None else ""
         figures = [microseconds(row.wall_us), percent(row.busy_share), microseconds(row.device_us) + mark]
         limit = {"cpu": "CPU", "gpu": "GPU", "neither": "neither"}.get(row.bound or "", UNKNOWN)
-        rows.append([shorten(made.title, width - 55), *figures, f"{row.launches:,.0f}", limit])
+        rows.append([fitted(made.title, room), *figures, f"{row.launches:,.0f}", limit])
     out = aligned(rows, left={0, 5})
     if len(recordings) > MAX_LINES - 3:
         out.append(f"… {len(recordings) - MAX_LINES + 3} more")

@@ -230,7 +230,7 @@ class Reader:
             self._data = unmarked(self._data, self.path)
             while (found := _LIST.search(self._data)) is None:
                 if len(self._data) > HEADER_BYTES or not self._more():
-                    raise TraceError(refusal(self.path, self._data[:HEAD_BYTES]))
+                    raise TraceError(refusal(self.path, self._data[: 0 if self.problems else HEAD_BYTES]))
             head, self._at = self._data[: found.end()], found.end()
             foot = self._events(table)
         if foot is None:
@@ -438,7 +438,7 @@ def _selected(text: bytes, is_wanted: Callable[[Event, int], bool]) -> dict[str,
 def refusal(path: Path, head: bytes, header: dict[str, Any] | None = None) -> str:
     """Say why nothing of a file can be read, by its name and beginning, and what to do; `header`: of one without events."""
     if not head and path.stat().st_size:
-        return f"{path} is truncated or damaged: nothing of it could be unpacked. Copy it again."
+        return f"{path} is truncated or damaged: no event of it can be read. Copy it again."
     text = path.name.encode(errors="replace") + b"\n" + head.removeprefix(b"\xef\xbb\xbf")
     for pattern, words in read_table("foreign_files.json").items():
         if re.search(pattern.encode("latin-1"), text):
