@@ -31,6 +31,7 @@ from fxscope._torch.hooks import Hooks, hook_before
 from fxscope._torch.inductor import InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.numerics import Run
+from fxscope._torch.quiet import raised_by_handler, signals_held
 from fxscope._torch.steps import StepWatch, busy_with, mark, summary
 from fxscope.columns import distinct
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, TraceError, one_line
@@ -205,6 +206,8 @@ def _reported(hooks: Hooks) -> Generator[None]:
     try:
         yield
     except Exception as error:
+        if raised_by_handler(error):
+            raise
         message = f"a call after the first raised {one_line(error)}"
         hooks.problem("calls of the function", message, "record a function that can be called 90 times")
 
@@ -271,6 +274,7 @@ class Recorder:
         self._title = title or "recording"
         self._warn = warn
 
+    @signals_held()
     def __enter__(self) -> "Recorder":
         self._process = getpid()
         self.recording = self.failure = None
@@ -332,6 +336,7 @@ class Recorder:
         session.hooks.guard("the end of the observation", session.pause)
         session.hooks.guard("times of calls", watch.end_observation)
 
+    @signals_held()
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
             return
@@ -380,20 +385,23 @@ class Recorder:
             return
         message = f"fxscope could not record {self._title}: {text.rstrip('.')}. The program is not affected."
         try:
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
         except RuntimeWarning:  # where warnings are errors: ours is none
             print(message, file=sys.stderr)
 
     def _build(self, traced: profiler.Traced | None) -> Recording:
         if traced is None and (left := self._now.watch.wait):
-            message = f"the program ended before {counted(left, 'step')} that it was to wait for: none was profiled"
-            self._now.session.hooks.problem("profiler", message, "wait for fewer steps")
+            seen = len(self._now.watch.waited)
+            message = f"the program ended after {seen} of {left} steps (or model calls) to wait for: none was profiled"
+            self._now.session.hooks.problem("profiler", message, f"wait for {'fewer' if seen else 'no'} steps")
         facts, problems = self._capture.facts(), [*self._now.session.hooks.problems]
         memory, before = running.peak_memory(), self._eager_memory if self._eager is not None else None
         memory = memory and replace(memory, eager_bytes=before and before.peak_bytes)
         recording, num_calls = Recording(memory=memory), None
         if traced is not None:
             plan: dict[str, Any] = {}
+            if self._now.watch.wait:
+                self._now.watch.not_known = "whether the timed steps are like those of the program's own profile"
             if traced is not self._now.session.theirs:  # whose steps are those that it says
                 plan = {"mark": self._now.watch.mark, "warmup": self._warmup, "keep": self._steps or DEFAULT_STEPS}
                 plan |= {"skip_start": self._skip_start, "is_cut": self._now.watch.ended_at is not None}
@@ -417,7 +425,7 @@ class Recorder:
             problems=(*recording.problems, *problems),
         )
         recording = _with_facts(recording, facts, self._capture)
-        if not recording.graphs and not recording.launches:
+        if not (recording.graphs or recording.launches or (self._now.watch.wait and times)):
             raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {self._why_nothing()}")
         return bound.judged(passes.run(recording))
 

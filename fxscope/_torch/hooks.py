@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from fxscope._torch.quiet import raised_by_handler
 from fxscope.errors import FxscopeError, one_line
 from fxscope.model import Problem
 
@@ -174,6 +175,8 @@ class Hooks:
             with WithoutStacks():
                 return function(*args, **kwargs)
         except Exception as error:
+            if raised_by_handler(error):
+                raise
             remedy = "the program itself is not affected; `fxscope doctor` says what this torch offers"
             self.problem(where, str(error) if isinstance(error, FxscopeError) else one_line(error), remedy)
             return None

@@ -17,7 +17,7 @@ import torch
 
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import TOOL, TRACER, Hooks, WithoutStacks, hook_after, hook_around, resolve
-from fxscope._torch.quiet import quiet
+from fxscope._torch.quiet import quiet, signals_held
 from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
@@ -42,10 +42,7 @@ def start(profile: Any) -> None:
 
 
 def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Python's own function that runs a module's code, without recording the calls in libraries, packages, nested imports.
-
-    The first `torch.compile` imports what makes 1.7 million of them, `transformers` 2.2 million.
-    """
+    """Python's own function that runs a module's code, without recording the calls in libraries, packages, nested imports."""
     depth = 0
 
     def exec_module(loader: Any, module: Any) -> Any:
@@ -210,6 +207,7 @@ class Session:
         self._start()
         self.hooks.install(self)
 
+    @signals_held()
     def _start(self) -> None:
         profile = torch.profiler.profile(
             record_shapes=True,
@@ -265,6 +263,7 @@ class Session:
         finally:
             self._ours = None
 
+    @signals_held()
     def pause(self) -> None:
         """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
         if self._own is not None and self.thread == threading.main_thread().ident != threading.get_ident():

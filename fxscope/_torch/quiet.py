@@ -1,9 +1,11 @@
-"""Fxscope's own work says nothing, and what torch says once a process stays to be said to the program."""
+"""Fxscope's own work prints nothing, uses up no warning of torch's, and takes no exception of the program's signal handlers."""
 
 import contextlib
 import ctypes
 import functools
+import signal
 import threading
+import traceback
 import warnings
 from collections.abc import Generator
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import torch
 
+_NOT_HELD = "default_int_handler", "_sighandler_noop"  # of ctrl-C, and asyncio's, which hears through a file descriptor
 _ERROR = 2  # a level of messages, above that of warnings
 
 
@@ -47,6 +50,32 @@ def quiet() -> Generator[None]:
         shown &= told
         if item in filters:
             filters.remove(item)  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def signals_held() -> Generator[None]:
+    """Call the program's signal handlers after long work of fxscope's in the main thread: they may raise exceptions."""
+    came: list[int] = []
+    in_main = threading.current_thread() is threading.main_thread()
+    found: dict[int, Any] = {number: signal.getsignal(number) for number in signal.valid_signals() if in_main}
+    held = {at: it for at, it in found.items() if callable(it) and getattr(it, "__name__", "") not in _NOT_HELD}
+    try:
+        for number in held:
+            signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for number in came:  # not from here: what calls this may be a callback, in which exceptions are lost
+            ctypes.pythonapi.Py_AddPendingCall(ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_void_p(number))
+
+
+def raised_by_handler(error: BaseException) -> bool:
+    """Return whether a signal handler raised an exception, in whichever function Python called it."""
+    handlers = filter(callable, map(signal.getsignal, signal.valid_signals()))
+    called = ((it, getattr(it, "func", None), type(it).__call__) for it in handlers)
+    codes = {getattr(function, "__code__", None) for functions in called for function in functions}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 @functools.cache

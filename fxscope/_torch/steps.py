@@ -27,6 +27,7 @@ import torch
 from fxscope._torch.environment import available_bytes
 from fxscope._torch.hooks import Hooks, hook_before, resolve
 from fxscope._torch.nodes import is_user_file
+from fxscope._torch.quiet import signals_held
 from fxscope.data import read_table
 from fxscope.model import StepTimes, replace
 from fxscope.passes.program_steps import MOST_PREPARING, REPEATS, of_rarest
@@ -191,15 +192,11 @@ class _Stepped(Repeated):
 
 
 class StepWatch:
-    """Counts the steps of a program by its optimizer.
+    """Counts the steps of a program by its optimizer; without one, `calls` of one compiled graph are to be observed.
 
-    Args:
-        compiler: what counts compiles of this process, and has the names of modules.
-        enough: called once, in the thread that began, when a bound is reached, with its name: "" for that of steps.
-        steps: to observe.
-        calls: of one compiled graph to observe, where no step ends.
-        seconds: of the thread's own time to observe; compiling, importing, loading and the like are left out.
-        wait: steps, or calls, to time before the observation, which `begins` begins.
+    `enough` is called once, in the thread that began, with the name of the bound that is reached ("" for that of steps).
+    `seconds` are of the thread's own time, without that of compiling, importing, loading and the like. `wait` steps, or
+    calls, are timed before the observation, which `begins` begins.
     """
 
     def __init__(
@@ -358,12 +355,12 @@ class StepWatch:
             all_[key].running = what
             if not self._made and not self._stepped:
                 self._waits(all_[key])
-        elif self.ended_at is None:
+        if not self.wait and self.ended_at is None:  # also of the call that the observation begins with
             all_[key].observed += 1
             all_[key].seen.add(what)
             if all_[key].observed > self._most[1] and may_end() and not busy_with():
                 self._enough(f"{self._most[1]} calls")
-        else:
+        elif not self.wait:
             self._num_called += 1
             if (mine := self._timed.get(key)) is not None:
                 mine.tick(self.now())
@@ -429,12 +426,15 @@ class StepWatch:
         self._is_over.set()
         self.ended_at = time.perf_counter_ns()
         self.was_eager = not self._compiler.num_compiles and not self._graphs
-        if not self._has_steps():
-            self._timed = self._graphs or {key: item for key, item in self.models.items() if item.observed >= REPEATS}
+        self._timed = self._repeated()
         if any(item.before for item in (*self._stepped, *self._timed.values())):
             self.release()
         else:
             self._look()
+
+    def _repeated(self) -> dict[Any, Repeated]:
+        repeated = self._graphs or {key: item for key, item in self.models.items() if item.observed >= REPEATS}
+        return {} if self._has_steps() else repeated
 
     def _look(self) -> None:
         """Have calls noted that make steps, or that tell them apart: of all models, or of the observed and compiled ones."""
@@ -486,6 +486,12 @@ class StepWatch:
         if self._num_wanted() <= 0:
             self._reached("")
 
+    @property
+    def waited(self) -> list[tuple[Ran | None, int]]:
+        """Return what ran most often before the observation, with its times."""
+        every = self._stepped or [*self._graphs.values()] or [*self.models.values()]
+        return max((item.before for item in every), key=len, default=[])
+
     def later(self, num_calls: int | None) -> tuple[StepTimes | None, StepTimes | None]:
         """Return the statistics of unobserved steps like the observed ones, and of all others after the observation.
 
@@ -493,14 +499,12 @@ class StepWatch:
         once in a step. 0: that of what was called most often.
         """
         if self.wait:  # a session of the program's came first
-            self.not_known = "whether the timed steps are like those of the program's own profile"
-            every = self._stepped or [*self._graphs.values()] or [*self.models.values()]
-            longest = max((item.before for item in every), key=len, default=[])
-            return summary((time / 1e3 for _, time in longest if time), "before"), None
-        counts = [item.observed for item in self._timed.values()]
+            return summary((time / 1e3 for _, time in self.waited if time), "before"), None
+        timed = self._timed or self._repeated()
+        counts = [item.observed for item in timed.values()]
         wanted = (max(counts, default=0) if num_calls == 0 else num_calls) or math.inf
         early = sum(count for count in counts if count < REPEATS)  # calls of graphs that a recompile replaced
-        once = [item for item in self._timed.values() if -early <= item.observed - wanted <= 2]
+        once = [item for item in timed.values() if -early <= item.observed - wanted <= 2]
         steps = max(once, key=lambda item: len(item.kept), default=self._rarest)
         if steps.varies:
             self.not_known = "step time by shape: no two observed steps had the same shapes"
@@ -576,8 +580,9 @@ _soon: collections.deque[Callable[[], object]] = collections.deque()
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 def _call_soon(_: int | None) -> int:
-    for _ in range(len(_soon)):
-        _soon.popleft()()
+    with signals_held():
+        for _ in range(len(_soon)):
+            _soon.popleft()()
     return 0
 
 

@@ -2,8 +2,10 @@
 
 import contextlib
 import ctypes
+import functools
 import itertools
 import os
+import signal
 import sys
 import threading
 import time
@@ -115,11 +117,11 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
 
 
 @pytest.mark.cpp
-@pytest.mark.parametrize("way", ["eager", "trains", "compiled", "profiles itself", "too short"])
+@pytest.mark.parametrize("way", ["eager", "trains", "compiled", "profiles itself", "too short", "no steps"])
 def test_a_session_that_waits_begins_after_steps_that_give_the_time(way: str) -> None:
     model, x = nn.Sequential(Model(4, 4)), torch.ones(2, 4)
-    run = torch.compile(model) if way == "compiled" else model
-    optimizer = torch.optim.SGD(model.parameters())
+    run = torch.compile(model) if way == "compiled" else torch.sin if way == "no steps" else model
+    optimizer, why = torch.optim.SGD(model.parameters()), {"too short": "after 19 of 20", "no steps": "after 0 of 20"}
 
     def step(count: int = 1) -> None:
         for _ in range(count):
@@ -133,10 +135,45 @@ def test_a_session_that_waits_begins_after_steps_that_give_the_time(way: str) ->
         with torch.profiler.profile() if way == "profiles itself" else contextlib.nullcontext():
             step(4)
         step(0 if way == "too short" else 60)
-        assert way == "too short" or calls_of_fxscope_in(step) == (["stepped"] if way == "trains" else [])
+        assert way in why or calls_of_fxscope_in(step) == (["stepped"] if way == "trains" else [])
     recording, times = recorder.recording, recorder.recording.step_times
-    assert ("ended before 20 steps" in str(recorder.failure)) == (not recording.launches) == (way == "too short")
-    assert way == "too short" or (times.when, times.count) == ("before", 14 if way == "profiles itself" else 20)
+    assert (recorder.failure is not None) == (way == "no steps") and (not recording.launches) == (way in why)
+    assert why.get(way, "") in str(recording.problems)
+    count = {"profiles itself": 14, "too short": 18}.get(way, 20)
+    assert way == "no steps" or (times.when, times.count) == ("before", count)
+
+
+def test_calls_before_an_observation_that_no_bound_ends_give_the_time() -> None:
+    model, x = Model(4, 4), torch.ones(2, 4)
+    with Recorder(wait=6) as recorder, torch.no_grad():
+        for _ in range(16):
+            model(x)
+    assert (recorder.recording.step_times.when, recorder.recording.step_times.count) == ("before", 6)
+
+
+class Late(Exception):
+    def method(self, *_: object) -> None:
+        raise self
+
+    __call__ = method
+
+
+@pytest.mark.parametrize("handler", [Late().method, functools.partial(Late().method), Late()])
+@pytest.mark.parametrize("where", ["a call", "after calls", "after seconds"])
+def test_what_a_signals_handler_raises_in_work_of_fxscopes_reaches_the_program(where, handler, monkeypatch) -> None:
+    model, x, until, before = Model(4, 4), torch.ones(2, 4), time.monotonic() + 20, signal.getsignal(signal.SIGUSR1)
+    with Recorder(max_seconds=0.3 if where == "after seconds" else 60) as recorder, torch.no_grad():
+        [model(x) for _ in range(3)]
+        now = recorder._now
+        owner, name = (now.watch, "_called") if where == "a call" else (now.session, "_keep")
+        work = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args: (signal.raise_signal(signal.SIGUSR1), work(*args)))
+        signal.signal(signal.SIGUSR1, handler)
+        with pytest.raises(Late):
+            while time.monotonic() < until:
+                model(x) if where != "after seconds" else x.sin()
+        assert signal.signal(signal.SIGUSR1, before) is handler
+    assert recorder.failure is None and recorder.recording.launches
 
 
 @pytest.mark.cpp
