@@ -400,8 +400,7 @@ class InductorCapture:
     def _compiling(self) -> Generator[None]:
         """Keep what the compiler does in this thread out of fxscope's profile, but for one event.
 
-        Its calls of Python are millions. It calls many more ops than the program, and the profiler asks each for its
-        tensors' sizes: of fake tensors, that is a call of Python for every size.
+        Its calls of Python are millions, and the profiler asks its fake tensors for each of their sizes by one more.
         """
         depth = getattr(self._depth, "compiling", 0)
         is_ours = self.hooks.guard("compiles in the profile", self.is_our_session)
@@ -692,8 +691,7 @@ AROUND = 5  # lines kept before and after each that an op stems from
 def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
     """Yield the user's files that nodes point into, as they were when the program ran: the lines that ops stem from.
 
-    A few lines around each are kept; the others are empty, so that line numbers hold. A program's keys and the rest of
-    its text are nobody's business who reads a report.
+    A few lines around each are kept; the others are empty, so that line numbers hold.
     """
     wanted: dict[str, set[int]] = {}
     for source in (node.source for graph in graphs for node in graph.nodes):

@@ -187,9 +187,7 @@ def source_of_frames(frames: Iterable[Any]) -> Source | None:
     """The innermost user line of a sequence of `traceback.FrameSummary`, outermost first."""
     every = list(frames)
     chosen = next((frame for frame in reversed(every) if is_user_file(frame.filename)), every[-1] if every else None)
-    if chosen is None:
-        return None
-    return Source(file=chosen.filename, line=chosen.lineno, code=chosen.line or None, function=chosen.name)
+    return chosen and Source(file=chosen.filename, line=chosen.lineno, code=chosen.line or None, function=chosen.name)
 
 
 def caller() -> Source | None:

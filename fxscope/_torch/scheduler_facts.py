@@ -364,9 +364,8 @@ def _by_version(nodes: Iterable[SchedulerNode], renames: Mapping[str, str]) -> I
 def _executed(members: Iterable[Any], graph: Any, tap: Tap) -> Executed:
     """Scheduler node → the graph's nodes that run in it, and those of which it computes a part only.
 
-    A node that computes something somewhere does not run where its code only moves data: the layout of an operand, the
-    memory that a scatter goes on writing. What a library's kernel or a template computes runs there; a part of it that
-    loops compute (the bias of a convolution) is no run of its own.
+    A node does not run where its code only moves data: the layout of an operand, the memory that a scatter goes on
+    writing. What a library's kernel or a template computes runs there, not in loops for a part of it (a bias).
     """
     members = [member for member in members if type_of(member) not in ("nop", "multi_output")]
     told = {member.get_name(): tap.ran(member, graph) for member in members}
@@ -388,10 +387,7 @@ def _bytes_of(buffer: Any) -> int | None:
 
 
 def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
-    """Those of a fused node's own buffers that its code stores, for a later loop of it, in memory of their own.
-
-    What lies where a result of the node is written in the end is that result's memory.
-    """
+    """A fused node's own buffers that its code stores for a later loop of it, in memory of their own and not a result's."""
     stored = internal - _not_stored(graph)
     reuses = _written_over(graph)
     taken = {_place(item.name, reuses) for item in node.read_writes.writes if item.name not in internal}
@@ -469,10 +465,8 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
 def peak_memory(graph: Any, observed: ObservedGraph, saved: Saved) -> PeakMemory | None:
     """Return what is alive at the peak of a scheduled graph, as Inductor plans it; `None` where it runs nothing.
 
-    Args:
-        observed: the scheduler nodes of each kernel, in emission order: a C++ function has the loops of several, and the
-            wrapper allocates for all of them before it, and frees after it. A workspace of parts lives as long as its kernel.
-        saved: where the inputs of a backward lie, as far as its forward returned them.
+    `observed`: the scheduler nodes of each kernel, in emission order. The wrapper allocates for all loops of a C++ function
+    before it, and frees after it; a workspace lives as long as its kernel. `saved`: where a backward's inputs lie.
     """
     from torch._inductor import memory
     from torch.utils._ordered_set import OrderedSet

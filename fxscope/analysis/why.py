@@ -213,9 +213,8 @@ def touches(decision: Decision, place: Place) -> bool:
         return any(end.graph == place.graph and set(end.nodes) & set(place.nodes) for end in decision.ends)
     if place.call not in (decision.a_call, decision.b_call):
         return False
-    if decision.a_call != decision.b_call:
-        return True
-    return bool({*decision.a, *decision.b} & set(place.nodes)) or not place.nodes
+    is_inside = bool({*decision.a, *decision.b} & set(place.nodes)) or not place.nodes
+    return is_inside or decision.a_call != decision.b_call
 
 
 def _places(item: Decision) -> set[object]:

@@ -81,7 +81,6 @@ def versions() -> Check:
 
 
 def torch_and_recording() -> list[Check]:
-    """Import torch, record a program, and a compiled one."""
     purpose = "recording; reading and viewing recordings work without it"
     try:
         from fxscope._torch import environment

@@ -183,11 +183,7 @@ class _Reading:
         ]
 
     def _annotations(self, wanted: Callable[[str], object], *, launches_nothing: bool = False) -> Times:
-        """Return when the host was inside annotations or ops of some names.
-
-        With `launches_nothing`, names under which more than a tenth of all kernels are launched are left out: an annotation
-        called "data parallel step" holds the step itself.
-        """
+        """Return when the host was inside annotations or ops of some names; `launches_nothing`: that launch few kernels."""
         trace = self.trace
         rows = np.flatnonzero(trace.category <= t.ANNOTATION)
         rows = rows[of_names(trace, trace.name[rows], wanted)]
@@ -197,7 +193,7 @@ class _Reading:
             for code in np.unique(trace.name[rows]).tolist():
                 mine = rows[trace.name[rows] == code]
                 inside = np.searchsorted(launches, self.end[mine]) - np.searchsorted(launches, self.start[mine])
-                if inside.sum() <= 0.1 * len(launches):
+                if inside.sum() <= 0.1 * len(launches):  # one called "data parallel step" holds the step itself
                     kept.append(mine)
             rows = np.concatenate(kept) if kept else rows[:0]
         return intervals.union(self.start[rows], self.end[rows])

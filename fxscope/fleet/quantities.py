@@ -52,11 +52,7 @@ class Peers:
         return self.table.columns[name][self.rows]
 
     def _spread(self, name: str) -> tuple[float, int]:
-        """(what peers differ by among themselves, of how many samples).
-
-        The spread is taken over the peers and steps, each against its step's median, and once more against each peer's own
-        median: with one peer only the latter says anything.
-        """
+        """(what peers differ by, of how many samples): the larger of against a step's median and against a peer's own."""
         values = self.of(name)
         across, along = values - columns_median(values), values - rows_median(values)
         return max(deviation(across), deviation(along)), int((~np.isnan(values)).sum())

@@ -79,9 +79,7 @@ def fit_family(
 ) -> dict[str, float]:
     """Return the parameters that fit best.
 
-    Args:
-        start: parameters of a like GPU, which hold what is seen here of little; a weak pull is to `FORMULAS`' else.
-        rates: those of the GPU's memory, as another family shows them: what is seen of them here counts little.
+    `start`: those of a like GPU (else a weak pull is to `FORMULAS`); `rates`: the memory's, as another family shows them.
     """
     near = {**(start or formula_of(family)[1]), **(rates or {})}
     names, target, weights = list(near), np.log(group.us), np.sqrt(np.minimum(group.counts, 4))

@@ -190,10 +190,7 @@ def roof_of(
 ) -> Roof | None:
     """Hold one piece of work against the limits; rates are known without limits, shares are not.
 
-    Args:
-        flops: that its kernel cannot skip.
-        dtype: of its arithmetic.
-        uncounted: there may be products, and their FLOPs are not known.
+    `flops`: that its kernel cannot skip; `uncounted`: there may be products, and their FLOPs are not known.
     """
     if num_bytes is None and flops is None:
         return None

@@ -70,9 +70,8 @@ def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region
 def as_captured(launches: Iterable[Launch]) -> list[Launch]:
     """The device events of a replay in the order of capture where their nodes are known, else of their start.
 
-    Branches of a graph run side by side, and start in any order. A node's id is the graph's number, then one that counts
-    up as nodes are captured (Kineto: `graph node id`, CUPTI's; ROCm's the same). What is outside of the graph, such as
-    a copy of its inputs, keeps its place.
+    Branches of a graph start in any order. A node's id (Kineto: `graph node id`) is the graph's number, then one that
+    counts up as nodes are captured. What is outside of the graph, such as a copy of its inputs, keeps its place.
     """
     found = sorted(launches, key=lambda launch: launch.start_ns)
     places = [place for place, launch in enumerate(found) if launch.cuda_graph_node is not None]
@@ -188,8 +187,7 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
     """Align a replay's device events with the calls: generated kernels by name, what lies between them by order.
 
     Between two generated kernels the extern calls share the events there: a memset belongs to the kernel after it, a
-    split-K reduction to the one before it. Equal calls run equal kernels, as many each. Where their number still differs,
-    those events have no call.
+    split-K reduction to the one before it. Where equal calls have unequal numbers of kernels, those have no call.
     """
     pairs: list[tuple[Launch, KernelCall]] = []
     position = 0

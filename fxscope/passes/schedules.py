@@ -133,8 +133,7 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
 
     The scheduler writes code in the order in which the wrapper calls it, so the n-th call of a kernel is the n-th time
     that kernel was written. Printed IR does not name the kernels that Inductor writes, nor a user's; it does tell their
-    order. An extern may be called under another name than its node has: the buffers that it writes decide. A call that
-    matches nothing is left out.
+    order. An extern may be called under another name than its node has: the buffers that it writes decide.
     """
     by_name = {node.name: node for node in schedule.nodes}
     written: dict[object, list[tuple[str, ...]]] = defaultdict(list)  # by kernel, else whether it is a user's

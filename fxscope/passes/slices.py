@@ -195,8 +195,7 @@ def nodes_of_calls(calls: Sequence[KernelCall], as_written: Sequence[KernelCall]
     """The calls with the nodes that ran in them, where files tell of each call what it reads, writes and stems from.
 
     What a call stems from (its debug handle's list, or torch's comment above the kernel) is more than what ran in it. Which
-    node's value a buffer holds is found from its size and from who takes it; where several fit, each of them counts as
-    stored, so that nothing is said to run that need not have run.
+    node's value a buffer holds is found from its size and from who takes it; where several fit, each counts as stored.
     `as_written` are the same calls, in the wrapper's order, with their buffers as it names them.
     """
     walk = _CallWalk(graph, calls)

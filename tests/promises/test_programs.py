@@ -25,6 +25,8 @@ from tests.processes import run_python
 
 pytestmark = pytest.mark.once
 DATA = Path(__file__).resolve().parent.parent / "data"
+TEXT = Path(__file__).with_name("programs.txt").read_text()
+PROGRAMS = dict(re.findall(r"^# --- ([^\n]+)\n(.*?)(?=^# --- |\Z)", TEXT, re.S | re.M))
 
 
 def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
@@ -114,96 +116,29 @@ sys.exit(3)
 
 @pytest.mark.slow
 def test_a_recording_may_end_in_another_thread_while_others_run(tmp_path: Path) -> None:
-    code = """
-import threading, torch, fxscope
-from fxscope._torch import hooks
-going = True
-def work():
-    while going: torch.ones(50, 50) @ torch.ones(50, 50)
-threads = [threading.Thread(target=work) for _ in range(3)]
-for thread in threads: thread.start()
-def elsewhere(function):
-    thread = threading.Thread(target=function)
-    thread.start()
-    return thread
-for number in range(4):
-    r = fxscope.record()
-    begin, end = r.__enter__, lambda: r.__exit__(None, None, None)
-    def observed():
-        begin()
-        torch.ones(3).add(1)
-    observed()
-    ending = elsewhere(end) if number < 3 else end()
-    for _ in range(30): torch.ones(3).add(1)
-    if ending: ending.join()
-    print(hooks.active(), r.failure is None or "another thread" in str(r.failure), torch._C._autograd._profiler_enabled())
-going = False
-for thread in threads: thread.join()
-print(torch.ones(2).add(1).tolist())
-"""
-    done = run(code, tmp_path)
+    done = run(PROGRAMS["threads"], tmp_path)
     expected = "() True False\n" * 4 + "[2.0, 2.0]\n"
     assert (done.returncode, done.stdout) == (0, expected), done.stdout + done.stderr
     assert "PythonTracer" not in done.stderr and "Leaked" not in done.stderr
 
 
 def test_a_process_that_is_started_while_a_remark_is_kept_off_stderr_has_the_programs_stderr(tmp_path: Path) -> None:
-    code = """
-import os, subprocess, sys, torch
-from fxscope._torch import quiet
-end = torch._C._autograd._disable_profiler  # which says that there is nothing to end
-before = quiet.log_level().value
-with quiet.quiet():
-    says = "input(); import os; os.write(2, b'of the child')"
-    child = subprocess.Popen([sys.executable, "-c", says], stdin=subprocess.PIPE)
-    end()
-print(quiet.log_level().value == before)
-child.communicate(b"now")
-"""
-    done = run(code, tmp_path)
+    done = run(PROGRAMS["remark"], tmp_path)
     assert (done.returncode, done.stdout) == (0, "True\n")
     assert done.stderr.strip() == "of the child"
 
 
-LEFT = {
-    "in another thread": """
-t = threading.Thread(target=r.__exit__, args=(None, None, None))
-t.start()
-while t.is_alive(): pass
-print(hooks.active() == (), torch.ones(2).add(1).tolist() == [2.0, 2.0], "aten::add" in {op.name for op in r.recording.ops})
-""",
-    "twice, or by four threads at once": """
-threads = [threading.Thread(target=r.__exit__, args=(None, None, None)) for _ in range(4)]
-for thread in threads: thread.start()
-while any(thread.is_alive() for thread in threads): pass
-kept = r.recording
-r.__exit__(None, None, None)
-print(r.recording is kept, "another thread" not in str(r.failure), True)
-""",
-    # It is recorded, or says why it is not: a waiting main thread may come too late.
-    "in the thread of a backward pass": """
-class Leave(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x): return x * 2
-    @staticmethod
-    def backward(ctx, g):
-        r.__exit__(None, None, None)
-        return g * 3
-x = torch.ones(3, requires_grad=True)
-y = Leave.apply(x).sum()
-thread = threading.Thread(target=y.backward)
-thread.start()
-thread.join()
-print(x.grad.tolist() == [3.0, 3.0, 3.0], (r.failure is None) != ("another thread" in str(r.failure)), True)
-""",
-}
+# Where it is left; in a backward pass it is recorded, or says why it is not: a waiting main thread may come too late.
+LEFT = "in another thread", "twice, or by four threads at once", "in the thread of a backward pass"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", LEFT)
 def test_a_recording_may_be_left(where: str, tmp_path: Path) -> None:
     begin = "import threading, torch, fxscope\nfrom fxscope._torch import hooks\nr = fxscope.record()\nr.__enter__()\n"
-    done = run(f"{begin}torch.ones(3).add(1){LEFT[where]}", tmp_path, *(["-W", "error"] if "twice" in where else []))
+    done = run(
+        f"{begin}torch.ones(3).add(1)\n{PROGRAMS[where]}", tmp_path, *(["-W", "error"] if "twice" in where else [])
+    )
     assert (done.returncode, done.stdout) == (0, "True True True\n"), done.stderr
     assert where != "in another thread" or "fxscope" not in done.stderr
 
@@ -247,25 +182,7 @@ class TestForks:
 
     @pytest.mark.slow
     def test_workers_that_fork_and_children_that_fail_cost_the_parent_nothing(self, tmp_path: Path) -> None:
-        code = """
-import multiprocessing, os, torch
-def work(n): return float((torch.ones(10) * n).sum())
-def child(body):
-    pid = os.fork()
-    if pid == 0: body()
-    return os.waitpid(pid, 0)[1] >> 8
-def fails(): raise ValueError("child")
-def forks():
-    if os.fork() == 0: os._exit(0)
-    os.wait()
-    os._exit(4)
-torch.ones(3).add(1)
-with multiprocessing.get_context("fork").Pool(2) as pool: print(pool.map(work, range(3)))
-print([b.tolist() for b in torch.utils.data.DataLoader(list(range(4)), num_workers=2, batch_size=2)])
-print(child(fails), child(forks))
-torch.ones(3).mul(2)
-"""
-        done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
+        done = run(PROGRAMS["workers"], tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
         assert (done.returncode, done.stdout) == (0, "[0.0, 10.0, 20.0]\n[[0, 1], [2, 3]]\n1 4\n"), done.stderr
         assert done.stderr.count("wrote out.fxscope") == 1 and done.stderr.count("Traceback") == 1
         ran = {launch.op for launch in store.load(tmp_path / "out.fxscope").launches}

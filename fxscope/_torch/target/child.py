@@ -237,10 +237,7 @@ def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
 
 
 def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:
-    """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
-
-    A factory that asks for CUDA cannot run here; under the simulated GPU it can, and its tensors then take no memory.
-    """
+    """Return what a factory makes, and why it was made of fake tensors (it asks for CUDA), None where it was not."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 

@@ -29,8 +29,7 @@ def padding(plan: Plan) -> AbstractContextManager[Any]:
     """Return where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
     The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; one on matrix units whose rows
-    are not aligned takes three times as long, and as long without them (float32). An H200 pads tests/data/h200/plans/odd_matmul
-    (odd rows), not tests/data/zoo/h200/vision_transformer (394 aligned rows).
+    are not aligned takes three times as long, and as long without them (float32).
     """
     import torch._inductor.fx_passes.pad_mm as pad_mm
 

@@ -84,9 +84,8 @@ def device_properties(gpu: Gpu) -> types.SimpleNamespace:
 def _guard_that_does_nothing() -> None:
     """Give CUDA a device guard that asks no driver.
 
-    Without one, writes into fake CUDA tensors raise, and autograd aborts the process. A CUDA build has one for a machine
-    without a device. A CPU build, and a copy of a process that has used CUDA, borrow the meta device's: the registry of guards
-    is an array of pointers in libc10, one for each device type.
+    Without one, writes into fake CUDA tensors raise, and autograd aborts the process. A CUDA build has one. A CPU
+    build, and a copy of a process that has used CUDA, borrow the meta device's from libc10's array of guards.
     """
     forked = torch.cuda._is_in_bad_fork()
     if torch.version.cuda is not None and not forked:

@@ -144,10 +144,7 @@ def _config(args: Args) -> dict[str, Any] | None:
 
 
 def _shapes(value: Any) -> tuple[Any, ...] | None:
-    """One tuple for each input, of a list of tensors one of tuples; `None` for what is no list.
-
-    An input for which there is no list has no shape: `()`, as the profiler writes it of scalars.
-    """
+    """One tuple for each input, of a list of tensors one of tuples, `()` of a scalar; `None` for what is no list."""
     if type(value) is not list:
         return None
     return tuple(
@@ -241,8 +238,7 @@ def _downwards(rows: Iterable[int], above: Callable[[int], int], known: Containe
 def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
     """The names from the outermost annotation down to each row; steps, Python frames and runtime calls left out.
 
-    Of more than `MAX_CHAIN` the middle is one "…": a trace in which each op lies in the one before would else take the square
-    of its size. Each has `MAX_CHAIN_NAME` characters at most.
+    Of more than `MAX_CHAIN` the middle is one "…": nested ops would take the square of their number. A name is cut, too.
     """
     is_step = of_names(trace, trace.name, lambda name: name.startswith(t.STEP))
     named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~is_step

@@ -21,7 +21,6 @@ COMPILE = "compile_id cache dynamic cudagraphs cudagraph_rerecords cudagraph_ski
 
 
 def first_page(recording: Recording) -> dict[str, Any]:
-    """Return what the first page shows of a recording: its report, drawn."""
     made = report(recording)
     return {
         "what": what(recording, made),
