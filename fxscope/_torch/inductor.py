@@ -398,10 +398,7 @@ class InductorCapture:
 
     @contextlib.contextmanager
     def _compiling(self) -> Generator[None]:
-        """Keep what the compiler does in this thread out of fxscope's profile, but for one event.
-
-        Its calls of Python are millions, and the profiler asks its fake tensors for each of their sizes by one more.
-        """
+        """Keep what the compiler does in this thread, millions of calls, out of fxscope's profile, but for one event."""
         depth = getattr(self._depth, "compiling", 0)
         is_ours = self.hooks.guard("compiles in the profile", self.is_our_session)
         self._depth.compiling = depth + 1
@@ -689,10 +686,7 @@ AROUND = 5  # lines kept before and after each that an op stems from
 
 
 def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
-    """Yield the user's files that nodes point into, as they were when the program ran: the lines that ops stem from.
-
-    A few lines around each are kept; the others are empty, so that line numbers hold.
-    """
+    """Yield the user's files as they were when the program ran: lines that ops stem from and a few around, others empty."""
     wanted: dict[str, set[int]] = {}
     for source in (node.source for graph in graphs for node in graph.nodes):
         if source is not None and source.file:

@@ -236,10 +236,7 @@ def _downwards(rows: Iterable[int], above: Callable[[int], int], known: Containe
 
 
 def _chains(trace: Trace, rows: NDArray[np.integer]) -> Chosen:
-    """The names from the outermost annotation down to each row; steps, Python frames and runtime calls left out.
-
-    Of more than `MAX_CHAIN` the middle is one "…": nested ops would take the square of their number. A name is cut, too.
-    """
+    """The names from the outermost annotation down to each row; no steps, Python frames, runtime calls. Cut, else quadratic."""
     is_step = of_names(trace, trace.name, lambda name: name.startswith(t.STEP))
     named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~is_step
     around = np.where(named, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, named))
