@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from fxscope._torch import made_for
 from fxscope._torch.hooks import switches
@@ -262,6 +263,7 @@ class _Live:
             loaded = {item.get_name() for item in arguments_of(node.node, reading=True)}
             read = {name for name in read if self.versions.get(name, name) in loaded}
         written = {item.name for item in node.read_writes.writes}
+        written |= {item.get_name() for item in _unread(node, self.graph)}
         kept = frozenset[str]()
         if len(node.get_nodes()) > 1:
             internal = _internal(node)
@@ -479,6 +481,8 @@ def peak_memory(graph: Any, observed: ObservedGraph, saved: Saved) -> PeakMemory
     memory.assign_memory_planning_info_for_scheduler_buffers(nodes, graph.scheduler.name_to_buf)
     ranges, *_ = memory.compute_memory_timeline(nodes, inputs, outputs)
     found = [(str(item.buffer.get_name()), item.size_free, item.start_step, item.end_step) for item in ranges]
+    unread = {item.get_name(): (step, item) for step, node in enumerate(nodes) for item in _unread(node, graph)}
+    found += [(name, _bytes_of(item), step, step) for name, (step, item) in unread.items()]
     # What torch 2.13 leaves out: the gradients that a backward is given, and copies that are saved in place of weights.
     readers = {dep.name: step for step, node in enumerate(nodes) for dep in node.read_writes.reads}
     given = sorted(name for name in readers.keys() - inputs.keys() if name.startswith("tangents") or saved.get(name))
@@ -489,7 +493,7 @@ def peak_memory(graph: Any, observed: ObservedGraph, saved: Saved) -> PeakMemory
     places = _places(nodes, observed.kernels)
     spans: dict[str, MemoryRange] = {}
     shared: dict[str, str] = {}  # memory of the forward → the first input that is a view of it
-    not_stored, reuses = _not_stored(graph), _sharing(graph)
+    not_stored, reuses = _not_stored(graph) - unread.keys(), _sharing(graph)
     for name, size_free, *steps in found:
         if size_free and name not in not_stored:  # the tuple of an extern's results is freed item by item
             start, end = (places[min(step, len(nodes) - 1)] for step in steps)
@@ -523,6 +527,12 @@ def peak_memory(graph: Any, observed: ObservedGraph, saved: Saved) -> PeakMemory
         position=place,
         ranges=tuple(sorted(spans.values(), key=lambda item: (item.first, item.last))),
     )
+
+
+def _unread(node: Any, graph: Any) -> list[Any]:
+    """The results of a library's kernel that nothing reads: the wrapper frees them with the tuple of all of them."""
+    results = (item for member in node.get_nodes() for item in tree_leaves(getattr(member.node, "outputs", ())))
+    return [item for item in results if type(item).__name__ == "MultiOutput" and item.get_name() in graph.removed_buffers]
 
 
 def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) -> list[int]:

@@ -632,12 +632,13 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
 
 def _owner(schedule: Schedule, nodes: Iterable[str], ops: Mapping[str, str], memory: MemoryRange) -> str:
     """The ops of the kernels that write a memory, and why it lives on; `ops`: buffer → those of its first kernel."""
-    later = dict.fromkeys(ops[name] for name in memory.reused_by if name in ops)
+    later = listed(list(dict.fromkeys(ops[name] for name in memory.reused_by if name in ops)), 2)
+    first = ops.get(memory.buffer)  # None: kernels write parts of it (a concatenation), or only what reuses it
     kept = {"saved for the backward": schedule.saved, "returned": schedule.outputs, "input, freed here": nodes}
     own = {memory.buffer, *memory.reused_by}
     role = next((words for words, names in kept.items() if own & {*names}), "")
-    reused = f"reused for {listed(list(later), 2)}" if later else ""
-    return ", ".join(filter(None, [ops.get(memory.buffer), reused, role]))
+    reused = f"reused for {later}" if first and later else ""
+    return ", ".join(filter(None, [first or later, reused, role]))
 
 
 def _has_node(recording: Recording, field: str, test: Callable[[Any], Any]) -> bool:

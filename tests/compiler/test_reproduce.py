@@ -40,7 +40,7 @@ for path in sys.argv[1:]:
 def alone(tmp_path_factory):
     """The scripts of all cases, run one after the other in a process of their own."""
     folder, names = tmp_path_factory.mktemp("alone"), {"torch": torch, "rows": torch.randn}
-    for name, (program, (inputs, options, number, *_)) in CASES.items():
+    for name, (program, (_, inputs, options, number, *_)) in CASES.items():
         torch._dynamo.reset()
         program.__globals__.update(torch=torch, F=torch.nn.functional)
         arguments = eval(f"({inputs},)", names)
