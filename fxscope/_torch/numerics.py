@@ -207,8 +207,8 @@ class _Watched:
             seen = [node for node in self.targets[call.id] if node in self.seen]
             found = [self._row(call, node) for node in seen]
             self._known.update({self.nodes[node]: self.seen[node] for node in seen})
-            found.sort(key=lambda row: (_RANKS.index(row.state), row.share or 0.0))
-            yield found[-1] if found else NumericsRow(call=call.id, state="unknown", cause="no_value")
+            nothing = NumericsRow(call=call.id, state="unknown", cause="no_value")
+            yield max(found, key=lambda row: (_RANKS.index(row.state), row.share or 0.0), default=nothing)
 
     def _row(self, call: KernelCall, name: str) -> NumericsRow:
         value = self.seen[name]
@@ -217,8 +217,7 @@ class _Watched:
         try:
             return _Kernel(self.nodes[name], inside, self._known, self._order).judged(row, value)
         except _Unknown as why:
-            cause = str(why)
-            return replace(row, state="random", cause=cause) if cause == "random" else replace(row, cause=cause)
+            return replace(row, state="random" if str(why) == "random" else "unknown", cause=str(why))
         except Exception as error:
             self._problem(f"{name} cannot be run by itself: {one_line(error)}")
             return replace(row, cause="failed")

@@ -29,6 +29,7 @@ from fxscope.passes.flops import numbers
 from fxscope.passes.footprint import footprint, number
 from fxscope.passes.fusion.reasons import LIMITS
 from fxscope.passes.schedules import groups_of, how_joined
+from fxscope.readers.schedule_text import EXTERN_TYPES
 
 # Scheduler node → the nodes that run in it, those of which it computes a part, whether it computes anything
 Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any], bool]]"
@@ -45,6 +46,7 @@ JOINED: "dict[str, How]" = {
     "FusedNestedReductions": "nested_reduction",
     "ForeachKernelSchedulerNode": "foreach",
 }
+_CLASSES = {"GroupedSchedulerNode": "grouped", "NopKernelSchedulerNode": "nop"}
 _WHOLE = ("template", "user_triton", "extern", "fallback", "view")  # types of nodes that are one op each
 PARTITIONS = "_fxscope_partitions"  # on a graph: the wrappers of its parts, where it is cut for CUDA graphs
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
@@ -132,32 +134,22 @@ def extern_kernel_name(node: Any) -> str:
 
 
 def type_of(node: Any) -> str:
-    name = type(node).__name__
     if node.is_template():
         return "template"
     if node.is_foreach():
         return "foreach"
-    if name == "GroupedSchedulerNode":
-        return "grouped"
-    if name == "NopKernelSchedulerNode":
-        return "nop"
+    if (name := type(node).__name__) in _CLASSES:
+        return _CLASSES[name]
     if node.is_extern():
-        operation = {type(item.node).__name__ for item in node.get_nodes()}
-        is_item = "MultiOutput" in operation
-        kernel: Any = node.node.inputs[0] if is_item else node.node
+        operations = {type(item.node).__name__ for item in node.get_nodes()}
+        kernel: Any = node.node.inputs[0] if "MultiOutput" in operations else node.node
         if expected_nature(str(getattr(kernel, "op_overload", ""))) == "view":  # of a dtype, of complex numbers
             return "view"
-        if is_item:
-            return "multi_output"
-        if "UserDefinedTritonKernel" in operation:
-            return "user_triton"
-        return "fallback" if "FallbackKernel" in operation else "extern"
-    if len(node.get_nodes()) > 1:
-        return "reduction" if node.is_reduction() else "pointwise"
-    data = type(getattr(node.node, "data", None)).__name__
-    return {"Reduction": "reduction", "Scan": "scan", "Sort": "sort", "Scatter": "scatter"}.get(
-        data, "reduction" if node.is_reduction() else "pointwise"
-    )
+        return next((kind for name, kind in EXTERN_TYPES.items() if name in operations), "extern")
+    data = type(getattr(node.node, "data", None)).__name__  # none where several nodes are fused
+    if data in ("Scan", "Sort", "Scatter"):
+        return data.lower()
+    return "reduction" if node.is_reduction() else "pointwise"
 
 
 def schedule_of(
@@ -324,11 +316,9 @@ class _Live:
             if not nodes.keys() >= {*a, *b} or (key := groups_of(a, b, nodes)) is None:
                 continue
             words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
-            reason, cause, could_fuse = words or (reasons[-1] if reasons else None), None, False
-            if reason == "no shared data":
-                cause = self.ask("causes", _cause, self.scheduler, node1, node2)
-            if answer and words is None:  # another fusion went first
-                reason, could_fuse = None, True
+            could_fuse = answer and words is None  # another fusion went first
+            reason = None if could_fuse else words or (reasons[-1] if reasons else None)
+            cause = self.ask("causes", _cause, self.scheduler, node1, node2) if reason == "no shared data" else None
             attempt = FusionAttempt(
                 a=a, b=b, fused=False, raw_reason=reason, cause=cause, could_fuse=could_fuse, order=clock
             )
@@ -517,8 +507,8 @@ def peak_memory(graph: Any, observed: ObservedGraph, saved: Saved) -> PeakMemory
     for name, part in observed.partials.items():
         known = spans.get(part.buffer) or MemoryRange(buffer=part.buffer, bytes=0, first=made[name], last=made[name])
         spans[part.buffer] = replace(known, bytes=known.bytes + (part.bytes or 0))
-    alive = [[item.bytes for item in spans.values() if item.first <= at <= item.last] for at in range(max(places) + 1)]
-    sizes = list(map(sum, alive))
+    moments = range(max(places) + 1)
+    sizes = [sum(item.bytes for item in spans.values() if item.first <= at <= item.last) for at in moments]
     place = max(range(len(sizes)), key=sizes.__getitem__)
     running = [node for node, at in zip(nodes, places, strict=True) if at == place]
     return PeakMemory(
@@ -531,8 +521,8 @@ def peak_memory(graph: Any, observed: ObservedGraph, saved: Saved) -> PeakMemory
 
 def _unread(node: Any, graph: Any) -> list[Any]:
     """The results of a library's kernel that nothing reads: the wrapper frees them with the tuple of all of them."""
-    results = (item for member in node.get_nodes() for item in tree_leaves(getattr(member.node, "outputs", ())))
-    return [item for item in results if type(item).__name__ == "MultiOutput" and item.get_name() in graph.removed_buffers]
+    items = (item for item in tree_leaves(getattr(node.node, "outputs", ())) if type(item).__name__ == "MultiOutput")
+    return [item for item in items if item.get_name() in graph.removed_buffers]
 
 
 def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) -> list[int]:

@@ -610,8 +610,7 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
     index, found = index_of(recording), list[GraphMemory]()
     for schedule in recording.schedules:
         if (peak := schedule.peak_memory) is not None:
-            calls = index.calls_of_graph.get(schedule.graph, ())
-            running = (call for call in calls if {*call.scheduler_nodes} & {*peak.scheduler_nodes})
+            calls, running = index.calls_of_graph.get(schedule.graph, ()), {*peak.scheduler_nodes}
             nodes = index.nodes.get(schedule.graph, {})
             made = [(call, ops_of(filter(None, map(nodes.get, call.nodes))) or [call.kernel]) for call in calls]
             ops = {access.buffer: listed(names, 2) for call, names in reversed(made) for access in call.writes or ()}
@@ -620,7 +619,7 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
             row = GraphMemory(
                 graph=schedule.graph.removesuffix(":post_grad"),
                 bytes=peak.bytes,
-                call=next((call.handle for call in running), None),
+                call=next((call.handle for call in calls if {*call.scheduler_nodes} & running), None),
                 buffers=tuple((item.buffer, item.bytes) for item in peak.alive),
                 owners=tuple(owners[item.buffer] for item in peak.alive),
                 position=peak.position,

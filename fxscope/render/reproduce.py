@@ -19,9 +19,7 @@ CODE = read_text("reproduce.txt")  # with places for `format`
 
 def render(recording: Recording, call: KernelCall) -> str:
     """Return the file's text. Raises RenderError: the recording does not hold the code, or not all shapes."""
-    source = next(
-        (item for item in recording.sources if item.kind == "output_code" and item.graph == call.wrapper), None
-    )
+    source = next((x for x in recording.sources if x.kind == "output_code" and x.graph == call.wrapper), None)
     if source is None or call.code.call is None:
         raise RenderError(f"{call.handle}: the recording does not hold its output code. Record with `fxscope run`.")
     wrapper = _Wrapper(recording, call, source.text)
@@ -114,7 +112,6 @@ class _Wrapper:
             for access in (*(other.reads or ()), *(other.writes or ()))
             if access.shape is not None
         }
-        self.device = call.device or "cpu"
         self.before: list[ast.stmt] = []
         self.statement = self._statement()
         arguments = next((node for node in self.tree.body if getattr(node, "name", "") == "get_args"), None)
@@ -186,7 +183,7 @@ class _Wrapper:
         sizes = (*(access.shape or ()), *(access.stride or ())) if access else ()
         if access is None or access.stride is None or any(isinstance(size, str) for size in sizes):
             raise RenderError(f"{self.target.handle}: the recording does not hold the sizes of {name}.")
-        layout = f"{access.shape}, {access.stride}, dtype=torch.{access.dtype}, device={self.device!r}"
+        layout = f"{access.shape}, {access.stride}, dtype=torch.{access.dtype}, device={self.target.device or 'cpu'!r}"
         return f"{name} = fill(torch.empty_strided({layout}))"
 
     def _text(self, node: ast.AST) -> str:
