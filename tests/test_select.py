@@ -106,6 +106,7 @@ def test_check_takes_a_sort_and_a_recording_in_front(recording: Recording) -> No
     [
         ("arg0_1", "'arg0_1' is an input of 0/0:inference: nothing in it computes that"),
         ("permute_", "nothing is called 'permute_'"),
+        ("x" * 10**5, "nothing is called '" + "x" * 99 + " in this recording"),
         ("op:arg0_1", "nothing is called 'op:arg0_1'"),
     ],
 )

@@ -344,7 +344,9 @@ def _unknown(selector: Selector, recording: Recording) -> UnknownNameError:
                 }.get(node.op, f"is a node of {graph.id}: {node.kind}, {node.reason}")
                 return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
     known = {key for sort in SORTS if selector.may_be(sort) for key in names(recording, sort)}
-    return UnknownNameError(f"nothing is called {selector.text!r} in this recording. {nearest(selector.name, known)}")
+    return UnknownNameError(
+        f"nothing is called {selector.text!r:.100} in this recording. {nearest(selector.name, known)}"
+    )
 
 
 def names(recording: Recording, sort: str) -> dict[str, list[Place]]:
