@@ -57,7 +57,6 @@ TREES = "torch._inductor.cudagraph_trees"
 FRAMES_SO_FAR = "torch._dynamo.convert_frame:FRAME_COUNTER"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 _MAX_GUARDS = 2000
-_TOGGLES: Any = getattr(torch._C._autograd, "_toggle_collection_dynamic", None) if hasattr(sys, "monitoring") else None
 NO_FRAME = "Dynamo compiled no frame: it is disabled, has none in Python, or failed earlier (torch._dynamo.reset())"
 
 
@@ -408,10 +407,6 @@ class InductorCapture:
                 stack.enter_context(torch._C._profiler._RecordFunctionFast(COMPILED))
                 torch._C._autograd._enable_record_function(False)
                 stack.callback(torch._C._autograd._enable_record_function, True)
-                if _TOGGLES is not None and torch._C._autograd._profiler_enabled():  # a suspended tracer slows code
-                    cpu = {torch.profiler.ProfilerActivity.CPU}
-                    self.hooks.guard("compiles in the profile", _TOGGLES, False, cpu)
-                    stack.callback(self.hooks.guard, "compiles in the profile", _TOGGLES, True, cpu)
             if is_ours:
                 stack.enter_context(WithoutStacks())
             try:
