@@ -229,9 +229,9 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (b'{"schema": "1.0.1", "pid": 1, "nodes": []}', "execution trace.* Give fxscope the profiler trace"),
         (b'{"traceEvents": [{"ph": "B", "name": "onnxruntime.py(1): f", "ts": 1}]}', r"of another tool \(events: onnx"),
         (b"\x1f\x8b\x08broken", "is truncated or damaged"),
-        (gzip.compress(b'{"schemaVersion": 1}')[:-9], "is truncated or damaged: no event of it"),
+        (gzip.compress(b'{"schemaVersion": 1}', mtime=0)[:-9], "is truncated or damaged: no event of it"),
         (b'{"schemaVersion": 1, "traceEvents": [{"ph": "B", "cat": "cpu_op"}]}', "begin and end events .ph B and E"),
-        (gzip.compress(b"\n\x24\x50\x01R\x20\x08\x01"), "Perfetto's binary format"),
+        (gzip.compress(b"\n\x24\x50\x01R\x20\x08\x01", mtime=0), "Perfetto's binary format"),
         (None, "cannot read"),
     ],
 )
