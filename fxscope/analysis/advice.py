@@ -127,7 +127,7 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
         return  # a first step has start-up
     step = steps[len(steps) // 2]
     fields = "step", "start_ns", "duration_ns", "graph", "nodes"
-    compiles = ((at, start, took, None, ()) for start, took, at, _ in index.compiles)  # left out of a step's wall time
+    compiles = ((at, start, took, "", ()) for start, took, at, _ in index.compiles)  # left out of a step's wall time
     every = (*rows_of(recording.launches, *fields), *compiles)
     rows = sorted((row for row in every if row[0] == step.index), key=lambda row: row[1])
     nodes = [index.node((graph, next(iter(names), ""))) for *_, graph, names in rows]
