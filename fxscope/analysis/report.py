@@ -24,7 +24,7 @@ from fxscope.analysis.stats import is_whole_run
 from fxscope.columns import array, column, distinct, positions, rows_of, uncollected
 from fxscope.english import cudagraph_text, explained, guard_hint, guard_text, headline, hints_in
 from fxscope.index import grouped, index_of, kept, known_sum
-from fxscope.model import PARTIAL, Compile, Item, Memory, MemoryRange, Printed, Recording, Schedule, replace
+from fxscope.model import Compile, Item, Memory, MemoryRange, Printed, Recording, Schedule, replace
 from fxscope.op_names import PACKAGE, REGION_KEY, ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
@@ -328,12 +328,13 @@ def _planned_step(recording: Recording) -> StepRow:
     planned = recording.predicted
     device_us = planned.device_us if planned else total_us(groups(recording))
     wall = sum(planned.wall_range_us) / 2 if planned and planned.wall_range_us else None
-    is_partial = any(problem.where == PARTIAL for problem in recording.problems)
-    is_lower_bound = device_us is not None and (is_partial or all(group.is_lower_bound for group in groups(recording)))
+    is_lower_bound = device_us is not None and (
+        recording.is_partial or all(group.is_lower_bound for group in groups(recording))
+    )
     target = recording.environment.target or ""
     is_unmeasured = gpus.known(target) and gpus.load(target).calibration is None
     why = f"nothing was measured on the {target}" if is_unmeasured else "no call has a predicted time"
-    why = "the plan is not whole" if is_partial else why
+    why = "the plan is not whole" if recording.is_partial else why
     return StepRow(
         wall_us=wall,
         basis=f"lower bound: {why}" if is_lower_bound else "predicted: nothing ran",

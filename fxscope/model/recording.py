@@ -226,6 +226,11 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
 
         return why(self, *names)
 
+    @property
+    def is_partial(self) -> bool:
+        """Return whether this is a plan that ends before the program does."""
+        return any(problem.where == PARTIAL for problem in self.problems)
+
     def diff(self, other: Recording) -> Comparison:
         """Return what changed from this recording to the other."""
         from fxscope.analysis.compare import compare

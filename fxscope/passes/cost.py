@@ -17,7 +17,7 @@ from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Prediction
 from fxscope.gpus.prediction import predict, traffic_floor_us
 from fxscope.index import index_of, known_sum, reachable
-from fxscope.model import PARTIAL, Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
+from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, Workload, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import as_run, of_dtype, pair_runs, predicted_step
@@ -49,8 +49,7 @@ def cost(recording: Recording) -> Recording:
     index = index_of(replace(recording, calls=calls, graphs=costed))
     gpu = limits.gpu if limits is not None else None
     predicted = recording.predicted
-    is_partial = any(problem.where == PARTIAL for problem in recording.problems)
-    if recording.environment.target and not recording.launches and gpu is not None and not is_partial:
+    if recording.environment.target and not recording.launches and gpu is not None and not recording.is_partial:
         replays = not any(item.cudagraph_skip for item in recording.compiles)
         predicted = predicted_step(as_run(calls, recording.compiles), gpu, replays=replays)
     decisions = [priced(item, gpu, index.calls, index.nodes) for item in recording.decisions]

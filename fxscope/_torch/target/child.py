@@ -204,7 +204,7 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
                     return None
                 if not (made.codes and type(innermost(error)).__name__ in _DATA_DEPENDENT):
                     raise
-                capture.hooks.problem(PARTIAL, f"it ends {explained(error)}", "the graphs after it are missing")
+                capture.hooks.problem(PARTIAL, f"it ends {cause_of(error)}", "the graphs after it are missing")
             facts = capture.facts()
             here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
         if not made.codes:
@@ -309,11 +309,11 @@ def innermost(error: BaseException) -> BaseException:
 
 def explain(error: BaseException, device: str, op: str = "") -> str:
     """Say in one line what stopped a plan, and at which op and line of the user's."""
-    why = explained(error, op)
+    why = cause_of(error, op)
     return why if type(innermost(error)).__name__ == "PlanError" else f"no plan for {device}: {why}"
 
 
-def explained(error: BaseException, op: str = "") -> str:
+def cause_of(error: BaseException, op: str = "") -> str:
     """Return the op, the line of the user's and the cause of an error."""
     cause = innermost(error)
     kind, text = type(cause).__name__, "\n".join((str(error), *getattr(cause, "__notes__", ())))

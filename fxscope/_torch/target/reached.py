@@ -1,4 +1,4 @@
-"""What a call reaches: the modules, tensors and optimizers that a program keeps in objects, closures and globals."""
+"""Objects that a call reaches: modules, tensors and optimizers that a program keeps in objects, closures and globals."""
 
 import dis
 import inspect
