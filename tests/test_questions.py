@@ -48,8 +48,10 @@ def test_a_command_gives_what_the_page_shows(typed: str, lines: list[str], outpu
 def test_the_table_counts_the_lines_of_default_answers(request: pytest.FixtureRequest, output) -> None:
     """The page's table is the list of commands: each verb that has a default answer is in it."""
     head, table = PAGE.read_text().split("|---|--:|\n")
-    counts = {typed: len(output(typed)) for typed in re.findall(r"^\| `fxscope (.+)` \| \d+ \|$", table, re.MULTILINE)}
+    answers = {typed: output(typed) for typed in re.findall(r"^\| `fxscope (.+)` \| \d+ \|$", table, re.MULTILINE)}
+    counts = {typed: len(lines) for typed, lines in answers.items()}
     assert max(counts.values()) <= 40
+    assert [typed for typed, lines in answers.items() if max(map(len, lines)) > 80] == []
     assert {typed.split()[0] for typed in counts} == {"view", "why", "diff", "check", "code", "fleet"}
     counted = "".join(f"| `fxscope {typed}` | {count} |\n" for typed, count in counts.items())
     if request.config.getoption("--accept"):

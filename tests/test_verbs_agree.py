@@ -10,11 +10,12 @@ import pytest
 
 from fxscope.analysis.check import check
 from fxscope.analysis.compare import compare
+from fxscope.analysis.compare.rows import change_rows
 from fxscope.analysis.report import Report, compile_rows, report
 from fxscope.analysis.select import Place
 from fxscope.analysis.why import decide, why
 from fxscope.commands import common
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.model import KERNELS, Recording
 from fxscope.op_names import may_multiply, only_named
 from fxscope.passes import bound
@@ -167,6 +168,22 @@ def test_what_a_call_moves_computes_and_takes(name: str) -> None:
         if call.roof is not None and call.roof.bound is not None:
             assert f"{call.roof.bound}-bound" in told
             assert not call.is_extern or call.flops or call.roof.bound != "memory" or not may_multiply(call.kernel)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_the_time_of_several_kernels_is_the_median_of_their_sums(name: str) -> None:
+    """A row of `diff`, `check`, and the launches themselves, as a group of `view`: neither a sum of medians nor a mean."""
+    recording = read(name)
+    by_step = grouped(recording.launches, lambda launch: launch.step).values()
+    took = [[launch.duration_ns for launch in sorted(step, key=lambda launch: launch.start_ns)] for step in by_step]
+    for row in change_rows(compare(Recording(), recording)):
+        places = [use.position for match in row.matches for use in match.b]
+        assert row.b_us == pytest.approx(median(sum(step[place] for place in places) for step in took) / 1e3)
+    first = [launch.chain for launch in recording.launches if launch.step == recording.launches[0].step]
+    for op in {name for chain in first for name in chain if name.startswith("aten::")}:
+        places = [place for place, chain in enumerate(first) if op in chain]
+        true = median(sum(step[place] for place in places) for step in took) / 1e3
+        assert holds(recording, device_us={op: f"{0.9999 * true}..{1.0001 * true}"}) == ["met"], op
 
 
 @pytest.mark.parametrize("name", CAPTURES)

@@ -62,6 +62,7 @@ class KernelMatch(Item, frozen=True, kw_only=True):
     b: tuple[KernelUse, ...]
     aligned_by: AlignedBy | None = None
     time: TimeComparison | None = None
+    samples_us: tuple[tuple[float, ...], ...] = ((), ())  # of A and of B: the sum over its kernels, one per step
     saved_bytes: int | None = None  # a step's traffic of A minus that of B, where both are known
 
 

@@ -147,13 +147,14 @@ MAX_LINES = 40
 def write_words(
     text: str, format: str, arguments: argparse.Namespace, *, everything: bool, most: int = MAX_LINES
 ) -> None:
-    """Write a text, cut to `most` lines unless everything is asked for; in Markdown as a block of code."""
+    """Write a text, cut to `most` lines of a screen's width unless everything is asked for; in Markdown as a block of code."""
     from fxscope.render import markdown
 
-    lines = text.splitlines()
-    if len(lines) > most and not everything:
-        rest = len(lines) - most + 1
-        text = "\n".join([*lines[: most - 1], f"… {rest} more lines: --all"]) + "\n"
+    if not everything:
+        width = len(text) if format == "md" else screen_width()
+        lines = [line if len(line) <= width else f"{line[: width - 1]}…" for line in text.splitlines()]
+        rest = [f"… {len(lines) - most + 1} more lines: --all"] if len(lines) > most else []
+        text = "\n".join([*lines[: most - len(rest)], *rest, ""])
     write_text(markdown.fenced(text) if format == "md" else text, arguments.output, arguments)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed
+from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed, total_us
 from fxscope.analysis.findings import Change, Comparison, DecisionChange, KernelMatch, TimeComparison
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.english import VERDICTS
@@ -150,8 +150,7 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
 
 def _together(matches: Sequence[KernelMatch]) -> str:
     """ ", +17.0 µs together", if kernels that did not change differ by more than noise in their sum."""
-    times = [(match.time.a_us or 0.0, match.time.b_us or 0.0) for match in matches if match.time]
-    a, b = (sum(column) for column in zip(*times, strict=True)) if times else (0.0, 0.0)
+    a, b = total_us(matches, 0), total_us(matches, 1)
     return f", {signed(b - a)} together" if a and b and abs(b / a - 1) > RUN_TO_RUN else ""
 
 

@@ -18,6 +18,7 @@ from unittest import mock
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.checkpoint import CheckpointPolicy
 
 from fxscope._torch.inductor import current_compile_id
@@ -146,7 +147,7 @@ def move(graph_module: Any) -> None:
 
     for node in graph_module.graph.nodes:
         if "val" in node.meta:
-            node.meta["val"] = torch.utils._pytree.tree_map(moved, node.meta["val"])
+            node.meta["val"] = tree_map(moved, node.meta["val"])
         if node.op == "call_function":
             node.args = torch.fx.node.map_aggregate(node.args, moved_device)
             node.kwargs = torch.fx.node.map_aggregate(node.kwargs, moved_device)
@@ -241,10 +242,10 @@ def _kernel(op: Any, rule: str | None) -> Callable[..., Any]:
             if rule in ("dtype", "norm") and _eligible(args[0]):
                 return _in_float32(op, rule, args, kwargs)
             if rule in ("lower", "fp32", "promote"):
-                dtypes = {getattr(leaf, "dtype", None) for leaf in torch.utils._pytree.tree_leaves((args, kwargs))}
+                dtypes = {getattr(leaf, "dtype", None) for leaf in tree_leaves((args, kwargs))}
                 widens = rule == "fp32" or (rule == "promote" and torch.float32 in dtypes)
-                cast = partial(_cast, torch.float32 if widens else torch.get_autocast_dtype("cpu"))
-                args, kwargs = torch.utils._pytree.tree_map(cast, (args, kwargs))
+                to = torch.float32 if widens else torch.get_autocast_dtype("cpu")
+                args, kwargs = tree_map(lambda value: value.to(to) if _eligible(value) else value, (args, kwargs))
             return op(*args, **kwargs)
 
     return kernel
@@ -266,10 +267,6 @@ def _in_float32(op: Any, rule: str, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _eligible(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype != torch.float64
-
-
-def _cast(dtype: torch.dtype, value: Any) -> Any:
-    return value.to(dtype) if _eligible(value) else value
 
 
 def enter_on_cpu(graph_module: Any) -> None:

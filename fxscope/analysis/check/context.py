@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from fxscope.analysis import select
-from fxscope.analysis.compare import together
+from fxscope.analysis.compare.uses import sums
 from fxscope.analysis.findings import TimeComparison
 from fxscope.analysis.select import Unit
 from fxscope.analysis.stats import compare_recorded
@@ -69,7 +69,8 @@ class Context(NamedTuple):
         parts = [part.strip() for text in (a, b) for part in text.split(" + ")]
         apart = len({self.place(part)[0] for part in parts}) > 1
         on_cpu = apart and any(unit.category == "cpu_kernel" for part in parts for unit in self.units(part))
-        return compare_recorded(together(self.units(a)), together(self.units(b)), on_cpu=on_cpu)
+        a_us, b_us = (sums(unit.samples_us for unit in self.units(side)) for side in (a, b))
+        return compare_recorded(a_us, b_us, on_cpu=on_cpu)
 
 
 def listed(items: Iterable[str]) -> str:

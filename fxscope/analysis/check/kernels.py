@@ -8,9 +8,8 @@ from typing import Any, cast
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, listed
-from fxscope.analysis.compare.uses import use
+from fxscope.analysis.compare.uses import sums, use
 from fxscope.errors import PassError
-from fxscope.index import index_of
 from fxscope.model import Op
 from fxscope.op_names import is_called
 from fxscope.passes.flops import of_op
@@ -113,8 +112,9 @@ def device_us(context: Context, place: str) -> Iterator[tuple[float, str]]:
     if not recording.launches:
         raise NotRecorded("nothing ran: this recording is a plan")
     select.require(recording, place)
-    under = [unit for unit in select.units(recording) if any(is_called(name, place) for name in unit.chain)]
-    total = sum(sum(unit.samples_us) for unit in under) / index_of(recording).num_steps
+    units = select.units(recording)
+    samples = [unit.samples_us for unit in units if any(is_called(name, place) for name in unit.chain)]
+    total = median(sums(samples) or [sum(map(median, samples))])
     yield total, f"{place} {microseconds(total)}"
 
 

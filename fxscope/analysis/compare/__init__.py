@@ -8,7 +8,7 @@ from fxscope.analysis import select
 from fxscope.analysis.compare.assign import are_torchs, assign, name_of, work
 from fxscope.analysis.compare.decisions import decision_changes
 from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_step_us, settings, totals
-from fxscope.analysis.compare.uses import sum_bytes, use, without_memsets
+from fxscope.analysis.compare.uses import sum_bytes, sums, use, without_memsets
 from fxscope.analysis.findings import AlignedBy, Comparison, KernelMatch, KernelUse, MatchKind, TimeComparison
 from fxscope.analysis.select import Unit
 from fxscope.analysis.stats import compare_recorded, compare_wall, is_whole_run
@@ -50,7 +50,7 @@ def build(
 ) -> KernelMatch:
     a, b = (tuple(use(side, unit) for unit in group) for side, group in zip(sides, (group_a, group_b), strict=True))
     kind = kind_of(a, b, how)
-    time, samples = None, (together(group_a), together(group_b))
+    time, samples = None, (sums(unit.samples_us for unit in group_a), sums(unit.samples_us for unit in group_b))
     if a and b and any(samples):
         time = compare_recorded(*samples, on_cpu=any(item.category == "cpu_kernel" for item in (*a, *b)))
         if how != "nodes":
@@ -63,6 +63,7 @@ def build(
         b=b,
         aligned_by=how,
         time=time,
+        samples_us=samples,
         saved_bytes=bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None,
     )
 
@@ -76,14 +77,6 @@ def of_equal_work(time: TimeComparison, a: set[str], b: set[str]) -> TimeCompari
     side = "second" if time.verdict == "slower" else "first"
     reason = f"only the {side} recording's kernel also runs {listed(sorted(more))}"
     return replace(time, verdict="not the same work", reason=f"{time.reason}; {reason}")
-
-
-def together(group: Sequence[Unit]) -> list[float]:
-    """One sample per step: the sum over the group; nothing where a member was not measured in each step."""
-    rows = [unit.samples_us for unit in group]
-    if not rows or not all(rows) or len({len(row) for row in rows}) > 1:
-        return []
-    return [sum(column) for column in zip(*rows, strict=True)]
 
 
 def kind_of(a: Sequence[KernelUse], b: Sequence[KernelUse], how: AlignedBy | None = None) -> MatchKind:

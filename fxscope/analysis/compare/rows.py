@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
-from fxscope.analysis.compare.uses import without_memsets
+from fxscope.analysis.compare.uses import sums, without_memsets
 from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
 from fxscope.analysis.groups import label_of, numberless, pattern
 from fxscope.analysis.stats import RUN_TO_RUN
@@ -76,14 +77,17 @@ def _row(alike: Sequence[KernelMatch]) -> ChangeRow:
         together(sorted({module for match in alike for module in _modules(match)}), len(alike)),
         sum(use.runs for use in without_memsets(a)),
         sum(use.runs for use in without_memsets(b)),
-        _total_us(a),
-        _total_us(b),
+        total_us(alike, 0),
+        total_us(alike, 1),
         tuple(alike),
     )
 
 
-def _total_us(uses: Sequence[KernelUse]) -> float | None:
-    """The time of some kernels, `None` where there is none or a time is not known."""
+def total_us(matches: Sequence[KernelMatch], side: int) -> float | None:
+    """The µs per step of A's (0) or B's (1) kernels, the median of their sums; `None`: no kernel, or a time is not known."""
+    uses = [use for match in matches for use in (match.a, match.b)[side]]
+    if samples := sums(match.samples_us[side] for match in matches if (match.a, match.b)[side]):
+        return median(samples)
     return known_sum(None if use.time_us is None else use.time_us * use.runs for use in uses) if uses else None
 
 

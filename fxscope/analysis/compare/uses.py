@@ -1,7 +1,7 @@
 """A kernel at its place, with what is known of its cost: the row that comparisons and tables show."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any, TypeVar
 
@@ -63,6 +63,14 @@ def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
         total += 0 if kernels else (item.bytes or 0) * item.runs
         kernels.add(item.kernel)
     return round(total)
+
+
+def sums(rows: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
+    """Samples of some parts, one per step → samples of their sum; none where a part was not measured in each step."""
+    every = list(rows)
+    if not all(every) or len(set(map(len, every))) != 1:
+        return ()
+    return tuple(map(sum, zip(*every, strict=True)))
 
 
 def without_memsets(uses: Sequence[KernelUse]) -> Sequence[KernelUse]:
