@@ -80,7 +80,7 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
     if not missed:
         known = sorted({item.pattern for item in recording.near_misses})
         near = get_close_matches(pattern, known, n=3, cutoff=0.4) or known
-        hint = f"Tried: {listed(near, 3)}." if near else "The recording has none: record with `fxscope run`."
+        hint = f"Tried: {listed(near, 3)}." if near else "The recording has no patterns: record with `fxscope run`."
         first = listed(sorted({item.pattern or "" for item in fired}), 3)
         why = f"no such pattern, or the graph has no op that ends it{f', or {first} matched first' if first else ''}"
         raise PassError(f"{pattern} was not tried: {why}. {hint}")

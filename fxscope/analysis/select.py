@@ -504,12 +504,12 @@ def missing(what: str, name: str, known_names: Iterable[str]) -> PassError:
 
 def nearest(name: str, known_names: Iterable[str]) -> str:
     """ "Did you mean …?": names spelled nearly so, or with the name inside; else what there is."""
-    choices = sorted(set(known_names))
+    choices = sorted(set(known_names), key=lambda word: (not word.isalpha(), word))  # gelu, mm; then add_1, aten::mm
     close = [*_close(name, choices), *(item for item in choices if name.casefold() in item.casefold())]
     if close:
         return f"Did you mean {', '.join(list(dict.fromkeys(close))[:5])}?"
     some = [word for word in choices if len(word) < 40 and "/" not in word][:12]  # no ids, which nobody writes
-    return f"Known are {', '.join(some)}{' …' if len(choices) > len(some) else ''}." if some else "It has no names."
+    return f"Known names: {', '.join(some)}{', …' if len(choices) > len(some) else '.'}" if some else "It has no names."
 
 
 def _close(name: str, choices: Iterable[str]) -> list[str]:

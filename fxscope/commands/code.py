@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     recording = common.read(arguments.recordings, arguments)
     texts = [source for source in recording.sources if source.kind == "output_code"]
     if not texts:
-        raise FxscopeError("it has no output code: nothing was compiled, or --debug-dir or --compile-log is missing.")
+        raise FxscopeError(f"{arguments.recordings} has no output code: eager, or no --debug-dir or --compile-log.")
     place = common.call_named(recording, arguments.name) if arguments.name is not None else None
     call = place.call if place is not None else None
     texts = [source for source in texts if place is None or source.graph == place.graph]

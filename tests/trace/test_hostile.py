@@ -225,6 +225,7 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (b'[{"ph": "X", "name": "cuInit", "ts": 1, "dur": 1}]', r"of another tool \(events: cuInit\).* reads what"),
         (b'{"schemaVersion": 1, "traceEvents": [{"name": "f", "cat": "a", "ph": "i"}]}', "no events of torch.profiler"),
         (b'{"traceEvents": [{"ph": "M", "pid": 1, "args": {"name": "/device:GPU:0"}}]}', "JAX, XLA.* reads what"),
+        (b'[tool]\nfiles = ["fxscope/data"]', "has no traceEvents: it is not a profiler trace"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS pointer, .* Run `git lfs pull`"),
         (b'{"schema": "1.0.1", "pid": 1, "nodes": []}', "execution trace.* Give fxscope the profiler trace"),
         (b'{"traceEvents": [{"ph": "B", "name": "onnxruntime.py(1): f", "ts": 1}]}', r"of another tool \(events: onnx"),

@@ -67,7 +67,7 @@ def amount(part: str, text: str, unit: str = "") -> tuple[float, str]:
     unit = found[2] or unit
     if unit.lower() not in _UNITS:
         raise PassError(
-            f"{shorten(text, 60)!r}: the unit {unit!r} is not known. Known are B kB MB GB, ns us ms s, %, GFLOP, TB/s."
+            f"{shorten(text, 60)!r}: the unit {unit!r} is not known. Known units: B kB MB GB, ns us ms s, %, GFLOP, TB/s."
         )
     return number(found[1], _UNITS[unit.lower()]), unit
 
