@@ -105,9 +105,7 @@ def listed(items: Sequence[str], limit: int = 6) -> str:
     """Join as prose: "a", "a and b", "a, b and c", "a, b, c and 9 more"."""
     if len(items) > limit + 1:
         return f"{', '.join(items[:limit])} and {len(items) - limit:,} more"
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
 
 
 def sizes(values: Sequence[object]) -> str:

@@ -526,7 +526,7 @@ class InductorCapture:
         if parsed.unread:
             self.hooks.problem(graph_id, parsed.unread, parsed.remedy)
         calls = output_code.kernel_calls(parsed, graph_id)
-        self._calls[graph_id] = tuple(output_code.named_calls(calls, names, handles, parsed.kernels))
+        self._calls[graph_id] = tuple(output_code.named_calls(calls, {graph_id: names}, handles, parsed.kernels))
 
     def _add_graph(self, graph_id: str, stage: Any, direction: Direction | None, graph: Any) -> None:
         with self._lock:

@@ -570,9 +570,7 @@ def busy_with() -> str:
     """
     if torch._C._current_graph_task_id() >= 0:
         return "a backward pass"
-    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
-        return CAPTURING
-    return ""
+    return CAPTURING if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing() else ""
 
 
 _soon: collections.deque[Callable[[], object]] = collections.deque()

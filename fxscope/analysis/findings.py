@@ -31,6 +31,11 @@ class TimeComparison(Item, frozen=True, kw_only=True):
     verdict: TimeVerdict
     reason: str  # the verdict in words, with its numbers
 
+    @property
+    def is_single(self) -> bool:
+        """Return whether a side has one repeat on the device: by how much it varies is unknown."""
+        return self.ratio is not None and min(self.num_a, self.num_b) < 2 and self.verdict == "no difference shown"
+
 
 class KernelUse(Item, frozen=True, kw_only=True):
     position: int  # from 0, in the order of the step

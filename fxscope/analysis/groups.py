@@ -132,9 +132,7 @@ def span(numbers: Sequence[int]) -> str:
         return "".join(map(str, numbers))
     if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"[{numbers[0]}..{numbers[-1]}]"
-    if len(numbers) > 3:
-        return f"[{numbers[0]}…{numbers[-1]}]"
-    return f"[{','.join(map(str, numbers))}]"
+    return f"[{numbers[0]}…{numbers[-1]}]" if len(numbers) > 3 else f"[{','.join(map(str, numbers))}]"
 
 
 @lru_cache(maxsize=4096)
@@ -161,11 +159,12 @@ class Places:
             inside = [nodes[name] for name in call.nodes if name in nodes]
             biases = ["bias of convolution"] if call.biases else []
             ran = ops_in(call, nodes) if call.nodes else []
-            ops = tuple([*biases, *ran] or ([op_name(call.kernel)] if call.is_extern else []))  # a layout copy has none
+            named = [op_name(call.kernel)] if call.is_extern else call.purpose_arguments.get("ops", ())
+            ops = tuple([*biases, *ran] or named)  # a layout copy has none
             # A Triton kernel of the user's is called by its own name, without Inductor's number.
             shown = tuple(without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops)
             self._known[call.id] = PlaceFacts(
-                label=label_of(shown) or ("layout copy" if call.purpose is not None else call.kernel),
+                label=label_of(shown) or ("layout copy" if call.purpose == "layout_copy" else call.kernel),
                 ops=ops,
                 phase=self.phase(call.graph, ()) if call.graph in self._index.graphs else None,
                 modules=modules_of(inside),

@@ -62,9 +62,7 @@ def _answer(recording: Recording, *names: str) -> WhyAnswer:
         raise PassError("give no name, one or two: why gelu mul.")
     if not names:
         return WhyAnswer(decisions=tuple(item for item in recording.decisions if item.verdict != "fused"))
-    if len(names) == 1:
-        return _about(recording, names[0])
-    return _between(recording, *names)
+    return _about(recording, names[0]) if len(names) == 1 else _between(recording, *names)
 
 
 def _story(row: CompileRow) -> str:

@@ -181,12 +181,12 @@ def between_neighbours(
 ) -> list[tuple[int, KernelCall]]:
     """A fallback's ops are those between two known calls around it: since torch 2.14 no event of a custom op is around them."""
     order = {call.id: number for number, call in enumerate(calls)}
-    found: list[tuple[int, KernelCall]] = []
-    for (before, a), (after, b) in itertools.pairwise(pairs):
-        passed = calls[order[a.id] + 1 : order[b.id]]
-        if len(passed) == 1 and passed[0].type == "fallback":
-            found += [(position, passed[0]) for position in range(before + 1, after)]
-    return found
+    gaps = [
+        (range(before + 1, after), calls[order[a.id] + 1 : order[b.id]])
+        for (before, a), (after, b) in itertools.pairwise(pairs)
+    ]
+    lone = [(places, passed[0]) for places, passed in gaps if len(passed) == 1 and passed[0].type == "fallback"]
+    return [(place, call) for places, call in lone for place in places]
 
 
 def with_eager_nodes(links: list[Linked], recording: Recording) -> None:

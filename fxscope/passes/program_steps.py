@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from fxscope.index import grouped
+
 REPEATS = 3  # fewer calls of a model are no steps
 DEFAULT_STEPS = 3
 MOST_PREPARING = 16  # steps that prepare and make room for others: twice Dynamo's limit of recompiles
@@ -115,11 +117,9 @@ def _chosen(spans: list[Span], ops: list[tuple[float, str]], compiles: Sequence[
     A kind is common that has at least half as many steps as the most frequent one: the median is then that of the program.
     """
     starts = [start for start, _ in ops]
-    of_a_kind: dict[tuple[str, ...], list[Span]] = {}
-    for span in spans:
-        kind = tuple(name for _, name in ops[bisect_left(starts, span.start) : bisect_left(starts, span.end)])
-        if kind:
-            of_a_kind.setdefault(kind, []).append(span)
+    inside = [ops[bisect_left(starts, span.start) : bisect_left(starts, span.end)] for span in spans]
+    kinds = {span: tuple(name for _, name in ran) for span, ran in zip(spans, inside, strict=True) if ran}
+    of_a_kind = grouped(kinds, kinds.__getitem__)
     most = max(map(len, of_a_kind.values()), default=0)
     chosen: list[Span] = []
     for same in of_a_kind.values():

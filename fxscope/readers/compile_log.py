@@ -396,9 +396,7 @@ def _fields(name: str, payload: str) -> dict[str, Any]:
         return {"guards": tuple(found[1].strip() for found in _GUARD.finditer(payload))}
     if name == "dynamo_guards" and isinstance(guards := _json(payload), list):  # before torch 2.5
         return {"guards": tuple(str(guard.get("code")) for guard in guards)}
-    if name == "dynamo_error":
-        return {"failure": payload.strip().rpartition("\n")[2].strip() or None}
-    return {}
+    return {"failure": payload.strip().rpartition("\n")[2].strip() or None} if name == "dynamo_error" else {}
 
 
 def _limits(cache_key: Any) -> dict[str, Any]:
@@ -572,13 +570,17 @@ def _recording(collected: Collected) -> Recording:
         if found.code is not None:
             code_id = f"{found.id}:output_code"
             sources.append(SourceText(id=code_id, kind="output_code", text=found.code, graph=post_grad.id))
-            names = [node.name for node in post_grad.nodes]
             handles = found.mappings.get("cppCodeToPost") or {}
             inputs = (node for node in post_grad.nodes if node.op == "placeholder" and node.outputs)
             parsed = output_code.parse(found.code, {node.name: node.outputs[0].dtype for node in inputs})
             if parsed.unread:
                 collected.problem(parsed.unread, where=post_grad.id, remedy=parsed.remedy)
             mine = output_code.kernel_calls(parsed, post_grad.id)
+            inner = graph_text.bodies(text).items()
+            bodies = {output_code.subgraph_id(post_grad.id, name): body for name, body in inner}
+            called = dict.fromkeys(call.graph for call in mine if call.graph in bodies)
+            graphs = [collected.graph(graph, "post_grad", found.direction, bodies[graph]) for graph in called]
+            names = {graph.id: [node.name for node in graph.nodes] for graph in (post_grad, *graphs)}
             calls += output_code.named_calls(mine, names, handles, parsed.kernels)
             collected.note(found.compile_id)
         post_grad = replace(post_grad, nodes=_with_from_node(post_grad.nodes, found, parsed))

@@ -18,6 +18,7 @@ from fxscope.op_names import OPERATORS
 _PLACE = re.compile(r"^\s*# (?:File: (.+?):(\d+) in ([^,]+)(?:, code: (.*))?|No stacktrace found.*)$")
 _ASSIGN = re.compile(r'^(\s*\w+(?:: "[^"]*")? = )\S.*$')
 _TENSOR = re.compile(r"^(?P<dtype>\w+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[a-z]+(?::\d+)?)?$")
+_BODY = re.compile(r"^[ \t]+class (\w+)\(.*\):$", re.MULTILINE)
 _MAX_DAMAGED = 100  # lines that are not Python
 
 
@@ -58,6 +59,12 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
             node = _node(target.id, value, lines, nodes, alias)
             nodes[target.id] = replace(node, outputs=tensors(annotation), source=source)
     return tuple(nodes.values()), ()
+
+
+def bodies(text: str) -> dict[str, str]:
+    """Name → printed graph of each graph within one: the branches of `torch.cond`, the body of a loop."""
+    _, *inner = _BODY.split(text)
+    return dict(zip(inner[::2], inner[1::2], strict=True))
 
 
 def _forward(lines: list[str]) -> ast.FunctionDef | None:

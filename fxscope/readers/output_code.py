@@ -206,30 +206,29 @@ def kernel_calls(code: OutputCode, graph_id: str) -> list[KernelCall]:
 
 def named_calls(
     calls: Sequence[KernelCall],
-    nodes: Iterable[str],
+    nodes: Mapping[str, Iterable[str]],
     handles: Mapping[str, Iterable[str]],
     kernels: Mapping[str, Kernel] = MappingProxyType({}),
 ) -> Iterator[KernelCall]:
     """Yield the calls with the nodes that torch names for them: by debug handle, else in the comment above the kernel.
 
-    `nodes` are those of the graph, in order. `handles` are debug handle → nodes; of torch before 2.9 kernel → nodes, taken
+    `nodes` are those of each graph, in order. `handles` are debug handle → nodes; of torch before 2.9 kernel → nodes, taken
     where the kernel is called once.
     """
-    order = {name: position for position, name in enumerate(nodes)}
+    orders = {graph: {name: position for position, name in enumerate(names)} for graph, names in nodes.items()}
     called: set[str] = set()
     times = Counter(call.kernel for call in calls)
     for call in calls:
         evidence: Evidence = "debug_handle"
+        order = orders.get(call.graph, {})
         said = handles.get(call.handle) or (handles.get(call.kernel, ()) if times[call.kernel] == 1 else ())
         names = [name for name in said if name in order]
         # torch writes the comment for the first call of a kernel; a later one has nodes of its own.
         if not names and call.kernel in kernels and call.kernel not in called:
             names, evidence = [name for name in kernels[call.kernel].origins if name in order], "origins"
         called.add(call.kernel)
-        if call.subgraph is None:  # else its nodes are those of another graph
-            found = tuple(sorted(set(names), key=order.__getitem__))
-            call = replace(call, nodes=found, nodes_evidence=evidence if found else None)
-        yield call
+        found = tuple(sorted(set(names), key=order.__getitem__))
+        yield replace(call, nodes=found, nodes_evidence=evidence if found else None)
 
 
 def _with_bytes(
@@ -558,9 +557,7 @@ class _Walk:
             return function, "extern"
         if function.startswith(_OPS) and not _NO_KERNEL.match(function):
             return function, "fallback"
-        if function.endswith(".copy_") and function.count(".") == 1:
-            return "aten.copy_", "fallback"
-        return None
+        return ("aten.copy_", "fallback") if function.endswith(".copy_") and function.count(".") == 1 else None
 
     def comment(self, line: int) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
         """(handle, source nodes, original ATen) of the comments between the call before and this one."""

@@ -37,12 +37,11 @@ def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
 
 
 def differs(time: TimeComparison | None, *, may: bool = True) -> bool:
-    """Return whether times differ, or `may`: of one process each a CPU's times cannot be told apart."""
+    """Return whether times differ, or `may`: a CPU's of one process each, or of one step."""
     if time is None or time.ratio is None:
         return False
-    return time.verdict in ("faster", "slower") or (
-        may and time.verdict == "cannot tell" and abs(time.ratio - 1) > RUN_TO_RUN
-    )
+    is_unclear = time.verdict == "cannot tell" or time.is_single
+    return time.verdict in ("faster", "slower") or (may and is_unclear and abs(time.ratio - 1) > RUN_TO_RUN)
 
 
 def diff_json(comparison: Comparison) -> str:

@@ -20,7 +20,7 @@ from fxscope.model import WHOLE, Decision, Environment, Graph, Recording, Source
 from fxscope.op_names import without_graph_number
 from fxscope.passes.cost import cost
 from fxscope.readers.join import read_trace
-from fxscope.render.diff import SAME, diff_markdown, diff_text, kind_words, table
+from fxscope.render.diff import SAME, diff_markdown, diff_text, is_same, kind_words, table
 from tests import build, captures
 
 ROOT = Path(__file__).parent.parent.parent
@@ -218,6 +218,16 @@ def test_the_same_recording_twice_shows_no_difference() -> None:
     assert {match.time.verdict for match in comparison.kernels if match.time} == {"no difference shown"}
     assert comparison.ops == comparison.decisions == ()
     assert all(change.a == change.b for change in comparison.totals)
+
+
+def test_one_step_on_a_side_shows_which_kernels_take_longer() -> None:
+    """Its noise is unknown: no verdict, but not "no difference beyond noise" either."""
+    a, b = (replace(build.gelu_mul_eager(gelu_ns=ns), steps=build.THREE_STEPS[:1]) for ns in (30_000, 90_000))
+    a, b = (replace(side, launches=side.launches[:4]) for side in (a, b))
+    (row,) = change_rows(compare(a, b))
+    assert (row.change, row.a, row.difference_us) == ("longer", "gelu", 60.0)
+    assert "(1 step on a side: noise unknown)" in diff_text(compare(a, b)) and not is_same(compare(a, b))
+    assert diff_text(compare(a, a)).endswith(f"{SAME}\n")
 
 
 def test_a_graph_of_another_number_is_the_same_graph() -> None:

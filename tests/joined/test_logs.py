@@ -41,7 +41,7 @@ def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
     answer = why_text.words(recording, recording.why(), width=100)
     assert answer == "missed fusions unknown: the buffers of 2 of 5 kernel calls were not read.\n"
     assert "unknown" in why_text.words(recording, recording.why("addmm", "mul"), width=100)
-    call = replace(recording.calls[1], nodes=(), purpose=None)
+    call = replace(recording.calls[1], nodes=(), purpose=None, purpose_arguments={})
     assert Places(recording).of_call(call).label == "triton_poi_fused_addmm_relu_sigmoid_0"
     assert Places(recording).of_call(replace(call, purpose="layout_copy")).label == "layout copy"
 
@@ -56,6 +56,19 @@ def test_a_wrapper_in_cpp_has_its_kernel_calls(tmp_path: Path) -> None:
     assert [call.purpose_arguments["ops"] for call in recording.calls][1:] == [["gelu", "native_layer_norm"], ["addmm"]]
     collectives = read_trace(LOGS / "collectives.log.gz").calls  # a copy for one names no op that runs in it alone
     assert [call.purpose for call in collectives if call.type == "cpp"] == [None, "computes", None, "computes"]
+
+
+def test_the_branches_of_a_condition_are_graphs_whose_nodes_their_calls_run() -> None:
+    recording = read_trace(LOGS / "branches.log.gz")
+    nodes = {(call.subgraph, call.nodes) for call in recording.calls if call.type == "cpp"}
+    assert nodes == {
+        (None, ("sum_1", "gt")),
+        ("true_graph_0", ("relu", "mul")),
+        ("false_graph_0", ("sin", "add")),
+        (None, ()),
+    }
+    assert {row.label for row in report(recording).kernels} == {"addmm", "relu·mul", "sin·add", "softmax", "sum·gt"}
+    assert "not fused: BLAS GEMM" in why_text.words(recording, recording.why("addmm", "relu"), width=100)
 
 
 def test_a_log_names_its_torch_and_the_device_of_its_tensors() -> None:

@@ -305,7 +305,9 @@ def test_what_a_buffer_holds_is_known_when_it_was_written_over(code: str, nodes:
     )
     handles = {call.kernel: [name] for call, (name, *_) in zip(parsed.calls, made, strict=True)}
     calls = output_code.kernel_calls(parsed, build.GRAPH)
-    calls = output_code.named_calls(calls, [node.name for node in nodes_of_graph], handles, parsed.kernels)
+    calls = output_code.named_calls(
+        calls, {build.GRAPH: [node.name for node in nodes_of_graph]}, handles, parsed.kernels
+    )
     graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes_of_graph, outputs=("exp",))
     recording = schedules(Recording(graphs=(graph,), calls=tuple(calls)))
     assert [call.nodes for call in recording.calls] == [(name,) for name, *_ in made]

@@ -43,12 +43,8 @@ def totals(a: Recording, b: Recording, each: str = " per step") -> tuple[Change,
         ("graphs", "compiled graphs", lambda r: len(index_of(r).compiled) or None, "count"),
         ("graph_breaks", "graph breaks", graph_breaks, "count"),
     ]
-    found: list[Change] = []
-    for key, subject, measure, unit in rows:
-        left, right = map(measure, both)
-        if (left, right) not in ((None, None), (0, 0)):
-            found.append(Change(key=key, subject=subject, a=left, b=right, unit=unit))
-    return tuple(found)
+    found = [Change(key=key, subject=subject, a=of(a), b=of(b), unit=unit) for key, subject, of, unit in rows]
+    return tuple(item for item in found if (item.a, item.b) not in ((None, None), (0, 0)))
 
 
 def per_step(recording: Recording, *categories: str) -> float | None:
@@ -118,7 +114,8 @@ def notes(a: Recording, b: Recording) -> tuple[str, ...]:
         if side.environment.target:
             found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}: its times are predicted")
         elif not side.launches:
-            found.append(f"{side.title or 'one side'} has no device events: its kernels are those of its code, untimed")
+            known = "those of its code, untimed" if side.calls else "unknown, and the other's are listed as new or gone"
+            found.append(f"{side.title or 'one side'} has no device events: its kernels are {known}")
     return tuple(dict.fromkeys(found))
 
 

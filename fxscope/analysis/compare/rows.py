@@ -18,7 +18,7 @@ from fxscope.text import kernel_name
 class ChangeRow(NamedTuple):
     """Matches that changed alike. Times are of a step, `None` where one is not known."""
 
-    change: str  # "fused", "new", "faster"
+    change: str  # "fused", "new", "faster"; "longer" where the noise is unknown
     a: str  # the ops of A
     b: str
     where: str  # "layers.[0..11].mlp ×12"
@@ -45,10 +45,14 @@ def changed(comparison: Comparison) -> list[KernelMatch]:
     """The matches of other kernels, or of the same ones in another time.
 
     Of hundreds of kernels some differ by chance: where the step's device time shows no difference, a kernel's own must
-    be larger than what that time varies by.
+    be larger than what that time varies by. With one step on a side all runs of a kernel must be, together.
     """
     step = comparison.step_time
     least_us = 0.0
+    kept = [match for match in comparison.kernels if match.kind in ("same", "moved") and match.time]
+    sums = {
+        name: sum(map(_difference_us, alike)) for name, alike in grouped(kept, lambda item: item.a[0].kernel).items()
+    }
     if step is not None and step.verdict not in ("faster", "slower") and step.a_us and step.ratio_high and step.ratio:
         least_us = step.a_us * min(RUN_TO_RUN, step.ratio_high / step.ratio - 1)
     found: list[KernelMatch] = []
@@ -56,11 +60,18 @@ def changed(comparison: Comparison) -> list[KernelMatch]:
         time = match.time
         if match.kind not in ("same", "moved"):
             found.append(match)
-        elif time is None or time.verdict not in ("faster", "slower") or collective(match.a[0].kernel):
+        elif time is None or collective(match.a[0].kernel):
             continue  # collectives wait: their time says how late other ranks are
-        elif abs((time.a_us or 0.0) - (time.b_us or 0.0)) > least_us:
+        elif time.is_single:
+            if step is not None and abs(sums[match.a[0].kernel]) > RUN_TO_RUN * (step.a_us or 0.0):
+                found.append(match)
+        elif time.verdict in ("faster", "slower") and abs(_difference_us(match)) > least_us:
             found.append(match)
     return found
+
+
+def _difference_us(match: KernelMatch) -> float:
+    return (match.time.b_us or 0.0) - (match.time.a_us or 0.0) if match.time else 0.0
 
 
 def _key(match: KernelMatch) -> tuple[str, ...]:
@@ -92,7 +103,9 @@ def total_us(matches: Sequence[KernelMatch], side: int) -> float | None:
 
 
 def word_of(match: KernelMatch) -> str:
-    return match.time.verdict if match.kind in ("same", "moved") and match.time is not None else match.kind
+    if match.kind not in ("same", "moved") or match.time is None:
+        return match.kind
+    return ("longer" if _difference_us(match) > 0 else "shorter") if match.time.is_single else match.time.verdict
 
 
 def ops_of(uses: Sequence[KernelUse]) -> str:

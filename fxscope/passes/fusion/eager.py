@@ -16,11 +16,8 @@ from fxscope.passes.fusion.reasons import Reason, decision
 
 def decisions(recording: Recording) -> list[Decision]:
     """One decision for each pair of eager ops between which a tensor passes."""
-    found: list[Decision] = []
-    for graph in recording.graphs:
-        if graph.stage == "eager" and any(column(graph.nodes, "outputs")):
-            found += of_graph(graph, phases(recording, graph.id))
-    return found
+    graphs = [graph for graph in recording.graphs if graph.stage == "eager" and any(column(graph.nodes, "outputs"))]
+    return [item for graph in graphs for item in of_graph(graph, phases(recording, graph.id))]
 
 
 def phases(recording: Recording, graph: str) -> dict[str, str | None]:

@@ -115,11 +115,8 @@ class PairVerdict:
                 size = flops.tensor_bytes([TensorMeta(shape=item.shape, dtype=item.dtype, stride=item.stride)])
                 found += [(item.buffer, size), (self.alias.get(item.buffer, item.buffer), size)]
         found += [item for side in self.sides for item in (*side.reads.items(), *side.writes.items())]
-        memory: dict[str, int] = {}
-        for name, size in found:
-            if size is not None:
-                memory[name] = max(memory.get(name, 0), size)
-        return memory
+        known = sorted((size, name) for name, size in found if size is not None)
+        return {name: size for size, name in known}  # the largest of each
 
     def decide(self, pair: Pair) -> Decision:
         a, b = pair.a, pair.b

@@ -151,7 +151,7 @@ def read(path: str | Path, *, max_bytes: int | None = None, capture: str | Path 
     link(trace)
     trace.steps = find_steps(trace, is_step)
     captures = graphs.captures_of(trace)
-    trace.windows += [(item.begin_ns, item.end_ns, 0, len(trace)) for item in captures]
+    trace.windows += [(*item.window, 0, len(trace)) for item in captures]
     if capture is not None:
         other = read(capture, max_bytes=max_bytes)
         captures += add_captures(trace, other)
@@ -196,7 +196,7 @@ def add_captures(trace: Trace, other: Trace) -> list[Capture]:
         setattr(trace, column, np.concatenate([before, values.astype(before.dtype)]))
     for item in captures:
         item.calls, item.ops = here[item.calls], here[item.ops]
-    trace.windows += [(item.begin_ns, item.end_ns, first, len(trace)) for item in captures]
+    trace.windows += [(*item.window, first, len(trace)) for item in captures]
     return captures
 
 

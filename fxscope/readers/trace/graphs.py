@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fxscope.index import grouped
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.table import whole
 
@@ -38,8 +39,7 @@ class Capture:
 
     calls: NDArray[np.int64]
     ops: NDArray[np.int64]
-    begin_ns: int
-    end_ns: int
+    window: tuple[int, int]  # start and end in ns
     kernels: list[tuple[str, object] | None]
     label: str  # the annotation around it, such as "capture_32_FULL"
 
@@ -85,8 +85,7 @@ def captures_of(trace: Trace) -> list[Capture]:
                 Capture(
                     calls=mine,
                     ops=ops_of(trace, mine, trace.external_id[mine])[1].astype(np.int64),
-                    begin_ns=begin,
-                    end_ns=end,
+                    window=(begin, end),
                     kernels=kernels,
                     label=_label(trace, mark),
                 )
@@ -105,17 +104,12 @@ def replays_of(trace: Trace) -> Iterator[Replay]:
         rows = device[slice(*np.searchsorted(trace.launcher[device], [launch, launch + 1]))]
         if not len(rows):
             continue
-        nodes = [_number(details.get(row), "graph_node") for row in rows.tolist()]
-        known = [node for node in nodes if node is not None]
-        if len(known) == len(rows):
-            rows = rows[np.argsort(known, kind="stable")]
+        found = [_number(details.get(row), "graph_node") for row in rows.tolist()]
+        known = [node for node in found if node is not None]
+        nodes = sorted(known) if len(known) == len(rows) else None
+        rows = rows if nodes is None else rows[np.argsort(known, kind="stable")]
         graph = _number(details.get(int(rows[0])), "graph_id")
-        yield Replay(
-            rows=rows,
-            graph=graph,
-            nodes=sorted(known) if len(known) == len(rows) else None,
-            label=_label(trace, launch),
-        )
+        yield Replay(rows=rows, graph=graph, nodes=nodes, label=_label(trace, launch))
 
 
 def link_replays(trace: Trace, captures: Sequence[Capture]) -> None:
@@ -193,15 +187,10 @@ def _numbers(graphs: dict[object, list[Replay]]) -> dict[object, int]:
 
 def _places(trace: Trace, first: NDArray[np.int64], rows: NDArray[np.int64]) -> list[int]:
     """The node of each row, from 1: the place in the graph's first replay of the n-th kernel of that name."""
-    places: dict[int, list[int]] = {}
-    for place, name in enumerate(trace.name[first].tolist(), 1):
-        places.setdefault(name, []).append(place)
-    seen: Counter[int] = Counter()
-    found: list[int] = []
-    for name in trace.name[rows].tolist():
-        found.append(places[name][seen[name]])
-        seen[name] += 1
-    return found
+    names: list[int] = trace.name[first].tolist()
+    places = grouped(range(1, len(names) + 1), lambda place: names[place - 1])
+    left = {name: iter(found) for name, found in places.items()}
+    return [next(left[name]) for name in trace.name[rows].tolist()]
 
 
 def _batch(label: str) -> set[int]:
