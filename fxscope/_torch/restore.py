@@ -363,9 +363,8 @@ def _items(path: str, container: Any) -> list[tuple[str, Any]]:
 
 
 def _contents(container: Any) -> tuple[Any, ...]:
-    if isinstance(container, set):
-        return tuple(sorted(container, key=id))
-    return tuple(chain(*container.items()) if isinstance(container, dict) else container)
+    items = sorted(container, key=id) if isinstance(container, set) else container
+    return tuple(chain(*items.items()) if isinstance(items, dict) else items)
 
 
 def _put_contents(container: Any, before: tuple[Any, ...]) -> None:

@@ -246,10 +246,8 @@ def kernel_label(op: str, kernel: str) -> str:
 def optimizer_label(chain: Sequence[str], ops: Sequence[str]) -> str:
     """ "AdamW (foreach)"; "" outside an optimizer's step."""
     found = next((found["name"] for name in chain if (found := OPTIMIZER_STEP.search(name))), "")
-    if not found:
-        return ""
-    how = " (fused)" if any("fused" in op for op in ops) else " (foreach)" if any("foreach" in op for op in ops) else ""
-    return f"{found}{how}"
+    how = next((f" ({how})" for how in ("fused", "foreach") if any(how in op for op in ops)), "")
+    return f"{found}{how}" if found else ""
 
 
 def modules_of(nodes: Sequence[Node]) -> tuple[str, ...]:

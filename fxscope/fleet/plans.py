@@ -83,9 +83,8 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
 def _same(here: Plan, there: Plan) -> bool:
     """Return whether nothing in which two plans differ is more than a count that varies from step to step."""
     mine, theirs = ({kernel.name for kernel in plan.kernels if kernel.least} for plan in (here, there))
-    if mine - {k.name for k in there.kernels} or theirs - {k.name for k in here.kernels}:
-        return False  # told at once: a job may have as many plans as ranks
-    return not compare(here, there).changes
+    has_own = mine - {k.name for k in there.kernels} or theirs - {k.name for k in here.kernels}  # quick: asked first
+    return not has_own and not compare(here, there).changes
 
 
 def compare(here: Plan, there: Plan) -> Comparison:
@@ -142,7 +141,9 @@ def _changes(
     for name in sorted({*here, *there}):
         mine, theirs = here.get(name, {}), there.get(name, {})
         change = functools.partial(PlanChange, what=what, name=name, total_us=round(times[name], 3) if times else None)
-        a, b = _total(mine), _total(theirs)
+        a, b = (
+            Interval(sum(x.least for x in each), sum(x.most for x in each)) for each in (mine.values(), theirs.values())
+        )
         if a.apart(b):
             word = "added" if b == NONE else "missing" if a == NONE else "other_count"
             counts.append(change(change=word, majority=str(b), here=str(a)))
@@ -152,7 +153,3 @@ def _changes(
         if gone and new:
             configurations.append(change(change=other, majority=gone[0], here=new[0]))
     return counts, configurations
-
-
-def _total(counts: Mapping[str, Interval]) -> Interval:
-    return Interval(sum(item.least for item in counts.values()), sum(item.most for item in counts.values()))

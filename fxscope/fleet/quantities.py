@@ -54,7 +54,7 @@ class Peers:
     def _spread(self, name: str) -> tuple[float, int]:
         """(what peers differ by, of how many samples): the larger of against a step's median and against a peer's own."""
         values = self.of(name)
-        across, along = values - columns_median(values), values - rows_median(values)
+        across, along = values - columns_median(values), values - columns_median(values.T)[:, None]
         return max(deviation(across), deviation(along)), int((~np.isnan(values)).sum())
 
     def over(self, name: str, row: int) -> Quantity:
@@ -103,7 +103,7 @@ class Peers:
     @functools.cached_property
     def least_exposed(self) -> float:
         """Return the exposed communication of the peer that has least; NaN where none has a step."""
-        return float(np.fmin.reduce(rows_median(self.of("exposed")).ravel(), initial=np.nan))
+        return float(np.fmin.reduce(columns_median(self.of("exposed").T), initial=np.nan))
 
 
 def table_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Table:
@@ -143,10 +143,6 @@ def columns_median(values: Quantity) -> Quantity:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmedian(values, axis=0) if len(values) else np.full(values.shape[1], np.nan)
-
-
-def rows_median(values: Quantity) -> Quantity:
-    return columns_median(values.T)[:, None]
 
 
 def typical(values: Quantity) -> float:

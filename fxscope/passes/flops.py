@@ -174,9 +174,7 @@ def _product(left: tuple[int | str, ...], right: tuple[int | str, ...], *, group
     columns = right[-1] if len(right) > 1 else 1
     if grouped:  # of two matrices, rows or the inner dimension are divided among the groups
         return numbers(2, *left[-3 if len(right) == 3 else -2 :], columns)
-    if len(right) > 2 and left[:-2] != right[:-2]:
-        return None
-    return numbers(2, *left, columns)
+    return None if len(right) > 2 and left[:-2] != right[:-2] else numbers(2, *left, columns)
 
 
 def _convolution(name: str, items: Operands, result: tuple[int | str, ...]) -> int | None:

@@ -576,10 +576,9 @@ def _recording(collected: Collected) -> Recording:
             if parsed.unread:
                 collected.problem(parsed.unread, where=post_grad.id, remedy=parsed.remedy)
             mine = output_code.kernel_calls(parsed, post_grad.id)
-            inner = graph_text.bodies(text).items()
-            bodies = {output_code.subgraph_id(post_grad.id, name): body for name, body in inner}
-            called = dict.fromkeys(call.graph for call in mine if call.graph in bodies)
-            graphs = [collected.graph(graph, "post_grad", found.direction, bodies[graph]) for graph in called]
+            bodies = graph_text.bodies(text)
+            called = {call.graph: bodies[call.subgraph] for call in mine if call.subgraph in bodies}
+            graphs = [collected.graph(graph, "post_grad", found.direction, body) for graph, body in called.items()]
             names = {graph.id: [node.name for node in graph.nodes] for graph in (post_grad, *graphs)}
             calls += output_code.named_calls(mine, names, handles, parsed.kernels)
             collected.note(found.compile_id)

@@ -115,7 +115,9 @@ def beside_the_capture(recording: Recording) -> list[str]:
 
 
 def test_a_replay_of_another_size_has_no_op(tmp_path: Path) -> None:
-    recording = read_trace(captured_by_hand(tmp_path, drop=1))
+    recording = read_trace(
+        captured_by_hand(tmp_path, drop=2)
+    )  # a memset, which may have been of no bytes, and a kernel
     assert {launch.op for launch in recording.launches} == {None}
     assert all(launch.cuda_graph == 7 for launch in recording.launches)
     assert "that no capture here fits" in beside_the_capture(recording)[0]

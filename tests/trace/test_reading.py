@@ -262,6 +262,7 @@ def test_ops_of_a_capture_have_their_arguments(tmp_path: Path) -> None:
     captured = [
         build.event("cuda_runtime", "cudaStreamBeginCapture", 1, 1),
         build.event("cpu_op", "aten::mm", 10, 10, **{"Input Dims": [[2, 3], [3, 4]]}),
+        build.event("cuda_runtime", "cudaMemsetAsync", 11, 1, correlation=4),  # of no bytes: runs nothing
         build.event("cuda_runtime", "cudaLaunchKernel", 12, 1, correlation=5),
         build.event("cuda_runtime", "cudaStreamEndCapture", 30, 1),
     ]
@@ -272,7 +273,17 @@ def test_ops_of_a_capture_have_their_arguments(tmp_path: Path) -> None:
     capture = build.write_trace(tmp_path / "capture.json", captured)
     found = trace.recording(build.write_trace(tmp_path / "replay.json", replayed), capture=capture)
     assert [(op.name, op.shapes) for op in found.ops if op.shapes] == [("aten::mm", ((2, 3), (3, 4)))]
-    assert [launch.op for launch in found.launches] == ["aten::mm"]
+    assert [launch.op for launch in found.launches] == ["aten::mm"] and not found.problems
+    captured.insert(4, build.event("cuda_runtime", "cudaLaunchKernel", 22, 1, correlation=6))
+    replayed.append(build.event("kernel", "copy", 6, 3, correlation=9, stream=8))
+    for stream, ops in ((7, ["aten::mm", None]), (8, [None, None])):  # of two streams, either may have started first
+        replayed[-1]["args"]["stream"] = stream
+        paths = [
+            build.write_trace(tmp_path / name, them) for name, them in (("a.json", replayed), ("b.json", captured))
+        ]
+        found = trace.recording(paths[0], capture=paths[1])
+        assert [launch.op for launch in found.launches] == ops
+        assert ("no capture here fits" in found.problems[0].message) == (stream == 8)
 
 
 OPTIMIZERS = {  # name, begin, number of ops of each call of an optimizer → begins and ends of the steps
@@ -284,13 +295,15 @@ OPTIMIZERS = {  # name, begin, number of ops of each call of an optimizer → be
         [(100, 200)],
     ),
     "once": ([("Adam", 90, 2)], [(0, 400)]),
+    "captured": ([("Adam", 90, 2), ("Adam", 190, 2), ("Adam", 290, 2)], [(0, 400)]),
 }
 
 
 @pytest.mark.parametrize("case", OPTIMIZERS)
 def test_steps_that_no_profiler_marked_are_those_of_the_optimizer(tmp_path: Path, case: str) -> None:
     calls, expected = OPTIMIZERS[case]
-    ranges = [("cpu_op", "aten::mm", 0, 400)] if case == "once" else [("cpu_op", "aten::mm", 0, 5)]
+    ranges = [("cpu_op", "aten::mm", 0, 400 if case in ("once", "captured") else 5)]
+    ranges += [("cuda_runtime", "cudaGraphLaunch", 350, 1)] if case == "captured" else []
     for name, begin, ops in calls:
         ranges.append(("user_annotation", f"Optimizer.step#{name}.step", begin, 10))
         ranges += [("cpu_op", "aten::add_", begin + number, 1) for number in range(ops)]

@@ -343,10 +343,9 @@ def are_torchs(ops: set[str]) -> bool:
 
 def compatible(x: Unit, y: Unit) -> bool:
     """Return whether two kernels could be the same work: neither is a memset alone, and their ops do not contradict."""
-    if (x.category == "gpu_memset") != (y.category == "gpu_memset"):
-        return False
+    differ = (x.category == "gpu_memset") != (y.category == "gpu_memset")
     known = bool(x.ops) and bool(y.ops) and not any(op.startswith("triton") for op in (*x.ops, *y.ops))
-    return not known or bool(set(x.all_ops) & set(y.all_ops)) or is_gemm(x) == is_gemm(y)
+    return not differ and (not known or bool(set(x.all_ops) & set(y.all_ops)) or is_gemm(x) == is_gemm(y))
 
 
 def is_gemm(unit: Unit) -> bool:

@@ -350,6 +350,9 @@ def find_steps(trace: Trace, is_step: NDArray[np.bool_]) -> list[Step]:
         if all(start >= begin + took for other, begin, took in found[-9:] if other == name):
             found.append((name, start, int(trace.duration_ns[row])))
     edges = [] if found else _optimizer_ends(trace)
+    replays = trace.start_ns[graphs.rows_named(trace, graphs.REPLAY)]
+    if edges and len(replays) and replays.min() > edges[-1]:  # of a step that was captured with its optimizer
+        edges = []
     found += [(f"step {index}", start, end - start) for index, (start, end) in enumerate(pairwise(edges))]
     return [
         Step(index=index, name=name, start_ns=start, duration_ns=duration)

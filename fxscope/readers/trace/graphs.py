@@ -7,9 +7,10 @@ trace has only the number). Else it is unknown.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ class Replay:
 def captures_of(trace: Trace) -> list[Capture]:
     from fxscope.readers.trace.columns import ops_of
 
-    marks = _rows_named(trace, _CAPTURE)
+    marks = rows_named(trace, _CAPTURE)
     open_since: dict[int, int] = {}
     windows: list[tuple[int, int, int]] = []
     for row in marks[np.argsort(trace.start_ns[marks], kind="stable")].tolist():
@@ -69,7 +70,7 @@ def captures_of(trace: Trace) -> list[Capture]:
             windows.append((int(trace.start_ns[begin]), start, begin))
     if not windows:
         return []
-    calls = _rows_named(trace, LAUNCHES)
+    calls = rows_named(trace, LAUNCHES)
     launched = np.unique(trace.launcher[trace.launcher >= 0])
     calls = calls[~np.isin(calls, launched)]
     calls = calls[np.argsort(trace.start_ns[calls], kind="stable")]
@@ -94,7 +95,7 @@ def captures_of(trace: Trace) -> list[Capture]:
 
 
 def replays_of(trace: Trace) -> Iterator[Replay]:
-    launches = _rows_named(trace, REPLAY)
+    launches = rows_named(trace, REPLAY)
     if not len(launches):
         return
     device = np.flatnonzero((trace.category >= t.KERNEL) & np.isin(trace.launcher, launches))
@@ -125,9 +126,9 @@ def link_replays(trace: Trace, captures: Sequence[Capture]) -> None:
         for replay in members:
             trace.graph[replay.rows] = numbers[identity]
             trace.graph_node[replay.rows] = replay.nodes or _places(trace, first, replay.rows)
-    for replay, capture in _matched(trace, list(graphs.values()), captures):
-        ops = capture.ops[: len(replay.rows)]
-        trace.issuer[replay.rows] = capture.calls[: len(replay.rows)]
+    for replay, capture, places in _matched(trace, list(graphs.values()), captures):
+        ops = capture.ops[places]
+        trace.issuer[replay.rows] = capture.calls[places]
         known = ops >= 0
         trace.op[replay.rows[known]] = ops[known]
         trace.op_evidence[replay.rows[known]] = t.BY_ORDER
@@ -135,47 +136,59 @@ def link_replays(trace: Trace, captures: Sequence[Capture]) -> None:
 
 def _matched(
     trace: Trace, graphs: Sequence[Sequence[Replay]], captures: Sequence[Capture]
-) -> list[tuple[Replay, Capture]]:
-    """Each replay with its capture, where that is the only one that fits, or as many fit as there are to choose for."""
-    fitting = [tuple(i for i, item in enumerate(captures) if _fits(trace, members[0], item)) for members in graphs]
-    rivals = Counter(fitting)
-    turn: Counter[tuple[int, ...]] = Counter()
-    found: list[tuple[Replay, Capture]] = []
-    for members, candidates in zip(graphs, fitting, strict=True):
-        if not candidates:
-            continue
+) -> list[tuple[Replay, Capture, list[int]]]:
+    """Each replay, its capture and the call of each row: the only capture that fits, or one of as many as are to choose for."""
+    places = [[_fitting(trace, members[0], item) for item in captures] for members in graphs]
+    fitting = [tuple(i for i, each in enumerate(found) if each is not None) for found in places]
+    rivals, turn = Counter(fitting), Counter[tuple[int, ...]]()
+    found: list[tuple[Replay, Capture, list[int]]] = []
+    for members, candidates, calls in zip(graphs, fitting, places, strict=True):
+        chosen: Iterable[int] = ()
         if rivals[candidates] == len(candidates):  # as many graphs as captures: both in the order of their numbers
-            capture = captures[candidates[turn[candidates]]]
+            chosen = itertools.repeat(candidates[turn[candidates]])
             turn[candidates] += 1
-            found += [(replay, capture) for replay in members]
-            continue
-        labelled = [i for i in candidates if _batch(captures[i].label) & _batch(members[0].label)]
-        if rivals[candidates] == 1 and 0 < len(labelled) < len(candidates):
-            candidates = tuple(labelled)
-        if rivals[fitting[graphs.index(members)]] == 1 and len(members) % len(candidates) == 0:
+        elif candidates:
+            labelled = tuple(i for i in candidates if _batch(captures[i].label) & _batch(members[0].label))
+            fit = labelled if rivals[candidates] == 1 and labelled else candidates
             # Pieces of one model that run the same kernels: they are replayed in the order in which they were captured
-            found += [(replay, captures[candidates[i % len(candidates)]]) for i, replay in enumerate(members)]
+            chosen = itertools.cycle(fit) if rivals[candidates] == 1 and len(members) % len(fit) == 0 else ()
+        found += [(replay, captures[i], calls[i] or []) for replay, i in zip(members, chosen, strict=False)]
     return found
 
 
-def _fits(trace: Trace, replay: Replay, capture: Capture) -> bool:
-    """Return whether a replay ran what was captured, in that order; a HIP trace may lack the last kernel of each replay."""
-    rows = replay.rows.tolist()
-    lacks_last = len(rows) == len(capture.calls) - 1 >= MIN_NAMED and None not in capture.kernels
-    if len(rows) != len(capture.calls) and not lacks_last:
-        return False
+def _fitting(trace: Trace, replay: Replay, capture: Capture) -> list[int] | None:
+    """Return which call of a capture each row of a replay is of; `None` where it ran something else, or in another order.
+
+    A memset of no bytes runs nothing. A HIP trace may lack the last kernel of each replay.
+    """
+    rows, calls = replay.rows.tolist(), [trace.name_of(call) for call in capture.calls.tolist()]
+    lacks_last = len(rows) == len(calls) - 1 >= MIN_NAMED and None not in capture.kernels
+    places: list[int] | None = [*range(len(rows))]
+    if len(rows) != len(calls) and not lacks_last:
+        letters = ("M" if trace.category[row] == t.MEMSET else "K" for row in rows)
+        places = _places_of("".join("M" if "Memset" in call else "K" for call in calls), "".join(letters))
+    # Streams of a replay run side by side: the order of their kernels is that of the calls only if their names are
+    if replay.nodes is None and None in capture.kernels and len(set(trace.thread[replay.rows].tolist())) > 1:
+        return None
     details = trace.details(rows) if any(capture.kernels) else {}
-    for row, call, kernel in zip(rows, capture.calls.tolist(), capture.kernels, strict=not lacks_last):
-        is_kernel = trace.category[row] == t.KERNEL
-        if ("Kernel" in trace.name_of(call)) != is_kernel and not (is_kernel and "Memset" in trace.name_of(call)):
-            return False
+    for row, place in zip(rows, places or (), strict=False):
+        call, kernel, is_kernel = calls[place], capture.kernels[place], trace.category[row] == t.KERNEL
+        if ("Kernel" in call) != is_kernel and not (is_kernel and "Memset" in call):
+            return None
         if kernel is not None and is_kernel:
             name, grid = kernel
-            args = details.get(row)
-            seen = args.grid if args is not None else None
+            seen = getattr(details.get(row), "grid", None)
             if name != trace.name_of(row) or (seen is not None and grid is not None and seen != grid):
-                return False
-    return True
+                return None
+    return places
+
+
+def _places_of(calls: str, rows: str) -> list[int] | None:
+    """Return which call each row is of, where all but some memsets ran; both are a letter each, M for a memset."""
+    found = re.fullmatch(re.sub("M+", r"(\g<0>)?", calls), rows)
+    ran = iter(found.groups() if found else ())
+    missing = {place for memsets in re.finditer("M+", calls) if not next(ran, "") for place in range(*memsets.span())}
+    return [place for place in range(len(calls)) if place not in missing] if found else None
 
 
 def _numbers(graphs: dict[object, list[Replay]]) -> dict[object, int]:
@@ -214,7 +227,7 @@ def _number(args: Args | None, field: str) -> int | None:
     return whole(getattr(args, field)) or None if args is not None else None
 
 
-def _rows_named(trace: Trace, pattern: re.Pattern[str]) -> NDArray[np.int64]:
+def rows_named(trace: Trace, pattern: re.Pattern[str]) -> NDArray[np.int64]:
     from fxscope.readers.trace.columns import of_names
 
     return np.flatnonzero((trace.category == t.RUNTIME) & of_names(trace, trace.name, pattern.match))

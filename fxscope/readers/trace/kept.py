@@ -100,8 +100,9 @@ class Kept:
         rows = self.launch_rows[trace.op[self.launch_rows] < 0]
         in_graph = self.launch_rows[trace.graph[self.launch_rows] >= 0]
         fits_none = trace.num_own < len(trace) and bool((trace.issuer[in_graph] == trace.launcher[in_graph]).all())
-        replayed = in_graph if fits_none else rows[trace.graph[rows] >= 0]
-        launcher = trace.launcher[rows[trace.graph[rows] < 0]]
+        has_call = (trace.graph[rows] < 0) | (trace.issuer[rows] != trace.launcher[rows])  # of a capture, in a replay
+        replayed = in_graph if fits_none else rows[~has_call]
+        launcher = trace.issuer[rows[has_call]]
         calls = Counter(trace.name_of(row) for row in launcher[launcher >= 0].tolist())
         lost = int((launcher < 0).sum())
         of_all = f"of {len(self.launch_rows)} device events"
@@ -111,7 +112,7 @@ class Kept:
             end = " that no capture here fits: their ops are unknown"
             end = end if has_capture else ": their ops are in the trace of the capture"
             say(f"{len(replayed)} {of_all} in {replays}{end}", "Give the capture's trace: --capture FILE.")
-        if len(rows) and not (trace.category[: trace.num_own] == t.CPU_OP).any():
+        if (trace.graph[rows] < 0).any() and not (trace.category[: trace.num_own] == t.CPU_OP).any():
             say("no CPU op was recorded: the ops of device events are unknown", "Profile ProfilerActivity.CPU, too.")
         elif calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))

@@ -307,8 +307,9 @@ def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     """The runtime calls that wait for the device, the longest first."""
     blocks = of_names(kept.trace, kept.name, BLOCKING.match)
     waits = kept.rows[(kept.category == t.RUNTIME) & (kept.step >= 0) & blocks].tolist()
-    found: list[OpStats] = []
-    for name, rows in grouped(waits, kept.trace.name_of).items():
-        time_us = int(kept.trace.duration_ns[rows].sum()) / 1e3
-        found.append(OpStats(name=name, count=len(rows), cpu_total_us=time_us, cpu_self_us=time_us))
+    of_name = grouped(waits, kept.trace.name_of)
+    times = {name: int(kept.trace.duration_ns[rows].sum()) / 1e3 for name, rows in of_name.items()}
+    found = [
+        OpStats(name=name, count=len(of_name[name]), cpu_total_us=us, cpu_self_us=us) for name, us in times.items()
+    ]
     return tuple(sorted(found, key=lambda item: -item.cpu_total_us))
