@@ -282,8 +282,7 @@ def test_ops_of_a_capture_have_their_arguments(tmp_path: Path) -> None:
             build.write_trace(tmp_path / name, them) for name, them in (("a.json", replayed), ("b.json", captured))
         ]
         found = trace.recording(paths[0], capture=paths[1])
-        assert [launch.op for launch in found.launches] == ops
-        assert ("no capture here fits" in found.problems[0].message) == (stream == 8)
+        assert [launch.op for launch in found.launches] == ops, found.problems
 
 
 OPTIMIZERS = {  # name, begin, number of ops of each call of an optimizer → begins and ends of the steps
@@ -303,7 +302,7 @@ OPTIMIZERS = {  # name, begin, number of ops of each call of an optimizer → be
 def test_steps_that_no_profiler_marked_are_those_of_the_optimizer(tmp_path: Path, case: str) -> None:
     calls, expected = OPTIMIZERS[case]
     ranges = [("cpu_op", "aten::mm", 0, 400 if case in ("once", "captured") else 5)]
-    ranges += [("cuda_runtime", "cudaGraphLaunch", 350, 1)] if case == "captured" else []
+    ranges += [("cuda_runtime", "cudaGraphLaunch", 350, 1)] * (case == "captured")
     for name, begin, ops in calls:
         ranges.append(("user_annotation", f"Optimizer.step#{name}.step", begin, 10))
         ranges += [("cpu_op", "aten::add_", begin + number, 1) for number in range(ops)]
