@@ -275,13 +275,10 @@ def test_ops_of_a_capture_have_their_arguments(tmp_path: Path) -> None:
     assert [(op.name, op.shapes) for op in found.ops if op.shapes] == [("aten::mm", ((2, 3), (3, 4)))]
     assert [launch.op for launch in found.launches] == ["aten::mm"] and not found.problems
     captured.insert(4, build.event("cuda_runtime", "cudaLaunchKernel", 22, 1, correlation=6))
-    replayed.append(build.event("kernel", "copy", 6, 3, correlation=9, stream=8))
+    capture = build.write_trace(tmp_path / "capture.json", captured)
     for stream, ops in ((7, ["aten::mm", None]), (8, [None, None])):  # of two streams, either may have started first
-        replayed[-1]["args"]["stream"] = stream
-        paths = [
-            build.write_trace(tmp_path / name, them) for name, them in (("a.json", replayed), ("b.json", captured))
-        ]
-        found = trace.recording(paths[0], capture=paths[1])
+        both = [*replayed, build.event("kernel", "copy", 6, 3, correlation=9, stream=stream)]
+        found = trace.recording(build.write_trace(tmp_path / "replay.json", both), capture=capture)
         assert [launch.op for launch in found.launches] == ops, found.problems
 
 

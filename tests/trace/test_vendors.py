@@ -40,6 +40,7 @@ def test_a_launch_leads_to_its_op_and_a_wait_is_one(
 OPS = {
     "GPU": "aten::record_stream nccl:all_to_all aten::_cudnn_rnn aten::miopen_batch_norm aten::_flash_attention_forward",
     "MPS": "aten::_lstm_mps aten::mps_convolution_backward",
+    "NPU": "aten::mm",
     "CPU": "aten::record aten::addmm quantized::linear",
     "unknown device": "aten::linear",
 }
@@ -47,7 +48,9 @@ OPS = {
 
 @pytest.mark.parametrize(("device", "name"), [(key, name) for key, names in OPS.items() for name in names.split()])
 def test_ops_of_one_device_show_that_its_events_are_missing(name: str, device: str, tmp_path: Path) -> None:
-    recording = trace.recording(build.write_trace(tmp_path / "trace.json", [build.event("cpu_op", name, 1, 2)]))
+    categories = ("cpu_op", "dequeue")[: 1 + (device == "NPU")]  # the last is torch_npu's
+    events = [build.event(category, name, 1, 2) for category in categories]
+    recording = trace.recording(build.write_trace(tmp_path / "trace.json", events))
     assert recording.environment.device == device and len(recording.launches) == (device == "CPU")
 
 

@@ -91,8 +91,8 @@ class Trace:
     @property
     def unread_device(self) -> str | None:
         """The device that the program used and no kernel of which is known; `None` where there is none."""
-        ends = "_kernel" if self.on_device else ("_kernel", "_runtime", "_driver")
-        others = {name.rpartition("_")[0] for name in self.categories if name.endswith(ends)}
+        ends = "_kernel" if self.on_device else ("_kernel", "_runtime", "_driver", "dequeue")  # the last is torch_npu's
+        others = {name.rpartition("_")[0] or "npu" for name in self.categories if name.endswith(ends)}
         if others := others - {"cuda", "hip", "xpu"}:
             return " and ".join(sorted(name.upper() for name in others))
         if self.on_device:
