@@ -323,7 +323,7 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
 def add_budget_option(parser: Any) -> None:
     from fxscope.analysis.budget import DEFAULT_BYTES
 
-    help = "bytes of a JSON answer at most (default: %(default)s; 0: all), but always the command for the rest"
+    help = "cut a JSON answer to N bytes (default: %(default)s; 0: no limit); it names the command for the rest"
     how: dict[str, Any] = {"type": whole, "default": DEFAULT_BYTES, "metavar": "N", "help": help}
     parser.add_argument("--budget", dest="json_bytes", action="store", **how)  # the last one counts: `more` adds one
 

@@ -154,7 +154,7 @@ def step(made: Report, width: int) -> list[str]:
     elif row.on_cpu:
         words = f"while recording, sum of {row.num_devices} threads" if row.num_devices > 1 else "while recording"
         if parts := row.parts_us:
-            words = f"({percent(parts[0] / sum(parts))} of a step while recording), no kernel {microseconds(parts[1])}"
+            words = f"({percent(parts[0] / sum(parts))} of a step while recording), rest {microseconds(parts[1])}"
         out.append([f"CPU     kernels {microseconds(row.device_us)} {words}", per_step])
     elif per_step:
         known = f"GPU     {bound}{microseconds(row.device_us)} of device time"

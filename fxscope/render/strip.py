@@ -329,7 +329,7 @@ class Drawing:
             place = Extent(LEFT, whole_us * scale)
             self.out.append(box(place, y, height, "host", fitted(words, place.width), words, "step"))
             return
-        names = ("kernels", "no kernel") if row.on_cpu else ("busy", "idle")
+        names = ("kernels", "rest") if row.on_cpu else ("busy", "idle")
         times = [
             f"{name} {labels.mark_of(row)}{microseconds(us)}" for name, us in zip(names, row.parts_us, strict=True)
         ]

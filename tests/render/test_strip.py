@@ -174,8 +174,8 @@ def test_a_cpu_step_has_the_time_without_a_kernel_to_scale() -> None:
     read = replace(made, launches=ran, summary=Summary(steps=(StepStats(step=0, wall_us=240.0, **figures),)))
     drawn = strip.render(read)
     assert widths(drawn, "step") + widths(drawn, "idle") == pytest.approx([strip.SPAN / 4, strip.SPAN * 3 / 4])
-    assert "kernels 60.0 µs (25 %), while recording, no kernel 180.0 µs (75 %)" in texts(drawn)
-    assert "kernels 60.0 µs (25 % of a step while recording), no kernel 180.0 µs" in terminal.render(read)
+    assert "kernels 60.0 µs (25 %), while recording, rest 180.0 µs (75 %)" in texts(drawn)
+    assert "kernels 60.0 µs (25 % of a step while recording), rest 180.0 µs" in terminal.render(read)
     assert markdown.bars(read)[0].count("█") == pytest.approx((markdown.WIDTH - 9) / 4, abs=1)
 
 
