@@ -7,12 +7,12 @@ they fit there), or the FLOPs at the measured matrix rate, whichever takes longe
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fxscope import gpus, op_names
-from fxscope.columns import array, column, distinct, marked, picked, rows_of, with_columns
+from fxscope.columns import array, distinct, marked, picked, rows_of, with_columns
 from fxscope.gpus import Gpu
 from fxscope.gpus.calibration import Prediction
 from fxscope.gpus.prediction import predict, traffic_floor_us
@@ -233,7 +233,8 @@ def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> 
     rows = [row for row, (kind, name, *known) in facts if kind == "kernel" and (any(known) or name in products)]
     by_name, tf32 = index_of(recording).nodes[graph.id], multiplies_by_tf32(recording)
     kernels = index_of(recording).runs_of_node.get(graph.id, {})
-    costs = {field: column(graph.nodes, field) for field in ("bytes_read", "bytes_written", "flops", "roof")}
+    fields = ("bytes_read", "bytes_written", "flops", "roof")
+    costs: dict[str, list[Any]] = {field: [None] * len(graph.nodes) for field in fields}
     works: dict[object, tuple[int | None, int | None, int | None, partial[Roof | None]]] = {}  # layers do the same
     for row, node in zip(rows, picked(graph.nodes, rows), strict=True):
         names = tuple(kernels.get(node.name, ()))
@@ -250,9 +251,9 @@ def node_work(
     node: Node, by_name: Mapping[str, Node], kernels: Iterable[str], limits: Limits | None, *, tf32: bool
 ) -> tuple[int | None, int | None, int | None, partial[Roof | None]]:
     """(Bytes read, bytes written, FLOPs, what makes the roof of a time) of an eager op that launched `kernels`."""
-    sources = [by_name[name] for name in node.inputs if name in by_name]
+    first = [output for name in node.inputs if name in by_name for output in by_name[name].outputs[:1]]
     # A trace records neither which tensors flow nor what comes out: unknown, not nothing.
-    read = counted.tensor_bytes([output for source in sources for output in source.outputs[:1]]) if sources else None
+    read = (node.bytes_read or counted.tensor_bytes(first)) if first else None
     written = counted.tensor_bytes(node.outputs) if node.outputs else None
     flops, certain = (counted.of_node(node, by_name, certain=certain) for certain in (False, True))
     dtype = counted.dtype_of(node, by_name) or next((output.dtype for output in node.outputs), None)

@@ -553,9 +553,6 @@ def _folder_order(folder: Path) -> tuple[Any, ...]:
     return str(folder.parent), (int(number[1]), int(number[2])) if number else (0, 0), folder.name
 
 
-# ---------------------------------------------------------------------- both
-
-
 def _recording(collected: Collected) -> Recording:
     calls: list[KernelCall] = []
     links: list[Link] = []

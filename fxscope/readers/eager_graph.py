@@ -18,6 +18,7 @@ from fxscope.columns import Chosen, Given, KeptItems, Made, array, column, marke
 from fxscope.index import grouped, reachable
 from fxscope.model import Graph, Item, Node, Op, Source, TensorMeta, replace
 from fxscope.op_names import COMPILED_CODE, COPIES, INDUCTOR_RUNS, expected_nature, is_dispatched, is_generated, op_name
+from fxscope.passes.flops import tensor_bytes
 from fxscope.readers.trace.columns import nearest
 
 GRAPH_ID = "eager"
@@ -74,6 +75,7 @@ def _graph(
             known[place] = {
                 "inputs": tuple(dict.fromkeys(taken)),
                 "outputs": fact.outputs,
+                "bytes_read": tensor_bytes({(item.storage, item.meta): item.meta for item in fact.inputs}.values()),
                 "arguments": arguments_of(ops[row], fact.num_arguments),
                 "aliases": None if fact.aliases is None else _chosen(taken, fact.aliases),
                 "mutates": _chosen(taken, fact.mutates),

@@ -136,3 +136,15 @@ def test_a_program_that_is_typed_has_lines() -> None:
     graph = fxscope.record(names["program"], torch.ones(3)).graph("eager")
     (source,) = {node.source for node in graph.nodes if node.source}
     assert (source.file, source.line, source.code) == (name, 2, "return x.sin()")
+
+
+def test_an_op_that_reads_another_result_than_the_first_reads_only_its_bytes() -> None:
+    """A layer norm's backward reads its statistics; what stacks an LSTM's states does not read its output."""
+    norm, lstm = torch.nn.LayerNorm(64), torch.nn.LSTM(8, 8, 2)
+    trained = fxscope.record(norm, torch.randn(32, 64, requires_grad=True), backward=True)
+    (backward,) = (node for node in trained.graphs[0].nodes if node.target == "aten::native_layer_norm_backward")
+    # x; mean and deviation of 32 rows; weight and bias; the gradient of a sum, one number
+    assert backward.bytes_read == 4 * (32 * 64 + 2 * 32 + 2 * 64 + 1)
+    ran = fxscope.record(lstm, torch.randn(16, 4, 8))
+    sizes = {item.saved_bytes for item in ran.decisions if item.b[0].startswith("stack")}
+    assert sizes and max(sizes) <= 2 * 4 * 4 * 8

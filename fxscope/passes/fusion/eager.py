@@ -4,7 +4,7 @@ They are known where the dispatcher was recorded. A trace alone records shapes, 
 no pairs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from fxscope.columns import column, rows_of
 from fxscope.index import known_sum
@@ -43,9 +43,10 @@ def of_graph(graph: Graph, phase: Mapping[str, str | None]) -> Iterator[Decision
         once = len(users) == 1 and name not in graph.outputs
         for user, views in users.items():
             if source.kind == "kernel" and phase.get(name) == phase.get(user):
-                read = part(size, [nodes[view] for view in views])
+                passed = least(size, nodes[user].bytes_read if source.outputs[1:] else None)  # maybe another result
+                read = least(passed, known_sum(flops.tensor_bytes(nodes[view].outputs[:1]) for view in views))
                 stays = home[name] not in {name, *(home.get(item, item) for item in nodes[user].mutates)}
-                yield flow(graph, source, nodes[user], size, read, once=once, stays=stays)
+                yield flow(graph, source, nodes[user], passed, read, once=once, stays=stays)
 
 
 def writer(name: str, nodes: Mapping[str, Node]) -> str:
@@ -70,10 +71,9 @@ def homes(graph: Graph) -> dict[str, str]:
     return {name: home if home in inputs else name for name, home in found.items()}
 
 
-def part(size: int | None, views: Sequence[Node]) -> int | None:
-    """The bytes of a tensor that a reader of these views of it reads."""
-    read = known_sum(flops.tensor_bytes(view.outputs[:1]) for view in views)
-    return size if size is None or read is None else min(size, read)
+def least(size: int | None, other: int | None) -> int | None:
+    """The smaller of two sizes; the first where one is not known."""
+    return size if size is None or other is None else min(size, other)
 
 
 def flow(
