@@ -589,16 +589,35 @@ def test_both_kernels_of_a_missed_fusion_are_in_view_also_of_the_graph_beside(op
         assert any(words in seen for words in (calls[end.call].handle, *end.nodes)), end
 
 
-def hovered(page: Page) -> str:
-    """Return what the graphs say of what is under a grid of points."""
+def hovered(page: Page, drawn: str = ".graph-canvas") -> str:
+    """Return what the drawings say of what is under a grid of points."""
     said: dict[str, None] = {}
-    for canvas in page.page.locator(".graph-canvas:visible").all():
+    for canvas in page.page.locator(f"{drawn}:visible").all():
         place = canvas.bounding_box()
         for x in range(20, int(place["width"]), 60):
             for y in range(20, int(place["height"]), 25):
                 page.page.mouse.move(place["x"] + x, place["y"] + y)
                 said.update(dict.fromkeys(page.page.locator(".tip:not([hidden])").all_inner_texts()))
     return "\n".join(said)
+
+
+@pytest.mark.parametrize("name", ["geglu", "trained", "eager"])
+def test_the_timeline_says_the_times_of_the_record(open_page, name):
+    page, read = open_page(name, "#view=timeline"), READ[name]()
+    said = hovered(page, ".timeline-canvas")
+    launched = r"(?:\n(?:launched by|kernel call) .+)*(?:\n(.+) after it was launched)?"
+    found = re.findall(rf"(?m)^(.+s) · starts at (.+s)$(?:{launched})", said)
+    timed = [*read.launches, *read.ops]
+    begins = {step: min(item.start_ns for item in timed if item.step == step) for step in {item.step for item in timed}}
+    true = {
+        (
+            microseconds(item.duration_ns / 1e3),
+            microseconds((item.start_ns - begins[item.step]) / 1e3),
+            microseconds((item.start_ns - at) / 1e3) if (at := getattr(item, "launched_ns", None)) is not None else "",
+        )
+        for item in timed
+    }
+    assert len(found) > 3 and any(after for *_, after in found) and set(found) <= true
 
 
 def test_a_node_lights_up_source_code_timeline_and_decisions(open_page):
