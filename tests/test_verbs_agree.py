@@ -174,15 +174,14 @@ def test_what_a_call_moves_computes_and_takes(name: str) -> None:
 def test_the_time_of_several_kernels_is_the_median_of_their_sums(name: str) -> None:
     """A row of `diff`, `check`, and the launches themselves, as a group of `view`: neither a sum of medians nor a mean."""
     recording = read(name)
-    by_step = grouped(recording.launches, lambda launch: launch.step).values()
-    took = [[launch.duration_ns for launch in sorted(step, key=lambda launch: launch.start_ns)] for step in by_step]
+    steps = grouped(sorted(recording.launches, key=lambda launch: launch.start_ns), lambda launch: launch.step)
+    took = [[launch.duration_ns / 1e3 for launch in step] for step in steps.values()]
+    chains = [launch.chain for launch in next(iter(steps.values()))]
     for row in change_rows(compare(Recording(), recording)):
         places = [use.position for match in row.matches for use in match.b]
-        assert row.b_us == pytest.approx(median(sum(step[place] for place in places) for step in took) / 1e3)
-    first = [launch.chain for launch in recording.launches if launch.step == recording.launches[0].step]
-    for op in {name for chain in first for name in chain if name.startswith("aten::")}:
-        places = [place for place, chain in enumerate(first) if op in chain]
-        true = median(sum(step[place] for place in places) for step in took) / 1e3
+        assert row.b_us == pytest.approx(median(sum(step[place] for place in places) for step in took))
+    for op in {name for chain in chains for name in chain if name.startswith("aten::")}:
+        true = median(sum(us for us, chain in zip(step, chains, strict=True) if op in chain) for step in took)
         assert holds(recording, device_us={op: f"{0.9999 * true}..{1.0001 * true}"}) == ["met"], op
 
 

@@ -35,13 +35,14 @@ def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> sub
     return run_python(*arguments, script, cwd=folder, timeout_s=timeout_s)
 
 
+def broken(*_: Any, **__: Any) -> None:
+    raise ZeroDivisionError("broken")
+
+
 @pytest.mark.parametrize(
     "name", ["bound.judged", "_with_facts", "environment", "_of_trace", "OwnTrace", "eager_graph.program_graph"]
 )
 def test_what_fails_in_fxscope_is_a_problem_and_a_warning(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any, **__: Any) -> None:
-        raise ZeroDivisionError("broken")
-
     owner, _, attribute = f"capture.{name}".rpartition(".")
     target = capture
     for part in owner.split(".")[1:]:
@@ -354,9 +355,6 @@ def internals(module: Any) -> list[tuple[Any, str]]:
     "module", [capture, inductor, profiler, steps, event_tree, module_names, nodes, running, environment]
 )
 def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any, **__: Any) -> None:
-        raise ZeroDivisionError("broken")
-
     inner = {"_compile_id", "_add_graph", "_compiled", "_config_here"}  # of a compile by Inductor
     for owner, name in internals(module):
         compiled = torch.compile(lambda x: x.sin() + 1, backend="inductor" if name in inner else "eager")
@@ -374,9 +372,6 @@ def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("name", ["start", "stop", "start_trace", "stop_trace"])
 def test_a_session_of_the_profiler_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # One that is on as the process ends crashes it.
-    def broken(*_: Any, **__: Any) -> None:
-        raise ZeroDivisionError("broken")
-
     monkeypatch.setattr(torch.profiler.profile, name, broken)
     with fxscope.record() as recorder:
         result = torch.ones(2) + 1
