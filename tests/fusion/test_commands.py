@@ -126,21 +126,9 @@ def test_a_part_of_the_answer(geglu, command, words, answer):
     assert answer in command(*words.format(geglu=geglu).split()).out
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("why {geglu} gelux", "Did you mean gelu"),
-        ("why {geglu} a b c", "one or two"),
-        ("why nowhere.fxscope", "nowhere.fxscope"),
-        ("code {eager}", "eager.fxscope has no output code"),
-        ("why {geglu} nowhere", "Known names: add, "),
-        ("what-if {factory}", "say what to change"),
-        ("what-if {factory} --set max_autotun=true", "Did you mean max_autotune"),
-        ("what-if {factory} --set max_autotune", "NAME=VALUE"),
-        ("what-if {factory} --mode fast", "torch.compile has no mode 'fast'"),
-    ],
-)
-def test_what_cannot_be_answered_is_refused(geglu, tmp_path, command, words, message):
+@pytest.mark.parametrize("case", (Path(__file__).parent / "refused.txt").read_text("utf-8").splitlines())
+def test_what_cannot_be_answered_is_refused(geglu, tmp_path, command, case):
+    words, message = case.split(" → ")
     eager = Recording().save(tmp_path / "eager.fxscope")
     given = words.format(
         geglu=geglu, eager=eager, factory=f"{PROGRAMS.parents[2]}/fxscope/_torch/programs/geglu.py:make"
