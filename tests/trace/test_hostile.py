@@ -114,8 +114,8 @@ class TestStrangeTraces:
     @pytest.mark.parametrize(
         ("how", "launches", "busy_us", "said"),
         [
-            ("later", 2, 5, ""),
-            ("another process", 2, 2.5, "2 processes launched"),
+            ("later", 2, 5, "correlation ids come twice"),
+            ("another process", 2, 2.5, "correlation ids come twice"),
             ("appended", 1, 5, "several traces"),
             ("again", 1, 5, "4 events are in the file more than once"),
         ],

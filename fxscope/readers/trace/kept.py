@@ -117,10 +117,9 @@ class Kept:
         elif calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
             say(f"{calls.total()} {of_all} launched outside of any op ({by}): op unknown")
-        called = trace.launcher[self.launch_rows]
-        pids = {trace.threads[thread][0] for thread in set(trace.thread[called[called >= 0]].tolist())}
-        if len(pids) > 1:
-            say(f"{len(pids)} processes launched work: an id that they share may name the wrong op")
+        ids = trace.correlation[: trace.num_own][trace.category[: trace.num_own] == t.RUNTIME]
+        if len(ids := ids[ids > 0]) > len(np.unique(ids)):
+            say("correlation ids come twice, as in files of several processes: ops may be wrong", "Read each alone.")
         if trace.steps and len(early := launched_before(trace)):
             say(f"{counted(len(early), 'device event')} launched before the recording: busy time, but in no step")
         if lost:
