@@ -31,7 +31,7 @@ CUDAGRAPH_HINTS = _WORDS["CUDAGRAPH_HINTS"]  # a part of torch's reason for not 
 
 VERDICTS: dict[str | None, str] = {**_WORDS["VERDICTS"], None: "unknown"}
 CAUSES: dict[str | None, str] = {**_WORDS["CAUSES"], None: "cause not known"}  # of a late rank
-STAGES, LAYOUTS = _WORDS["STAGES"], _WORDS["LAYOUTS"]
+STAGES, LAYOUTS, UNREPLACED = _WORDS["STAGES"], _WORDS["LAYOUTS"], _WORDS["UNREPLACED"]
 # Hints that promise no fusion: nothing is to be verified.
 PROMISE_NOTHING = {"recorded", "remove_break", "record_fusion_log"}
 
@@ -108,9 +108,10 @@ def guard_text(guard: str) -> str:
     return guard
 
 
-def guard_hint(guard: str) -> str | None:
-    """Return what avoids recompiles for a guard; `None` where that is not known."""
-    found = ((re.search(pattern, guard), text) for pattern, text in GUARD_HINTS.items())
+def guard_hint(guard: str, *, was_symbolic: bool = False) -> str | None:
+    """Return what avoids recompiles for a guard, `None`: not known. `was_symbolic`: its number, which the program fixed."""
+    table = {**_WORDS["FIXED_HINTS"], **GUARD_HINTS} if was_symbolic else GUARD_HINTS
+    found = ((re.search(pattern, guard), text) for pattern, text in table.items())
     return next((text.format(*match.groups()) for match, text in found if match), None)
 
 

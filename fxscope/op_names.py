@@ -13,11 +13,6 @@ from typing import Any, Literal, NamedTuple
 from fxscope.data import read_table, read_text
 from fxscope.model import KernelCall, Nature, Node
 
-# torch's own namespaces: their ops go by their bare name. Any other op keeps its namespace: `mylib::foo`.
-_BARE = frozenset(
-    """aten prims prim inductor rngprims higher_order extern_kernels mkldnn mkl onednn quantized c10d c10d_functional
-    _c10d_functional""".split()
-)
 _LIBRARIES = ("quantized", "mkldnn", "mkl", "onednn")  # a `linear` of theirs is a kernel, not ATen's composite
 _PREFIX = re.compile(
     r"(?:torch\.ops|torch\.Tensor|extern_kernels|(?:torch\.)?nn(?:\.functional)?|functional|F|Tensor|_?operator|math|builtins)\.|aoti_torch_(?:(?:cuda|cpu|xpu|mps)_)?"
@@ -26,6 +21,8 @@ _OP = re.compile(r"(?P<space>\w+)(?:::|\.)(?P<name>\w+)(?:\.(?P<overload>\w+))?"
 
 _DATA: dict[str, Any] = read_table("op_sets.json")
 _SETS = {name: frozenset(" ".join(words).split()) for name, words in _DATA["sets"].items()}
+# Torch's own namespaces: their ops go by their bare name. Any other op keeps its own: `mylib::foo`.
+_BARE = frozenset(_DATA["bare"].split())
 
 # The matrices among an op's operands, each [..., rows, columns].
 GEMMS: dict[str, tuple[int, int]] = {name: (left, right) for name, (left, right) in _DATA["gemms"].items()}
@@ -40,6 +37,8 @@ _MORE_VIEWS = _SETS["view"]
 MAY_COPY = _SETS["may_copy"]  # new metadata or a copy, depending on strides, dtype or device
 RESIZES = _SETS["resize"]  # views that only rename sizes, the elements in their order
 CASTS = _SETS["cast"]
+# Whose result jumps with a small difference; that add products; that leave memory unset.
+JUMPS, SUMS, UNSET = _SETS["jump"], _SETS["sum"], _SETS["unset"]
 # Ops that a user writes to copy or fill; a lookup by index or a scan, whose loops compute no value either, is not.
 MOVES = _SETS["move"]
 CONSTANTS = _SETS["constant"]  # values known when code is generated: they become constants of the kernels that use them

@@ -20,19 +20,13 @@ from torch.utils import _pytree as pytree
 
 from fxscope.errors import one_line
 from fxscope.model import KernelCall, Numerics, NumericsRow, Problem, Recording, Schedule, replace
+from fxscope.op_names import CASTS, JUMPS, SUMS, UNSET
 
 Values: TypeAlias = dict[torch.fx.Node, Any]
 TIMES_EAGER = 4  # the tolerance: so many times eager's error …
 TIMES_EPS = 16  # … and so many roundings of the largest value
 JUMP_SHARE = 1e-4  # of the elements may differ where a kernel compares or rounds what it computed
-_CASTS = frozenset("convert_element_type _to_copy".split())
-_JUMPS = frozenset(
-    "lt le gt ge eq ne floor ceil round trunc sign argmax argmin sort topk fmod remainder floor_divide bucketize "
-    "searchsorted max_pool2d_with_indices _low_memory_max_pool_with_offsets".split()
-)
-_LINEAR = frozenset("sum mean cumsum mm bmm addmm baddbmm convolution".split())
 _RANKS = ("unknown", "random", "within", "outside")  # of a kernel's values the last in this order stands for it
-_UNSET = frozenset("empty empty_strided empty_like new_empty new_empty_strided".split())
 
 
 class _Unknown(Exception):
@@ -128,15 +122,24 @@ class _Watched:
         for node in self.schedule.nodes:
             mine = node.name in call.scheduler_nodes and len(node.writes) == 1
             item = node.type == "multi_output" and any(read.buffer in written for read in node.reads)
-            origin = node.origin_node
-            if not (mine or item) or origin is None or origin not in self.nodes or owners[origin] > 1:
+            if not (mine or item):
                 continue
             buffer = node.writes[0].buffer
             place = renames.get(buffer, buffer)
-            if (item or buffer in written) and not writers[buffer] and writers[place] < 2:
+            origin = node.origin_node or self._written_over(call, place)
+            if origin is None or origin not in self.nodes or owners[origin] > 1:
+                continue
+            if (item or written & {buffer, place}) and not writers[buffer] and writers[place] < 2:
                 is_input = self.nodes.get(place) is not None and self.nodes[place].op == "placeholder"
-                if place == buffer or is_input:
+                if place == buffer or is_input or node.origin_node is None:
                     yield origin, place
+
+    def _written_over(self, call: KernelCall, place: str) -> str | None:
+        """Return the node whose value a write in place leaves: the buffer's maker (a scatter), or what writes (`copy_`)."""
+        inside = {name: self.nodes[name] for name in call.nodes if name in self.nodes}
+        makers = (node.origin_node for node in self.schedule.nodes for access in node.writes if access.buffer == place)
+        into = (name for name, item in inside.items() if _is_mutable(item) and str(item.args[0]) == place)
+        return next((name for name in (*makers, *into) if name in inside), None)
 
     # ------------------------------------------------------------------ the extra run
 
@@ -290,7 +293,7 @@ class _Kernel:
         result = node.target(*args, **kwargs)  # type: ignore[operator]
         eager = self.eager[node]
         if isinstance(eager, torch.Tensor) and isinstance(result, torch.Tensor):
-            is_cast = _name(node) in _CASTS and mode.keeps_casts and eager.dtype.is_floating_point
+            is_cast = _name(node) in CASTS and mode.keeps_casts and eager.dtype.is_floating_point
             if is_cast or (eager.dtype.is_floating_point and mode.rounds(node)):
                 result = result.to(eager.dtype)
         return pytree.tree_map_only(torch.Tensor, lambda value: _in(mode, value), result)
@@ -299,7 +302,7 @@ class _Kernel:
         """Return whether a value that the kernel itself computes is compared, rounded or sorted in it."""
         computed = set(self.ops)
         return any(
-            (_name(node) in _JUMPS or (_name(node) in _CASTS and not _is_floating(self.eager[node])))
+            (_name(node) in JUMPS or (_name(node) in CASTS and not _is_floating(self.eager[node])))
             and any(item in computed and _is_floating(self.eager[item]) for item in node.all_input_nodes)
             for node in self.ops
         )
@@ -309,7 +312,7 @@ class _Kernel:
         scale = found = _most(judge.abs())
         for node in self.ops:
             values = {item: self._wide(item) for item in node.all_input_nodes}
-            if _name(node) in _LINEAR and all(map(_is_floating, values.values())):
+            if _name(node) in SUMS and all(map(_is_floating, values.values())):
                 squares = {item: value.square() for item, value in values.items()}
                 total, square = (_most(self._value(node, table, _JUDGE).abs()) for table in (values, squares))
                 least = math.sqrt(square)
@@ -356,8 +359,8 @@ def _check(node: torch.fx.Node, order: dict[torch.fx.Node, int]) -> None:
     if node.op != "call_function" or target is getitem:
         return
     seeded = torch.Tag.nondeterministic_seeded in getattr(target, "tags", ()) and _draws(node)
-    if seeded or "random" in name or "seed" in name or name in _UNSET:
-        raise _Unknown("unset" if name in _UNSET else "random")
+    if seeded or "random" in name or "seed" in name or name in UNSET:
+        raise _Unknown("unset" if name in UNSET else "random")
     is_known = isinstance(target, torch._ops.OpOverload) or getattr(target, "__module__", "") in ("_operator", "math")
     writers = [user for item in node.all_input_nodes for user in item.users if _is_mutable(user)]
     is_written = any(order[user] < order[node] for user in writers)

@@ -25,7 +25,7 @@ from fxscope.columns import array, column, distinct, positions, rows_of, uncolle
 from fxscope.english import cudagraph_text, explained, guard_hint, guard_text, headline, hints_in
 from fxscope.index import grouped, index_of, kept, known_sum
 from fxscope.model import Compile, Item, Memory, MemoryRange, Printed, Recording, Schedule, replace
-from fxscope.op_names import PACKAGE, REGION_KEY, ops_of
+from fxscope.op_names import PACKAGE, REGION_KEY, expected_nature, ops_of
 from fxscope.passes import bound
 from fxscope.text import counted, first_line, listed, microseconds
 
@@ -449,7 +449,9 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     breaks, failures, recompiles = list[CompileRow](), list[CompileRow](), list[CompileRow]()
     guards, whole = _failed_guards(recording.compiles), defaultdict[tuple[str, str], dict[str, None]](dict)
     broken = {(select.place(item.source), explained(item.break_reason or "")) for item in recording.compiles}
-    for item, failed in zip(recording.compiles, guards, strict=True):
+    pairs = list(zip(recording.compiles, guards, strict=True))
+    again = Counter((item.source, _VALUE.sub("", failed[0])) for item, failed in pairs if failed)
+    for item, failed in pairs:
         where, cost_us = select.place(item.source) or NO_PLACE, item.duration_us
         if item.untraced and (text := item.failure):
             function = (item.source and item.source.function) or "the function"
@@ -466,7 +468,9 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
             failed = failed or ["for a reason that was not recorded"]
             versions = [(line, _VERSION.match(line)) for line in (item.recompile_reason or "").splitlines()]
             told = [line for line, found in versions if not found or guard_of(found[2]) == failed[0]]
-            hints = hints_in("\n".join(told)) or tuple(filter(None, [guard_hint(failed[0])]))
+            is_again = item.dynamic is None and again[item.source, _VALUE.sub("", failed[0])] > 1
+            hint = guard_hint(failed[0], was_symbolic=item.dynamic or is_again)
+            hints = hints_in("\n".join(told)) or tuple(filter(None, [hint]))
             reason, *also = map(guard_text, failed)
             recompiles.append(CompileRow(where=where, reason=reason, also=tuple(also), hints=hints, cost_us=cost_us))
     parts = _between_parts(recording)
@@ -604,7 +608,8 @@ def memory_peak_in(recording: Recording) -> str | None:
     rows = rows_of(recording.ops, "name", "category", "start_ns", "duration_ns")
     inside = [name for name, kind, start, length in rows if kind == "cpu_op" and start <= at <= start + length]
     keys = [found["key"] for name in inside if (found := REGION_KEY.match(name))]
-    return graphs.get(keys[-1], keys[-1]).removesuffix(":post_grad") if keys else inside[-1] if inside else None
+    makers = [name for name in inside if expected_nature(name) != "host"] or inside  # not the `empty` of a copy
+    return graphs.get(keys[-1], keys[-1]).removesuffix(":post_grad") if keys else makers[-1] if makers else None
 
 
 def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:

@@ -6,6 +6,7 @@ from statistics import fmean, median
 from typing import Any
 
 from fxscope.analysis.findings import TimeComparison
+from fxscope.data import read_table
 from fxscope.index import index_of
 from fxscope.model import WHOLE, Recording, replace
 from fxscope.passes import bound
@@ -17,13 +18,7 @@ RUN_TO_RUN = 0.05
 RESOLUTION_US = 0.1
 
 # Student's t, two-sided 95 %, by degrees of freedom; above the last the normal value serves.
-_T = dict(
-    zip(
-        (*range(1, 11), 12, 15, 20, 30, 60),
-        map(float, "12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.179 2.131 2.086 2.042 2.0".split()),
-        strict=True,
-    )
-)
+_T = {int(freedom): value for freedom, value in read_table("student_t.json").items()}
 OF_MEDIAN = math.pi / 2  # how much more a median varies than a mean, of many repeats
 
 

@@ -9,15 +9,11 @@ name can list an op that runs elsewhere, and `f16` in a cuDNN attention kernel m
 from functools import lru_cache
 from typing import Any
 
-from fxscope.kernel_names import aten, gemm, triton, vendors
-from fxscope.kernel_names.tables import dtypes
+from fxscope.kernel_names import aten, gemm, tables, triton, vendors
 
 __all__ = ["ROLES", "decode"]
 
-ROLES = tuple(
-    """gemm gemv convolution attention elementwise reduction softmax normalization sort scan copy fill memset memcpy random
-    index embedding split_k_reduce collective optimizer other""".split()
-)
+ROLES = tuple(tables.tables()["role_names"])
 # The longest of the names in tests has 2,000; time grows with the square of a name made to be slow.
 MOST_CHARACTERS = 8192
 _KEYS = ("family", "role", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages")
@@ -40,6 +36,6 @@ def decode(name: str) -> dict[str, Any] | None:
 @lru_cache(maxsize=4096)
 def _decode(name: str) -> dict[str, Any]:
     found = next((found for decoder in _DECODERS if (found := decoder(name)) is not None), {})
-    result: dict[str, Any] = {**dict.fromkeys(_KEYS), "dtypes": dtypes(), "role": "other", **found}
+    result: dict[str, Any] = {**dict.fromkeys(_KEYS), "dtypes": tables.dtypes(), "role": "other", **found}
     assert result["role"] in ROLES
     return result

@@ -109,8 +109,6 @@ class Schedule(Item, frozen=True, kw_only=True):
 
 
 class DecisionEnd(NamedTuple):
-    """One side of a decision."""
-
     nodes: tuple[str, ...]
     graph: str
     call: str | None

@@ -44,7 +44,7 @@ class Compile(Item, frozen=True, kw_only=True):
     phases: dict[
         str, float
     ] = {}  # µs of each phase of forward and backward, without those inside it; they sum to `duration_us`
-    dynamic: bool | None = None
+    dynamic: bool | None = None  # as of torch.compile; None: a size or number becomes symbolic once it has varied
     duration_us: float | None = None
     runs: int | None = None  # of a plan: how often a step runs its graph; 0 also where no recorded step ran it
     config: dict[str, Any] = {}  # Inductor's switches that differ from their default

@@ -98,16 +98,21 @@ def _compiled_node(
     return replace(node, kind=kind, reason=reason, nature=nature, expected=expected)
 
 
-def used_in(graph: Graph, changes: Iterable[Rewrite] = ()) -> set[str]:
-    """The nodes that the graph returns, and those that they, or what writes into memory, take; also after changes."""
+def used_in(graph: Graph, changes: Iterable[Rewrite] = (), *, values: bool = False) -> set[str]:
+    """The nodes that are returned or, also after changes, taken by those or by writes; `values`: not to be differentiated."""
     told = [item for item in changes if len(item.added) == len(item.added_inputs)]
     removed = {name for item in told for name in item.removed}
     used = {*graph.outputs, *(name for item in told for taken in item.added_inputs for name in taken)}
+    derived: set[str] = set()
     for node in reversed(graph.nodes):
         if node.name in removed:
             continue
-        if node.name in used or not node.target.startswith("aten.") or written_by(node):
-            used.update(node.inputs)
+        if node.name not in used and node.name in derived:
+            derived.update(node.inputs)
+        elif node.name in used or not node.target.startswith(_PURE) or written_by(node):
+            first = _FIRST.match(node.arguments or "") if values and op_name(node.target) == "_autograd_grad" else None
+            derived.update(outputs := first[1].split(", ") if first else ())
+            used.update({*node.inputs}.difference(outputs))
     return used
 
 
@@ -221,6 +226,8 @@ def same_values(graph: Graph) -> dict[str, str]:
     return first
 
 
+_PURE = ("aten.", "torch._functorch.", "operator.getitem")
+_FIRST = re.compile(r"[(\[]([^)\]]*)")  # argument, which is a list
 _DRAWS = re.compile(r"rand|dropout|bernoulli|normal|multinomial|attention|rnn|lstm|gru|::")
 
 
@@ -235,6 +242,7 @@ class Replaced:
     ) -> None:
         self.between, self.nodes = between, {node.name: node for node in graph.nodes}
         self.changes = [item for item in recording.rewrites if item.graph == graph.id]
+        self.values_used = used_in(graph, self.changes, values=True)
         self.by = {name: item for item in reversed(self.changes) for name in item.removed}
         others = [item for item in recording.rewrites if item.graph.startswith(f"{graph.compile_id}:")]
         self.removed = {name for item in others if item.graph != graph.id for name in item.removed}
@@ -277,7 +285,8 @@ def _earlier_node(
             targets = working = ran
     if working:
         kind = min((target.kind for target in working), key=_STRONGEST.index)
-        names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
+        named = list(dict.fromkeys(target.name for target in working))  # a forward and a backward have equal names
+        names = ", ".join(named[:6]) + (", …" if len(named) > 6 else "")
         homes = list(dict.fromkeys(call for target in working for call in target.calls))
         nature: Nature = expected if len(working) == 1 or not targets else "composite"
         if targets and {target.nature for target in working} == {"view"}:
@@ -300,6 +309,8 @@ def _without_target(node: Node, expected: Nature, used: set[str], replaced: Repl
             return item.kind, f"became {item.name}: {item.reason}"
     if expected in ("view", "host"):
         return expected, "no later node came from it"
+    if node.name not in replaced.values_used and not written_by(node):
+        return "eliminated", "its value is not used, only its derivative"
     if op_name(node.target) == "getitem":
         return "view", "takes an item of a result"
     operands = [replaced.nodes[name].outputs for name in node.inputs]

@@ -5,6 +5,7 @@ from math import inf
 from typing import NamedTuple
 
 from fxscope import op_names
+from fxscope.english import UNREPLACED
 from fxscope.gpus import Gpu
 from fxscope.gpus.prediction import generated_us
 from fxscope.index import index_of, known_sum
@@ -12,13 +13,7 @@ from fxscope.model import Decision, DecisionEnd, KernelCall, Node, Recording, Wo
 from fxscope.passes.flops import numbers
 
 # Types of calls that no generated pointwise or reduction kernel replaces → whose kernel it is.
-TEMPLATES = "Inductor's templates"
-_OTHERS = {
-    "extern": "library kernels",
-    "fallback": "library kernels",
-    "triton_template": TEMPLATES,
-    "user_triton": "the program's own kernels",
-}
+TEMPLATES, _OTHERS = UNREPLACED["triton_template"], UNREPLACED
 
 
 class Side(NamedTuple):

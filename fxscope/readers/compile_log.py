@@ -339,8 +339,7 @@ class _Log:
             self._restarts[compile_id] = str(restarts[-1]).strip("'"), place
         if function.startswith("torch_dynamo_resume_in_"):
             self._resumed.add(function)
-        dynamic = metrics.get("shape_env_guard_count")
-        self._collected.note(compile_id, **found, dynamic=bool(dynamic) if dynamic is not None else None)
+        self._collected.note(compile_id, **found)
 
     def _export_guard(self, name: str, about: dict[str, Any], compile_id: str) -> None:
         """A guard that `torch.export` took; one that it could only take by looking at real tensors is a problem."""
@@ -365,6 +364,7 @@ _GPU = re.compile(r"system_info\[device\]: \{'name': '([^']+)'")
 _SWITCH = re.compile(r"\[\w+\] inductor_config\[([\w.]+)\]: (.*)")
 # → end of the graph's id, stage, direction
 # Phases of a compile, each inside the one before: the names that torch's metrics have for them, in µs, and in older ones in s.
+_DYNAMIC = {True: '"assume_static_by_default": false', False: '"automatic_dynamic_shapes": false'}
 _PHASES: dict[str, list[str]] = _ENTRIES["phases"]
 _GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = _ENTRIES["graphs"]
 # → field of `InductorGraph`; torch has named the last graph before lowering in three ways.
@@ -427,6 +427,9 @@ def of_metrics(known: Compile | None, metrics: Mapping[str, Any]) -> dict[str, A
         "cudagraph_skip": (known.cudagraph_skip if known else None) or metrics.get("cudagraph_skip_reason"),
         "guard_us": float(metrics.get("guard_latency_us") or 0) or None,
     }
+    if metrics.get("is_forward") is not False:  # a backward is compiled under the settings of its own time
+        config = str(metrics.get("dynamo_config"))
+        found["dynamic"] = next((asked for asked, words in _DYNAMIC.items() if words in config), None)
     if kind := metrics.get("fail_type"):
         found["failure"] = failure_text(kind, str(metrics.get("fail_reason")))
         found["untraced"] = kind == "Unsupported"

@@ -131,7 +131,8 @@ class OwnTrace:
         device_events = _of(events, _ON_DEVICE)
         self.tuned = [event for event in device_events if event["args"].get("correlation") in calls]
         flows = (event for event in _of(events, ("ac2g",)) if event.get("id") in calls)
-        drop.update(map(id, (*theirs, *self.tuned, *flows)))
+        memory = (item for item in _of(events, ("cpu_instant_event",)) if phases.hold(item["tid"], item["ts"]))
+        drop.update(map(id, (*theirs, *self.tuned, *flows, *memory)))
         kept = (event for event in events if id(event) not in drop)
         self.events = [part for event in kept for part in self._parts(event, on_cpu=not device_events)]
 

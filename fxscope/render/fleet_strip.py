@@ -2,29 +2,21 @@
 
 from fxscope.fleet.model import Fleet, RankLine
 from fxscope.fleet.model import headline as finding_line
-from fxscope.model import Kind
 from fxscope.render import strip
 from fxscope.render.axis import LEFT, RIGHT, SPAN, Extent
 from fxscope.render.fleet import MAX_FINDINGS, marks, shown
 from fxscope.render.legible import legible
+from fxscope.render.theme import JOB
 from fxscope.text import counted, microseconds, percent, sentence, shorten
 
 MAX_ROWS = 16
 TOP, FOOT = 152.0, 60.0
-# Waiting for others is exposed communication, at the end of the row.
-PARTS: tuple[tuple[str, str, Kind | None], ...] = (
-    ("compute_us", "device work", "host"),
-    ("idle_input_us", "idle, data loading", "folded"),
-    ("idle_queued_us", "idle, work launched", None),
-    ("idle_host_us", "idle", None),
-    ("exposed_us", "exposed communication", "kernel"),
-)
 
 
 def render(fleet: Fleet, *, is_light: bool = False, head: bool = True) -> str:
     """The ranks of a job as SVG, 16:9; for a page without the title and the colours, as high as its rows."""
     lines, said = shown(fleet, MAX_ROWS), marks(fleet)
-    longest = max((sum(getattr(line, name) or 0.0 for name, *_ in PARTS) for line in lines), default=0.0)
+    longest = max((sum(getattr(line, name) or 0.0 for name, *_ in JOB) for line in lines), default=0.0)
     scale = SPAN / max(longest, fleet.step_us or 0.0, 1e-9)
     y, height = (TOP, min(64.0, (strip.HEIGHT - FOOT - TOP) / max(len(lines), 1))) if head else (6.0, 32.0)
     parts = headline(fleet) if head else []
@@ -36,14 +28,13 @@ def render(fleet: Fleet, *, is_light: bool = False, head: bool = True) -> str:
         y += 28
     parts += findings(fleet, y + 40) if head else []
     tall = float(strip.HEIGHT) if head else y + 44
-    kinds: dict[str, str] = {kind: what for name, what, kind in PARTS if kind and any(getattr(x, name) for x in lines)}
+    kinds: dict[str, str] = {kind: what for name, what, kind in JOB if kind and any(getattr(x, name) for x in lines)}
     parts += strip.key(kinds, ["widths: median times of a step"], tall)
     title = f"{fleet.title}: {fleet.verdict}"
     return legible(strip.frame(parts, title, tall, is_light=is_light, in_page=not head))
 
 
 def headline(fleet: Fleet) -> list[str]:
-    """The verdict and three figures."""
     step = [(microseconds(fleet.step_us), "step (median of the ranks)")] if fleet.step_us is not None else []
     share = fleet.exposed_share
     exposed = [(percent(share), "exposed communication")] if share is not None else []
@@ -68,7 +59,7 @@ def row(line: RankLine, cause: str | None, y: float, height: float, scale: float
         strip.text(LEFT - 10, y + height / 2 + strip.SIZE * 0.34, name, look=look, anchor="end"),
     ]
     x = float(LEFT)
-    for field, what, kind in PARTS:
+    for field, what, kind in JOB:
         time = getattr(line, field)
         if not time:
             continue

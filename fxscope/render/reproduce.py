@@ -35,6 +35,7 @@ def render(recording: Recording, call: KernelCall) -> str:
         preamble=f"{IMPORTS}\n{wrapper.preamble()}",
         inputs="\n".join(wrapper.inputs()),
         call=wrapper.call(),
+        read=[access.buffer for access in call.reads or ()],
         moved=moved,
         bound=bound,
         name=call.kernel,

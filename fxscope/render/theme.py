@@ -22,6 +22,9 @@ class Style(NamedTuple):
 
 
 _DATA: dict[str, Any] = read_table("theme.json")
+JOB: list[tuple[str, str, Kind | None]] = _DATA[
+    "job"
+]  # a rank's times: field, words, colour; at the end waiting for others
 KINDS: dict[Kind, Style] = {kind: Style(**look) for kind, look in _DATA["kinds"].items()}
 CALLS: dict[CallType, str] = _DATA["calls"]
 STRIP: dict[Kind, str] = _DATA["strip"]  # what a colour of the strip says

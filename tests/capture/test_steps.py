@@ -169,12 +169,13 @@ def test_what_the_compiler_launches_is_not_the_programs(tmp_path: Path) -> None:
         build.event("cpu_op", "CachingAutotuner.benchmark_all_configs (dynamo_timed)", 210, 20),
         build.event("cuda_driver", "cuLaunchKernel", 215, 1, correlation=3),
         build.event("cuda_driver", "cuLaunchKernel", 240, 1, correlation=4),
+        *(build.event("cpu_instant_event", "[memory]", at, 0) for at in (220, 240)),
         *(build.event("kernel", f"k{at}", 300 + at, 5, correlation=at) for at in (1, 2, 3, 4)),
     ]
     found = own_trace(tmp_path, events)
     assert [item["name"] for item in found.tuned] == ["k1", "k3"]
     left = [item["name"] for item in found.events]
-    assert left.count(COMPILED) == 2 and left[-2:] == ["k2", "k4"]
+    assert left.count(COMPILED) == 2 and left[-2:] == ["k2", "k4"] and left.count("[memory]") == 1
     assert left.count("cudaLaunchKernel") == left.count("cuLaunchKernel") == 1
 
 

@@ -54,7 +54,7 @@ class Counter(nn.Module):
         return x * self.calls
 
 
-SIZES = (torch.ones(8, 4), torch.ones(9, 4))
+SIZES, STATE = (torch.ones(8, 4), torch.ones(9, 4)), {"k": 2}
 RECOMPILES = rows("recompiles.txt")
 
 

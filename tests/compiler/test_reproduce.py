@@ -9,7 +9,7 @@ import torch
 import fxscope
 from fxscope.cli import main
 from tests.compiler import functions
-from tests.processes import printed
+from tests.processes import printed, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +70,9 @@ def test_a_pair_that_was_not_fused_runs_as_two_kernels_and_in_one_graph(path: st
     for made in (names["apart"](), names["together"]()):
         torch.testing.assert_close(made[-1], torch.relu(names["arg0_1"].t() + 1) @ names["arg1_1"])
     command("reproduce", path, "no_such_kernel", status=2)
+    command("reproduce", path, "mm", "-o", alone := tmp_path / "alone.py")
+    alone.write_text(alone.read_text().replace("def run():\n", "def run():\n    torch.ops.not_here.op()\n"))
+    assert "import the module that registers" in run_python(alone).stderr
     said = command("reproduce", path, "add", "relu", status=2).err  # those are fused
     assert "no missed fusion of add and relu" in said
 

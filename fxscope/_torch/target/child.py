@@ -314,7 +314,6 @@ def explain(error: BaseException, device: str, op: str = "") -> str:
 
 
 def cause_of(error: BaseException, op: str = "") -> str:
-    """Return the op, the line of the user's and the cause of an error."""
     cause = innermost(error)
     kind, text = type(cause).__name__, "\n".join((str(error), *getattr(cause, "__notes__", ())))
     users_line = _users_line(error, text)
