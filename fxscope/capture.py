@@ -17,8 +17,9 @@ import os
 import sys
 import threading
 import time
+import traceback
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -161,7 +162,7 @@ class _Job(NamedTuple):
             why = f"torch.compile captured no graph: {capture.why_no_graph}"
             raise NothingCapturedError(f"{why}. TORCH_LOGS=dynamo says what Dynamo met.")
         if not facts.graphs and not recording.ops and not recording.problems:
-            raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
+            raise _nothing(recording.unobserved)
         return recording if capture.numerics is None else self.with_numerics(recording, capture)
 
     def with_numerics(self, recording: Recording, capture: InductorCapture) -> Recording:
@@ -212,6 +213,15 @@ def _reported(hooks: Hooks) -> Generator[None]:
         hooks.problem("calls of the function", message, "record a function that can be called 90 times")
 
 
+def _nothing(unobserved: Iterable[Unobserved], problems: Sequence[Problem] = ()) -> NothingCapturedError:
+    why = "; ".join(": ".join(filter(None, (problem.message, problem.remedy))) for problem in problems)
+    if not why and (others := "; ".join(item.detail for item in unobserved)):
+        remedy = "call PyTorch in the main thread of this process, or `with fxscope.record():` there"
+        why = f"only one thread is recorded. Not recorded: {others}: {remedy}"
+    why = why or "does it call PyTorch in this process?"
+    return NothingCapturedError(f"the program ran, but no graph and no op was captured: {why}")
+
+
 class _Observation:
     """A profiler session, without the compiler's own work; and the threads and processes that the program starts in it."""
 
@@ -226,8 +236,10 @@ class _Observation:
 
     @hook_before("threading:Thread.start")
     def _starts_thread(self, thread: Any) -> None:
-        code = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
-        is_library = code is not None and "-packages" in code.co_filename  # tqdm's, those that pin memory
+        target = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
+        frames = (frame for frame, _ in traceback.walk_stack(sys._getframe()))  # pyright: ignore
+        starter = next(frame for frame in frames if not frame.f_globals.get("__name__", "").startswith("fxscope."))
+        is_library = target is not None and all("-packages" in code.co_filename for code in (target, starter.f_code))
         if self.session.is_on() and not self._num_compiling() and not is_library:
             self.threads.append(thread.name)
 
@@ -237,7 +249,7 @@ class _Observation:
 
     def unobserved(self) -> Generator[Unobserved]:
         if count := len(self.threads):
-            detail = f"ops in {counted(count, 'thread')} ({listed(self.threads, 3)}), which the program started"
+            detail = f"any ops in {counted(count, 'thread')} ({listed(self.threads, 3)}), which the program started"
             yield Unobserved(what="threads", count=count, detail=detail)
         if count := len(self.processes):
             detail = f"{counted(count, 'child process', 'child processes')}, not followed"
@@ -426,16 +438,8 @@ class Recorder:
         )
         recording = _with_facts(recording, facts, self._capture)
         if not (recording.graphs or recording.launches or (self._now.watch.wait and times)):
-            raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {self._why_nothing()}")
+            raise _nothing(self._now.unobserved(), self._now.session.hooks.problems)
         return bound.judged(passes.run(recording))
-
-    def _why_nothing(self) -> str:
-        if problems := self._now.session.hooks.problems:
-            return "; ".join(": ".join(filter(None, (problem.message, problem.remedy))) for problem in problems)
-        if others := "; ".join(item.detail or "" for item in self._now.unobserved()):
-            remedy = "call PyTorch in the main thread of this process, or `with fxscope.record():` there"
-            return f"only one thread is recorded. Not recorded: {others}: {remedy}"
-        return "does it call PyTorch in this process?"
 
     def _unobserved(self, steps: StepTimes | None, others: StepTimes | None) -> list[Unobserved]:
         watch, eager, found = self._now.watch, self._eager, list[Unobserved]()

@@ -17,7 +17,7 @@ import fxscope.errors
 from fxscope.model import Recording, replace
 from fxscope.passes.schedules import schedules
 from fxscope.readers import output_code
-from tests.provenance.programs import PROGRAMS, TRAINED
+from tests.data.programs.fused import PROGRAMS, TRAINED
 
 
 def ran_in(recording: Recording) -> set[tuple[str, str]]:

@@ -3,6 +3,7 @@ on to torch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import methodcaller
 from typing import Any, TypeAlias
 
 import torch
@@ -276,15 +277,8 @@ class _Live:
         deps = self.ask("places", deps_of, node, name, reading, self.versions)
         if deps == ():  # torch orders what writes to memory again by a read of all of it, which no loop does
             return None
-        shape, stride, dtype, whole = (
-            self.ask(what, function) if buffer is not None else None
-            for what, function in (
-                ("shape", lambda: buffer.get_size()),
-                ("strides", lambda: buffer.get_stride()),
-                ("dtype", lambda: buffer.get_dtype()),
-                ("sizes", lambda: _bytes_of(buffer)),
-            )
-        )
+        asked = (methodcaller("get_size"), methodcaller("get_stride"), methodcaller("get_dtype"), _bytes_of)
+        shape, stride, dtype, whole = (self.ask("memory", one, buffer) if buffer is not None else None for one in asked)
         size = sizes.get(name)
         # torch says of a version no more than the part that was written, and of several joined loops always the whole.
         if name in sizes and whole is not None and (deps or size is None or name in self.versions):

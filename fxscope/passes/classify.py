@@ -8,7 +8,7 @@ from fxscope.columns import column, distinct, rows_of, with_columns
 from fxscope.index import by_each, index_of, reachable
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, Rewrite, replace
 from fxscope.op_names import CASTS, CONSTANTS, MAY_COPY, MOVES, expected_nature, is_dispatched, op_name, out_of_place
-from fxscope.passes.slices import written_by
+from fxscope.passes.slices import is_number, written_by
 from fxscope.text import kernel_name
 
 RETURNS = "what the graph returns: it launches nothing"
@@ -66,7 +66,7 @@ def _compiled_node(
 ) -> Node:
     if (edge := _edge(node)) is not None:
         return edge
-    expected = node.expected or expected_nature(node.target)
+    expected = _expected(node)
     nature = nature_of(node, by_name, expected)
     calls = homes.get(node.name, [])
     is_joined = op_name(node.target) in ("cat", "stack") and node.inputs
@@ -116,12 +116,16 @@ def used_in(graph: Graph, changes: Iterable[Rewrite] = (), *, values: bool = Fal
     return used
 
 
+def _expected(node: Node) -> Nature:
+    return node.expected or ("host" if is_number(node) else expected_nature(node.target))
+
+
 def _edge(node: Node) -> Node | None:
     if node.op in ("placeholder", "get_attr"):
         what = "graph input" if node.op == "placeholder" else "attribute of the module"
         return replace(node, kind="input", nature=None, expected=None, reason=what)
     if node.op == "output":
-        expected = node.expected or expected_nature(node.target)
+        expected = _expected(node)
         return replace(node, kind="view", nature="view", expected=expected, reason=RETURNS)
     return None
 
@@ -261,7 +265,7 @@ class Replaced:
 def _earlier_node(
     node: Node, lowered: Mapping[str, list[Node]], same: Mapping[str, str], used: set[str], replaced: Replaced
 ) -> Node:
-    expected = node.expected or expected_nature(node.target)
+    expected = _expected(node)
     is_named = node.target.startswith("higher_order.") or op_name(node.target) == "getitem"
     if not (lowered or replaced.between or is_named):
         return replace(

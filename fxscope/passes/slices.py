@@ -88,8 +88,7 @@ class Flow:
         node = self.nodes.get(name)
         if node is None or node.op == "get_attr":
             return True
-        number = node.target.startswith(("operator.", "math.", "torch.sym_")) and op_name(node.target) != "getitem"
-        return not node.outputs and (number or node.op == "placeholder")
+        return is_number(node) or (node.op == "placeholder" and not node.outputs)
 
     def sorted(self, names: Iterable[str]) -> tuple[str, ...]:
         """The nodes in the graph's order; a function that an op is given runs nothing itself."""
@@ -97,9 +96,15 @@ class Flow:
         return tuple(sorted(found, key=self.order.__getitem__))
 
 
+def is_number(node: Node) -> bool:
+    """Return whether a node computes a number out of numbers, as of sizes."""
+    is_python = node.target.startswith(("operator.", "math.", "torch.sym_"))
+    return is_python and not node.outputs and op_name(node.target) != "getitem"
+
+
 def written_by(node: Node) -> tuple[str, ...]:
     """The operands that a node of a compiled graph writes in place."""
-    if node.mutates:
+    if node.mutates or is_number(node):
         return node.mutates
     name = op_name(node.target)
     if node.op == "call_function" and ((not node.outputs and name != "getitem") or USERS_TRITON in node.target):

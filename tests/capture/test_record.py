@@ -1,5 +1,7 @@
 """`fxscope.record`: the whole way from a program to a recording, and that the program is left as it was."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -184,7 +186,8 @@ def test_arguments_that_make_no_sense(arguments, options, message) -> None:
 @pytest.mark.parametrize(
     ("program", "inputs", "compile", "words"),
     [
-        (lambda: 3, (), False, "no PyTorch op was seen"),
+        (lambda: 3, (), False, "no op was captured: does it call PyTorch in this process"),
+        (lambda: ThreadPoolExecutor(1).submit(torch.ones, 3).result(), (), False, "Not recorded: any ops in 1 thread"),
         (lambda: 3, (), {"backend": "eager"}, "Dynamo met no op"),
         (torch.jit.trace(torch.nn.ReLU(), torch.ones(4)), (torch.ones(4),), {"backend": "eager"}, "compiled no frame"),
         (lambda: (yield), (), {"backend": "eager"}, "Generators"),

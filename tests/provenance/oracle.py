@@ -1,5 +1,7 @@
 """Which FX nodes' code is executed when Inductor traces the loops of each buffer: the truth, from inside a compile.
 
+So are the FLOPs of each node, as torch counts them, and which nodes are views: their value shares the storage of an operand.
+
 Inductor inlines by calling: the `inner_fn` of a loop calls the loaders of its inputs, and a loader of something that was
 not stored is that thing's own `inner_fn`. So each `inner_fn` is made to say which FX node was being lowered when it was
 written, and each buffer's store function to say whose loops are being traced.
@@ -15,13 +17,18 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch._inductor import ir
+from torch._inductor.fx_utils import count_flops_fx
 from torch._inductor.graph import GraphLowering, SubgraphLowering
 from torch._inductor.output_code import CompiledFxGraph
 from torch._inductor.virtualized import V
+from torch.utils._pytree import tree_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from torch.fx import Node
 
 
 @contextlib.contextmanager
@@ -67,6 +74,8 @@ def listening(path: Path) -> Generator[None]:
             line = {
                 "names": [node.name for node in self.module.graph.nodes],
                 "ran": {name: sorted(nodes) for name, nodes in ran.get(id(self), {}).items()},
+                "flops": {node.name: int(n) for node in self.module.graph.nodes if (n := count_flops_fx(node))},
+                "views": [node.name for node in self.module.graph.nodes if is_view(node)],
             }
             with path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -77,6 +86,21 @@ def listening(path: Path) -> Generator[None]:
         yield
     finally:
         ir.IRNode.__post_init__, ir.ComputedBuffer.get_store_function, GraphLowering.codegen = post_init, store, codegen
+
+
+def is_view(node: Node) -> bool:
+    """Return whether a value shares the storage of an operand, or must by the op's schema: passes make nodes without one."""
+    schema = getattr(node.target, "_schema", None)
+    aliases = [
+        item.alias_info for item in (schema.returns if schema is not None else ()) if item.alias_info is not None
+    ]
+    shared = storages(node) & set().union(*map(storages, node.all_input_nodes))
+    return bool(shared or aliases) and not any(item.is_write for item in aliases)
+
+
+def storages(node: Node) -> set[int]:
+    tensors = (value for value in tree_leaves(node.meta.get("val")) if isinstance(value, torch.Tensor))
+    return {value.untyped_storage()._cdata for value in tensors}
 
 
 class Lines:

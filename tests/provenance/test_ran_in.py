@@ -16,9 +16,9 @@ from fxscope.passes.schedules import schedules
 from fxscope.readers import output_code
 from fxscope.render import labels, terminal, why
 from tests import build
+from tests.data.programs.fused import PROGRAMS, TRAINED
 from tests.provenance.checker import EXTERNAL, check
 from tests.provenance.oracle import listening
-from tests.provenance.programs import PROGRAMS, TRAINED
 
 DATA = Path(__file__).parent.parent / "data"
 CAPTURES = {

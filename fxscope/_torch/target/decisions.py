@@ -4,7 +4,6 @@ Names: torch 2.11 to 2.14.
 """
 
 import contextlib
-import functools
 import math
 from collections.abc import Generator
 from contextlib import AbstractContextManager
@@ -106,13 +105,10 @@ def constants_on_cpu() -> Generator[None]:
     import torch._inductor.fx_passes.joint_graph as joint_graph
     import torch.fx.experimental.proxy_tensor as proxy_tensor
 
-    def on_cpu(run: Any) -> Any:
-        @functools.wraps(run)
-        def run_on_cpu(*args: Any) -> Any:
-            with _OnCpu():
-                return run(*args)
-
-        return run_on_cpu
+    @contextlib.contextmanager
+    def on_cpu() -> Generator[None]:
+        with _OnCpu():
+            yield
 
     folder: Any = joint_graph.UniformValueConstantFolder
     without_fakes = proxy_tensor.unset_fake_temporarily
@@ -124,7 +120,7 @@ def constants_on_cpu() -> Generator[None]:
 
     makers = [name for name in ("_deduce_value", "_add_peephole_patterns") if hasattr(folder, name)]
     with (
-        mock.patch.multiple(folder, **{name: on_cpu(getattr(folder, name)) for name in makers}),
+        mock.patch.multiple(folder, **{name: on_cpu()(getattr(folder, name)) for name in makers}),
         mock.patch.object(proxy_tensor, "unset_fake_temporarily", for_real),
     ):
         yield
