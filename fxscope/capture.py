@@ -218,8 +218,8 @@ def _nothing(unobserved: Iterable[Unobserved], problems: Sequence[Problem] = ())
     if not why and (others := "; ".join(item.detail for item in unobserved)):
         remedy = "call PyTorch in the main thread of this process, or `with fxscope.record():` there"
         why = f"only one thread is recorded. Not recorded: {others}: {remedy}"
-    why = why or "does it call PyTorch in this process?"
-    return NothingCapturedError(f"the program ran, but no graph and no op was captured: {why}")
+    question = "does it call PyTorch in this process?"
+    return NothingCapturedError(f"the program ran, but no graph and no op was captured: {why or question}")
 
 
 class _Observation:

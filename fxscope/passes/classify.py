@@ -125,8 +125,7 @@ def _edge(node: Node) -> Node | None:
         what = "graph input" if node.op == "placeholder" else "attribute of the module"
         return replace(node, kind="input", nature=None, expected=None, reason=what)
     if node.op == "output":
-        expected = _expected(node)
-        return replace(node, kind="view", nature="view", expected=expected, reason=RETURNS)
+        return replace(node, kind="view", nature="view", expected=_expected(node), reason=RETURNS)
     return None
 
 
