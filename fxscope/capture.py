@@ -216,9 +216,7 @@ def _reported(hooks: Hooks) -> Generator[None]:
 def _nothing(unobserved: Iterable[Unobserved], problems: Sequence[Problem] = ()) -> NothingCapturedError:
     why = "; ".join(": ".join(filter(None, (problem.message, problem.remedy))) for problem in problems)
     if not why and (others := "; ".join(item.detail for item in unobserved)):
-        why = (
-            f"only one thread is recorded. Not recorded: {others}: use the main one, or `with fxscope.record():` there"
-        )
+        why = f"only one thread is recorded. Not recorded: {others}: use the main thread, or `fxscope.record` there"
     question = "does it call PyTorch in this process?"
     return NothingCapturedError(f"the program ran, but no graph and no op was captured: {why or question}")
 
