@@ -86,9 +86,8 @@ class Flow:
     def is_known(self, name: str) -> bool:
         """Return whether a value costs no read: an attribute, a size, a number."""
         node = self.nodes.get(name)
-        return (
-            node is None or node.op == "get_attr" or is_number(node) or (node.op == "placeholder" and not node.outputs)
-        )
+        is_free = node is None or node.op == "get_attr" or (node.op == "placeholder" and not node.outputs)
+        return node is None or is_free or is_number(node)
 
     def sorted(self, names: Iterable[str]) -> tuple[str, ...]:
         """The nodes in the graph's order; a function that an op is given runs nothing itself."""
