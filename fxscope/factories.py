@@ -16,11 +16,7 @@ from typing import Any
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, one_line
 from fxscope.store import opened
 
-_FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
-
-
-def is_factory(program: str) -> bool:
-    return _FACTORY.match(program) is not None and not Path(program).exists()
+FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
@@ -47,7 +43,7 @@ def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict
     Raises:
         CaptureError: there is none, it has no such parameter, it raised, or it returned something else; one clear line.
     """
-    match = _FACTORY.match(program)
+    match = FACTORY.match(program)
     if match is None:
         if Path(program).suffix:
             opened(Path(program), CaptureError).close()

@@ -15,6 +15,7 @@ import functools
 import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -40,25 +41,46 @@ if _CAN_SUSPEND:
     _suspend, _resume = (_of_thread((f"PyThreadState_{name}Tracing", ctypes.pythonapi)) for name in ("Enter", "Leave"))
 
 
+class _Tracing(threading.local):
+    suspensions = 0  # of this thread
+    around: tuple[int, ...] = ()  # … those around each compiled function that it has entered
+
+
+_tracing = _Tracing()
+
+
 class WithoutStacks:
     """Hide the Python calls of this thread from torch's tracer, which sees as many returns as calls."""
 
-    _thread: int | None = None
-
     def __enter__(self) -> None:
-        if not _CAN_SUSPEND or type(sys.getprofile()).__name__ != TRACER:
-            return
-        thread = _this_thread()
-        _suspend(thread)
-        tools = {_monitoring.get_tool(number) for number in range(6)} if _monitoring else set[str]()
-        if sys.gettrace() is None and tools <= {None, TOOL}:
-            self._thread = thread
-        else:  # the program traces or profiles itself, and goes on to see all
-            _resume(thread)
+        # From Python 3.12 on the tracer slows threads that it does not see, too, such as that of a backward pass.
+        is_slow = torch._C._autograd._profiler_enabled() and type(sys.getprofile()).__name__ in (TRACER, "NoneType")
+        self._counts = _CAN_SUSPEND and (_tracing.suspensions > 0 or is_slow)
+        if self._counts and not _tracing.suspensions:
+            _suspend(_this_thread())
+            tools = {_monitoring.get_tool(number) for number in range(6)} if _monitoring else set[str]()
+            if sys.gettrace() is not None or not tools <= {None, TOOL}:  # the program watches itself, and goes on to
+                self._counts = False
+                _resume(_this_thread())
+        _tracing.suspensions += self._counts
 
     def __exit__(self, *_: object) -> None:
-        if self._thread is not None:
-            _resume(self._thread)
+        if self._counts and _tracing.suspensions == 1:
+            _resume(_this_thread())
+        elif self._counts and not _tracing.suspensions:  # resumed for Dynamo, by a session that has ended since
+            _tracing.around = ()
+        _tracing.suspensions = max(0, _tracing.suspensions - self._counts)
+
+
+def dynamo_goes_on(original: Callable[..., Any], callback: Any) -> Any:
+    """Set Dynamo's callback. From Python 3.12 on, Dynamo compiles nothing in a thread whose tracing is suspended."""
+    if callback is not None and _tracing.suspensions:
+        _tracing.around, _tracing.suspensions = (*_tracing.around, _tracing.suspensions), 0
+        _resume(_this_thread())
+    elif callback is None and _tracing.around and not _tracing.suspensions:
+        _suspend(_this_thread())
+        _tracing.around, _tracing.suspensions = _tracing.around[:-1], _tracing.around[-1]
+    return original(callback)
 
 
 def active() -> tuple[str, ...]:
@@ -91,20 +113,17 @@ class Hook(NamedTuple):
     optional: bool  # not a problem where this torch does not have it
 
 
-def _marking(when: str) -> Callable[..., Callable[[Any], Any]]:
-    def hook(path: str, purpose: str = "", *, optional: bool = False) -> Callable[[Any], Any]:
-        """Mark a method for `Hooks.install`."""
+def _hook(when: str, path: str, purpose: str = "", *, optional: bool = False) -> Callable[[Any], Any]:
+    """Mark a method for `Hooks.install`."""
 
-        def marked(method: Any) -> Any:
-            setattr(method, _MARK, (Hook(path, when, purpose, optional), *getattr(method, _MARK, ())))
-            return method
+    def marked(method: Any) -> Any:
+        setattr(method, _MARK, (Hook(path, when, purpose, optional), *getattr(method, _MARK, ())))
+        return method
 
-        return marked
-
-    return hook
+    return marked
 
 
-hook_before, hook_after, hook_around = map(_marking, ("before", "after", "around"))
+hook_before, hook_after, hook_around = (functools.partial(_hook, when) for when in ("before", "after", "around"))
 
 
 def hooks_of(kind: type) -> Iterator[tuple[str, Hook]]:
@@ -208,7 +227,7 @@ class Hooks:
         kind = type(own) if isinstance(own := vars(owner).get(name), (classmethod, staticmethod)) else None
         if kind is not None:  # the bound value would have lost the class it is called on
             original = own.__func__
-        state = {"on": True}
+        state, label = {"on": True}, f"hook {path}"
 
         @functools.wraps(original)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -217,10 +236,10 @@ class Hooks:
             if when == "around":
                 return method(original, *args, **kwargs)
             if when == "before":
-                self.guard(f"hook {path}", method, *args, **kwargs)
+                self.guard(label, method, *args, **kwargs)
             result = original(*args, **kwargs)
             if when == "after":
-                self.guard(f"hook {path}", method, result, *args, **kwargs)
+                self.guard(label, method, result, *args, **kwargs)
             return result
 
         value = wrapper if kind is None else kind(wrapper)

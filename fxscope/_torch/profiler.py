@@ -9,14 +9,14 @@ import shutil
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from fxscope._torch.event_tree import EventTree
-from fxscope._torch.hooks import TOOL, TRACER, Hooks, WithoutStacks, hook_after, hook_around, resolve
+from fxscope._torch.hooks import TOOL, TRACER, Hooks, WithoutStacks, dynamo_goes_on, hook_after, hook_around, resolve
 from fxscope._torch.quiet import quiet, signals_held
 from fxscope._torch.steps import COMPILED_CALL, busy_with, in_main_thread, is_library_file
 from fxscope.errors import CaptureError
@@ -88,15 +88,6 @@ def let_children_end() -> None:
 
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=in_child)
-
-
-@contextlib.contextmanager
-def _profile_function_kept() -> Generator[None]:
-    """Put a profile function back that the program set meanwhile: the end of a session with stacks takes any off."""
-    theirs: Any = sys.getprofile()
-    yield
-    if theirs is not None and type(theirs).__name__ != TRACER:
-        theirs.enable() if hasattr(theirs, "enable") else sys.setprofile(theirs)
 
 
 def _end(profile: Any) -> None:
@@ -221,6 +212,7 @@ class Session:
         let_children_end()
         if "torch._dynamo.convert_frame" in sys.modules:
             self._observing.wrap(COMPILED_CALL, "around", self._calls_compiled)
+            self._observing.wrap("torch._dynamo.eval_frame:_maybe_set_eval_frame", "around", dynamo_goes_on)
         self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
         self._as_ours(functools.partial(start, profile))
@@ -295,8 +287,11 @@ class Session:
     def _stop(self, profile: Any) -> None:
         if torch.cuda.is_available():
             self.hooks.guard("profiler", torch.cuda.synchronize)  # a device that failed had ops before
-        with _profile_function_kept(), quiet():
+        theirs: Any = sys.getprofile()
+        with quiet():
             self._as_ours(profile.stop)
+        if theirs is not None and type(theirs).__name__ != TRACER:  # the end of a session with stacks takes any off
+            theirs.enable() if hasattr(theirs, "enable") else sys.setprofile(theirs)
         if is_profiling():
             raise RuntimeError("the profiler's session did not end")
 

@@ -191,6 +191,4 @@ def _block(run: Callable[[], Any], calls: int) -> int:
     return max(1, (time.perf_counter_ns() - start) // calls)
 
 
-def forget_compiled() -> None:
-    """Have every function compile anew when it is called next, for its own shapes."""
-    torch.compiler.reset()
+forget_compiled = torch.compiler.reset  # every function compiles anew when it is called next, for its own shapes

@@ -50,11 +50,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.module and factories.is_factory(arguments.program):
-        arguments = _options_after(arguments)
-        check_outputs(arguments)
-        return _run_factory(arguments)
-    return script.run(arguments)
+    if arguments.module or Path(arguments.program).exists() or not factories.FACTORY.match(arguments.program):
+        return script.run(arguments)
+    arguments = _options_after(arguments)
+    check_outputs(arguments)
+    return _run_factory(arguments)
 
 
 # ---------------------------------------------------------------------- factories

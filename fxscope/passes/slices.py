@@ -235,14 +235,11 @@ class _CallWalk:
         """The node that a library's or a user's kernel computes."""
         if call.is_generated:
             return None
-        stems = self.flow.sorted((*call.nodes, *call.named_only))
-        stems = [name for name in stems if not self.flow.is_view(name)]
-
-        def does_it(name: str) -> bool:
-            target = self.flow.nodes[name].target
-            return "triton_kernel" in target if call.type == "user_triton" else runs_as(call.kernel, target)
-
-        return next(iter((list(filter(does_it, stems)) or stems)[::-1]), None)
+        stems = [name for name in self.flow.sorted((*call.nodes, *call.named_only)) if not self.flow.is_view(name)]
+        targets = {name: self.flow.nodes[name].target for name in stems}
+        users = call.type == "user_triton"
+        own = [name for name, it in targets.items() if ("triton_kernel" in it if users else runs_as(call.kernel, it))]
+        return next(reversed(own or stems), None)
 
     def next(self, call: KernelCall, written: KernelCall) -> KernelCall:
         reads = [access.buffer for access in written.reads or ()]
