@@ -449,8 +449,8 @@ def compile_rows(recording: Recording) -> tuple[tuple[CompileRow, ...], ...]:
     breaks, failures, recompiles = list[CompileRow](), list[CompileRow](), list[CompileRow]()
     guards, whole = _failed_guards(recording.compiles), defaultdict[tuple[str, str], dict[str, None]](dict)
     broken = {(select.place(item.source), explained(item.break_reason or "")) for item in recording.compiles}
-    pairs = list(zip(recording.compiles, guards, strict=True))
-    again = Counter((item.source, _VALUE.sub("", failed[0])) for item, failed in pairs if failed)
+    pairs = list(zip(recording.compiles, guards, strict=True))  # a log without times has no settings, either
+    again = Counter((item.source, _VALUE.sub("", failed[0])) for item, failed in pairs if failed and item.duration_us)
     for item, failed in pairs:
         where, cost_us = select.place(item.source) or NO_PLACE, item.duration_us
         if item.untraced and (text := item.failure):

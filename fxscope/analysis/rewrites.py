@@ -72,7 +72,7 @@ def pattern_story(recording: Recording, pattern: str, name: str | None = None) -
         lines: list[str] = []
         for alike in same.values():
             first, *rest = before_and_after(alike[0])
-            lines += [f"{first} (×{len(alike)})" if len(alike) > 1 else first, *rest]
+            lines += [f"×{len(alike)}: {first}" if len(alike) > 1 else first, *rest]
         return "\n".join(lines)
     missed = [item for item in recording.near_misses if is_meant(item.graph, item.pattern)]
     missed.sort(key=lambda item: item.rank, reverse=True)
