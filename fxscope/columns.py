@@ -102,9 +102,6 @@ class Items(Sequence[T], Generic[T]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
-    def __repr__(self) -> str:
-        return f"<{self._length} of {self.kind.__name__}>"
-
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)
 

@@ -31,10 +31,7 @@ class ObjectKey:
     def __init__(self, owner: Any) -> None:
         self.kind, self.until = type(owner).__name__, sys.maxsize
         self.owners: dict[ObjectKey, str] = {}  # of a module → the name there
-        self.alive = weakref.ref(owner, self._ends)
-
-    def _ends(self, _: object) -> None:
-        self.until = time.time_ns()
+        self.alive = weakref.ref(owner, lambda _: setattr(self, "until", time.time_ns()))
 
 
 class ModuleNames:

@@ -22,7 +22,7 @@ class RankStep(Item, frozen=True, kw_only=True):
     """One step of one rank, on the device: from the end of the last collective of the step before to that of this one.
 
     These two moments are the same for every rank of the group, so a step is equally long for all. What differs is how much
-    of it the rank worked and how much it waited (`exposed_us`).
+    of it the rank worked and how much it waited: `own_us` = `wall_us` - `exposed_us`.
     """
 
     number: int  # N of ProfilerStep#N
@@ -36,6 +36,11 @@ class RankStep(Item, frozen=True, kw_only=True):
     host_work_us: float  # of the host's step: not blocked by the device and not in a data annotation
     num_launches: int  # kernels and copies launched in the host's step, communication left out
     allocation_us: float  # in calls that take device memory from the driver or give it back
+
+    @property
+    def own_us(self) -> float:
+        """Return what the rank needed for itself: the step without waiting and without exposed transfer."""
+        return self.wall_us - self.exposed_us
 
 
 class PlanKernel(Item, frozen=True, kw_only=True):
