@@ -50,7 +50,7 @@ def changed(comparison: Comparison) -> list[KernelMatch]:
     step = comparison.step_time
     least_us = 0.0
     kept = [match for match in comparison.kernels if match.kind in ("same", "moved") and match.time]
-    sums = {
+    differences = {
         name: sum(map(_difference_us, alike)) for name, alike in grouped(kept, lambda item: item.a[0].kernel).items()
     }
     if step is not None and step.verdict not in ("faster", "slower") and step.a_us and step.ratio_high and step.ratio:
@@ -63,7 +63,7 @@ def changed(comparison: Comparison) -> list[KernelMatch]:
         elif time is None or collective(match.a[0].kernel):
             continue  # collectives wait: their time says how late other ranks are
         elif time.is_single:
-            if step is not None and abs(sums[match.a[0].kernel]) > RUN_TO_RUN * (step.a_us or 0.0):
+            if step is not None and abs(differences[match.a[0].kernel]) > RUN_TO_RUN * (step.a_us or 0.0):
                 found.append(match)
         elif time.verdict in ("faster", "slower") and abs(_difference_us(match)) > least_us:
             found.append(match)
