@@ -58,8 +58,8 @@ def begun(folder: Path, text: str) -> subprocess.Popen[str]:
 
 
 def alike(text: str) -> str:
-    """Leave out addresses, and what torch says of processes by number."""
-    return re.sub(r"0x[0-9a-f]+|\[rank\d\].*|process \d+", "…", text)
+    """Leave out addresses, times, and what torch says of processes by number."""
+    return re.sub(r"0x[0-9a-f]+|[WIE]\d{4} [\d:.]+ \d+|\[rank\d\].*|process \d+", "…", text)
 
 
 def said(error: str) -> str:
