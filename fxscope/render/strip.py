@@ -40,6 +40,7 @@ DOT, DOTS = 7, 8  # px between two views, and above the ops
 EDGE = 24  # px left and right of the picture
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
+PAGE_ROOM = 372  # px of the rows and their key in a page of 1280 × 800, above the first kernels of its table
 LETTER, KEY_WIDTH, KEY_LINES = 18, 100, 2  # px of the narrowest op that the key names; its characters, its lines
 NEAR = 44  # px between two kernels whose bracket is a V, and between two brackets of one lane
 LANE = 28  # between the brackets of two missed fusions, one below the other
@@ -203,12 +204,12 @@ def headline(title: str, subtitle: str, numbers: Sequence[tuple[str, str]]) -> l
 def alone(strip: Strip, *, head: bool) -> tuple[list[str], float]:
     strip.lay_out(SPAN / strip.total)
     drawn = Drawing(strip, 152.0 if head else 6.0)
-    if head:
-        drawn.fill(HEIGHT - 70 - drawn.y, MODULE_ROWS, MAX_GROWTH)
+    room, growth = (HEIGHT - 70 - drawn.y, MAX_GROWTH) if head else (PAGE_ROOM, 1.0)
+    drawn.fill(room, MODULE_ROWS, growth, lists_cuts=head)
     drawn.rows(most=MODULE_ROWS)
-    if not head:
-        return drawn.out, drawn.y
     drawn.list_key()
+    if not head:
+        return drawn.out, drawn.y - LINE
     drawn.list_cuts(is_alone=True)
     made = strip.report
     parts = (made.device, made.torch and f"torch {made.torch}", made.contents, made.step.verdict)
@@ -253,7 +254,7 @@ class Drawing:
         self.key: list[str] = []  # lines that say what the letters are
         self.out: list[str] = []
 
-    def fill(self, room: float, most: int, growth: float = 1.0) -> None:
+    def fill(self, room: float, most: int, growth: float = 1.0, *, lists_cuts: bool = True) -> None:
         """Leave out the last missed fusions and name narrow ops in a key, as there is room; the rows get the rest."""
         strip, heights = self.strip, self.heights
         levels = min(most, sum(1 for level in strip.modules if level))
@@ -262,10 +263,10 @@ class Drawing:
         narrow = [item for item in strip.order if strip.places[item.id].width >= LETTER and not self.op_words(item)]
 
         def lines_left() -> int:
-            return int((room - rows_px - self.cuts_px() - 2) // LINE) - len(self.marks)
+            return int((room - rows_px - self.cuts_px() - 2) // LINE) - len(self.marks) * lists_cuts
 
         least = 1 if most > 1 else 0  # of marks, and lines of the key; in a comparison, a mark needs its words
-        while len(self.marks) > least and (narrow or not least) and lines_left() < least:
+        while lists_cuts and len(self.marks) > least and (narrow or not least) and lines_left() < least:
             self.marks.pop()
             self.brackets.pop()
         longest = dict(zip(ascii_lowercase, sorted(narrow, key=strip.weight, reverse=True), strict=False))

@@ -279,12 +279,13 @@ def test_a_picture_names_the_longest_ops_that_have_no_room_for_a_name(name: str,
     groups = sorted(report(read).groups, key=lambda group: -group.time_us)  # type: ignore[operator]
     scale = strip.SPAN / sum(group.time_us for group in groups)  # type: ignore[misc]
     narrow = [group for group in groups if not strip.fitted(group.label, group.time_us * scale)]  # type: ignore[operator]
-    drawn = texts(strip.render(read, others=(read,) * beside))
-    named = [item for words in drawn for item in words.split(" · ") if re.match(r"[a-z] .* µs$", item)]
-    assert len(named) >= 3 and {item[0] for item in named} <= set(drawn)
-    for letter, item, group in zip("abcdefgh", dict.fromkeys(named), narrow, strict=False):
-        assert item.startswith(f"{letter} {group.label[:6]}") and item.endswith(microseconds(group.time_us))
-    assert not {item[0] for item in named} & set(texts(strip.render(read, head=False)))  # a page has tips
+    has_room = name == "mlp_train_compiled" and not beside  # in a page, above its table
+    pages = [strip.render(read, head=False, in_page=True)] if has_room else []
+    for drawn in map(texts, [strip.render(read, others=(read,) * beside), *pages]):
+        named = [item for words in drawn for item in words.split(" · ") if re.match(r"[a-z] .* µs$", item)]
+        assert len(named) >= 3 and {item[0] for item in named} <= set(drawn)
+        for letter, item, group in zip("abcdefgh", dict.fromkeys(named), narrow, strict=False):
+            assert item.startswith(f"{letter} {group.label[:6]}") and item.endswith(microseconds(group.time_us))
 
 
 def test_source_lines_stand_between_modules_and_ops() -> None:
