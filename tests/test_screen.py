@@ -15,7 +15,7 @@ from fxscope.analysis.advice import Advice
 from fxscope.analysis.purposes import PurposeRow
 from fxscope.analysis.report import CompileRow, CudaGraphs, Report, others, report
 from fxscope.model import Memory, Recording, replace
-from fxscope.render import notebook, why
+from fxscope.render import axis, notebook, why
 from fxscope.render import report as text
 from tests import build, captures
 
@@ -132,6 +132,8 @@ def test_pairs_that_share_a_library_kernel_are_bracketed_and_counted_once() -> N
     each = [row.time_us for row in rows if row.time_us is not None]
     assert max(each) <= (made.brackets[0].time_us or 0) <= sum(each)
     assert "at most one of these per kernel" in text.render(recording)
+    together = f" {axis.rivals(made, rows[0])}: {axis.saving(made, rows[0]).strip('~')} in total"
+    assert together in text.missed(made, 80, everything=False, limit=1)  # as the page has it, of the first row alone
     (two,) = (row for row in rows if row.count == 2)  # the gate's and the up projection's result, read by one kernel
     assert two.bytes == recording.decisions[two.decisions[0]].saved_bytes
 

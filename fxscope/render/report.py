@@ -12,7 +12,7 @@ from fxscope.analysis.purposes import PurposeRow
 from fxscope.analysis.report import CompileRow, GraphMemory, KernelRow, Report, first_rows, others, report, total_us
 from fxscope.analysis.serving import Serving
 from fxscope.model import Memory, Recording, replace
-from fxscope.render import grid
+from fxscope.render import axis, grid
 from fxscope.text import (
     UNKNOWN,
     aligned,
@@ -327,11 +327,11 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
             out += grid.folded(f"{row.reason}{hint}", width, "      ", "      ")
         elif not same:
             out.append(cut(f"      {row.reason}{hint}", width))
-    sums = {item.number: item for item in made.brackets}
-    for number in dict.fromkeys(number for number in numbers if number is not None and numbers.count(number) > 1):
-        time_us, size = sums[number].time_us, sums[number].bytes
-        if total := microseconds(time_us) if time_us is not None else size and num_bytes(size):
-            out.append(f"  ┐┘ at most one of these per kernel: {total} in total")
+    for number in dict.fromkeys(filter(None, numbers)):
+        time_us, size = made.brackets[number - 1].time_us, made.brackets[number - 1].bytes
+        alone = axis.rivals(made, shown[numbers.index(number)]) if numbers.count(number) == 1 else None
+        if (total := microseconds(time_us) if time_us is not None else size and num_bytes(size)) and alone != "":
+            out.append(f" {alone or ' ┐┘ at most one of these per kernel'}: {total} in total")
     if same and not everything:
         hints = {row.hint for row in shown}
         hint = hints.pop() if len(hints) == 1 else None
