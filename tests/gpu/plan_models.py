@@ -381,6 +381,7 @@ def encoder_layer_train(device):
 
 @_model("flex attention: a Triton template without a benchmark")
 def flex(device):
+    @torch.no_grad()  # as it was recorded: else the kernel writes what a backward needs
     def forward(q, k, v):
         from torch.nn.attention.flex_attention import flex_attention
 

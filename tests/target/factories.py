@@ -255,6 +255,19 @@ def gradient(x):
     return torch.autograd.grad((x**3).sum(), x)[0] * 2
 
 
+layers = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64))
+
+
+def halves(x):
+    first, second = (layers(part).relu() for part in x.chunk(2))
+    torch._dynamo.graph_break()
+    (second * 2).sum().backward()
+    return first.sigmoid()
+
+
+function_of_parameters = given(lambda: lambda x: layers(x).relu(), torch.randn(8, 64))
+jacobian_of_parameters = given(lambda: lambda x: torch.func.vmap(torch.func.jacrev(layers))(x) * 2, torch.randn(8, 64))
+part_of_a_training = given(lambda: halves, torch.randn(16, 64))
 gradient_of_a_function = given(lambda: gradient, torch.randn(8, requires_grad=True))
 gradient_without_grad = of(gradient, 8)
 forces = of(torch.enable_grad()(lambda x: gradient(x.detach().requires_grad_())), 8)

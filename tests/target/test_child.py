@@ -179,6 +179,26 @@ def test_backwards_come_in_the_order_in_which_they_run(tmp_path: Path) -> None:
     assert [(16, 32) in written[2], (32, 64) in written[3]] == [True, True]  # the second graph's weights come first
 
 
+@pytest.mark.parametrize(
+    ("factory", "graphs", "kernel"),
+    [
+        ("function_of_parameters", "0/0:forward", "triton_poi_fused_gelu_0"),  # without gradients `addmm_gelu`
+        pytest.param("jacobian_of_parameters", "0/0:forward", "gelu_backward", marks=pytest.mark.slow),
+        pytest.param(
+            "part_of_a_training",
+            "0/0:forward 1/0:forward 1/0:backward 0/0:backward 2/0:forward",
+            "fused_gelu_0",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_function_has_gradients_and_the_backwards_that_run(factory: str, graphs: str, kernel: str) -> None:
+    recording = forked(factory)
+    assert list(dict.fromkeys(call.graph.removesuffix(":post_grad") for call in recording.calls)) == graphs.split()
+    assert any(kernel in call.kernel for call in recording.calls)
+    assert {item.runs for item in recording.compiles} <= {None, 1}
+
+
 @pytest.mark.slow
 def test_a_backward_reads_what_the_forward_left_in_its_layout() -> None:
     recording = forked("convolutions", backward=True)

@@ -200,11 +200,11 @@ def plan(request: Request, say: Callable[[str], None], note: Callable[[str], Non
                     model, inputs, made, kwargs=kwargs, train=request.backward, compile_options=options
                 )
             except Exception as error:
-                if made.asks_autograd and not made.on_cpu:
-                    return None
-                if not (made.codes and type(innermost(error)).__name__ in _DATA_DEPENDENT):
+                if not (made.needs_cpu or (made.codes and type(innermost(error)).__name__ in _DATA_DEPENDENT)):
                     raise
                 capture.hooks.problem(PARTIAL, f"it ends {cause_of(error)}", "the graphs after it are missing")
+            if made.needs_cpu:
+                return None
             facts = capture.facts()
             here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
         if not made.codes:

@@ -67,8 +67,10 @@ def device(plan: Plan) -> Generator[None]:
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
         chosen = decisions.padding(plan), decisions.library_kernels(plan), decisions.cudnn_layouts(plan)
         constants = decisions.constants_on_cpu(), decisions.constants_on_device()
-        for context in (_triton_driver(gpu), *chosen, *constants, _fresh_caches()):
+        for context in (_triton_driver(gpu), *chosen, *constants):
             stack.enter_context(context)
+        _clear_caches()
+        stack.callback(_clear_caches)
         yield
 
 
@@ -181,19 +183,11 @@ def _triton_driver(gpu: Gpu) -> Generator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _fresh_caches() -> Generator[None]:
+def _clear_caches() -> None:
     import torch._inductor.utils as inductor_utils
     import torch.utils._triton as triton_utils
     from torch._inductor.runtime.hints import DeviceProperties
 
-    def clear() -> None:
-        for value in (*vars(triton_utils).values(), *vars(inductor_utils).values(), DeviceProperties.create):
-            if callable(forget := getattr(value, "cache_clear", None)):
-                forget()
-
-    clear()
-    try:
-        yield
-    finally:
-        clear()
+    for value in (*vars(triton_utils).values(), *vars(inductor_utils).values(), DeviceProperties.create):
+        if callable(forget := getattr(value, "cache_clear", None)):
+            forget()

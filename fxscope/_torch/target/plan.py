@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from fxscope.gpus import Gpu
 
@@ -20,28 +21,29 @@ class Plan:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
         on_cpu: traced on CPU tensors that stand for the device's: a training, or a program that asks autograd itself.
-        asks_autograd: a backward ran, by the program itself or to trace a training.
+        needs_cpu: autograd was asked on tensors of the device, where it cannot run.
         progress: called with a line now and then.
     """
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
-        self.forwards: list[str] = []
-        self.backwards: list[str] = []
+        self.lowered: list[str] = []
+        self.ahead: list[str] = []  # backwards that the plan does not run, in the order of their forwards
         self.assumptions: list[tuple[str, str, str]] = []
         self.on_cpu = False
-        self.asks_autograd = False
+        self.needs_cpu = False
         self.cudagraphs = False  # the program asks for them
         self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
         self.parts: defaultdict[str, list[Any]] = defaultdict(list)  # compile id → what torch captures as CUDA graphs
         self.replays: Counter[str] = Counter()  # of these, those that nothing forbids
+        self.known: Any = WeakTensorKeyDictionary()  # index, length or mask → its values, on the CPU
         self.managed: list[Any] = []  # storages that lie in the memory of CUDA graphs
         self.runs: Counter[str] = Counter()  # of a compile's graph, as the program is called once
         self.progress: Callable[[str], None] = lambda message: None
 
     @property
     def codes(self) -> list[str]:
-        return [*self.forwards, *reversed(self.backwards)]
+        return [*self.lowered, *reversed(self.ahead)]
 
     def ran(self, compile_id: str, inputs: Mapping[str, Any]) -> bool:
         """Note a run of a compile's graph on inputs; return whether torch's checks forbid no replay of any part."""

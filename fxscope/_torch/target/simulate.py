@@ -55,8 +55,10 @@ def asking_autograd(plan: Plan, note: Callable[[str], None]) -> AbstractContextM
     original: Any = torch.autograd._engine_run_backward
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        plan.asks_autograd = True
         note("torch.autograd")
+        if not plan.on_cpu:
+            plan.needs_cpu = True  # it is planned again
+            raise PlanError("autograd cannot run on a device that is not there")
         return original(*args, **kwargs)
 
     return mock.patch.object(torch.autograd, "_engine_run_backward", run)
@@ -79,11 +81,7 @@ def _shapes_from_cpu(plan: Plan) -> AbstractContextManager[Any]:
             result = original(mode, func, [moved(item, "cpu") for item in arguments], spec, error)
         except NotImplementedError:
             is_sparse = any(isinstance(item, FakeTensor) and item.layout is not torch.strided for item in arguments)
-            what = (
-                "its tensors must be dense"
-                if is_sparse
-                else "torch finds its result's shape by running it on the device"
-            )
+            what = "its tensors must be dense" if is_sparse else "torch runs it on the device to find its shape"
             advice = "Leave it out of the graph (torch.compiler.disable), or write it in other ops"
             raise PlanError(f"{func} cannot be planned: {what}. {advice}.") from None
         plan.assume("shape", f"{func}: the results have the shapes of a CPU's", "torch runs it on the device for them")
@@ -117,17 +115,22 @@ def _no_launch(plan: Plan) -> Generator[None]:
     def compile_to_module(lowering: Any) -> Any:
         plan.progress(f"writing the kernels of graph {lowering.graph_id if lowering.graph_id is not None else ''}")
         code, _ = lowering.codegen()
-        (plan.backwards if lowering.is_backward else plan.forwards).append(code.value)
+        is_ahead = lowering.is_backward and torch._functorch.config.force_non_lazy_backward_lowering
+        (plan.ahead if is_ahead else plan.lowered).append(code.value)
         graph_module, compile_id = lowering.orig_gm, current_compile_id()
         names = [node.name for node in graph_module.graph.find_nodes(op="placeholder")]
 
         def call(arguments: list[Any]) -> Any:
             values = list(arguments)
             arguments.clear()
-            is_replayed = plan.ran(compile_id, dict(zip(names, values, strict=True)))
+            is_replayed = not lowering.is_backward and plan.ran(compile_id, dict(zip(names, values, strict=True)))
             mode: Any = torch._guards.detect_fake_mode(values)
             with mode or contextlib.nullcontext():
-                results = _Dry(graph_module).run(*values)
+                there = [_placed(value, plan, mode, "cuda") for value in values] if plan.on_cpu else values
+                results = _Dry(graph_module).run(*there)
+                if plan.on_cpu:
+                    back = {id(placed): value for placed, value in zip(there, values, strict=True)}
+                    results = [back.get(id(item), _placed(item, plan, mode, "cpu")) for item in results]
             if is_replayed:
                 plan.managed += [item.untyped_storage() for item in results if isinstance(item, torch.Tensor)]
             return results
@@ -140,6 +143,16 @@ def _no_launch(plan: Plan) -> Generator[None]:
         mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module),
     ):
         yield
+
+
+def _placed(value: Any, plan: Plan, mode: FakeTensorMode, device: str) -> Any:
+    """Return a tensor on a device; what is known of its values stays known."""
+    if not isinstance(value, torch.Tensor) or value.device.type == device:
+        return value
+    made = _fake(value, mode, device)
+    if value in plan.known:
+        plan.known[made] = plan.known[value]
+    return made
 
 
 class _Dry(torch.fx.Interpreter):
@@ -191,11 +204,11 @@ def compile_for_target(
         allow_scalar_outputs=one_graph or config.capture_scalar_outputs,
         allow_dynamic_output_shape_ops=one_graph or config.capture_dynamic_output_shape_ops,
     )
-    mode, values = FakeTensorMode(shape_env=symbols), Values()
+    mode, values = FakeTensorMode(shape_env=symbols), Values(plan.known)
     plan.on_cpu |= train
     device = "cpu" if plan.on_cpu else "cuda"
     # As a real recording: a module without a backward runs under `no_grad`, a function decides itself.
-    grad = train or (plan.on_cpu and not isinstance(module, nn.Module))
+    grad = train or not isinstance(module, nn.Module)
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
         made = _fake(tensor, mode, device)
@@ -215,7 +228,7 @@ def compile_for_target(
                 (tuple(inputs), dict(kwargs or {})),
             )
         stack.enter_context(inductor_config.patch(patches))
-        backend = stack.enter_context(training.backend(plan)) if plan.on_cpu else compile_fx
+        backend = stack.enter_context(training.backend(plan, train=train)) if plan.on_cpu else compile_fx
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(mode)
@@ -238,16 +251,13 @@ def _make_fake(called: Any, once: "_Once", mode: FakeTensorMode, plan: Plan) -> 
 def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     """Take mode and options out of `torch.compile`'s arguments; return the Inductor switches they mean."""
     import torch._inductor.config as inductor_config
+    from torch._inductor import list_mode_options
 
     backend = arguments.pop("backend", "inductor")
     if backend != "inductor":
         raise PlanError(f"backend={backend!r} cannot be planned for another GPU: only Inductor's code can.")
-    mode = arguments.pop("mode", None)
-    switches = dict(arguments.pop("options", None) or {})
-    if mode not in (None, "default"):
-        from torch._inductor import list_mode_options
-
-        switches = {**list_mode_options(mode, arguments.get("dynamic")), **switches}
+    of_mode = list_mode_options(arguments.pop("mode", None) or "default", arguments.get("dynamic"))
+    switches = {**of_mode, **(arguments.pop("options", None) or {})}
     given = {**inductor_config.get_config_copy(), **switches}
     for name in BENCHMARKED:
         if given.get(name):

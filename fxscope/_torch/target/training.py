@@ -1,7 +1,8 @@
 """The backward of a model on a GPU that is not there.
 
 Autograd asks the driver about CUDA tensors, even fake ones. So AOTAutograd traces forward and backward on fake CPU tensors,
-without decompositions. Then each tensor of the joint graph is moved to the simulated device, and decomposed there.
+without decompositions. Then each tensor of the joint graph is moved to the simulated device, and decomposed there. The
+program runs on CPU tensors. A backward is lowered when it first runs, as on a device, or ahead where it will run later.
 `torch.autocast("cuda")` becomes the CPU's with CUDA's lists of ops, from the header `ATen/autocast_mode.h` of this torch.
 Experimental: an op that dispatches by device before Inductor sees it is traced as on a CPU.
 """
@@ -21,7 +22,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.checkpoint import CheckpointPolicy
 
-from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target.decisions import copies_of_constants
 from fxscope._torch.target.plan import Plan, PlanError
 
@@ -31,8 +31,8 @@ _MACROS = {"lower": "LOWER_PRECISION_FP", "fp32": "FP32", "dtype": "FP32_SET_OPT
 
 
 @contextlib.contextmanager
-def backend(plan: Plan) -> Generator[Any]:
-    """For a `with` block: a backend for `torch.compile` that plans forward and backward."""
+def backend(plan: Plan, *, train: bool) -> Generator[Any]:
+    """For a `with` block: a backend for `torch.compile` that plans each forward, and backwards that run; `train`: all."""
     import torch._inductor.compile_fx as compile_fx
     import torch.nn.attention.flex_attention as flex
 
@@ -73,16 +73,9 @@ def backend(plan: Plan) -> Generator[Any]:
         made_there = all(node.kwargs.get("device") is not None for node in made)
         with (
             _cuda_autocast(graph_module, plan),
-            torch._functorch.config.patch(force_non_lazy_backward_lowering=True, enable_autograd_cache=False),
+            torch._functorch.config.patch(force_non_lazy_backward_lowering=train, enable_autograd_cache=False),
         ):
-            compile_fx.compile_fx(graph_module, example_inputs, inner_compile=inner_compile, decompositions={})
-        compile_id = current_compile_id()
-
-        def forward(*args: Any) -> Any:
-            plan.ran(compile_id, {})
-            return graph_module.forward(*args)  # on fake CPU tensors, for what follows a graph break
-
-        return forward
+            return compile_fx.compile_fx(graph_module, example_inputs, inner_compile=inner_compile, decompositions={})
 
     # Flex attention refuses gradients on CPU tensors, which here stand for the device's.
     with (

@@ -23,8 +23,8 @@ MOST_ELEMENTS = 1 << 22  # of one tensor whose values are kept
 
 
 class Values:
-    def __init__(self) -> None:
-        self._known: Any = WeakTensorKeyDictionary()
+    def __init__(self, known: WeakTensorKeyDictionary) -> None:
+        self._known: Any = known
 
     def learn(self, fake: torch.Tensor, real: torch.Tensor) -> None:
         """Keep the values of an index, a length or a mask that the program was given."""
