@@ -51,13 +51,13 @@ class Tap:
         """
         if not self.works:
             return None
-        body = getattr(node, "_body", None)
-        entered = getattr(getattr(body, "root_block", None), _RAN, None)
-        if body is None:
-            entered = self._of_operation(node.node)
+        body, own = getattr(node, "_body", None), self._of_operation(node.node) or ()
+        entered = own or None if body is None else getattr(getattr(body, "root_block", None), _RAN, None)
         if entered is None:
             return None
-        computing = set(_computing(body)) if body is not None else set(entered)
+        computing = {*(own if body is None else _computing(body))}
+        if type(getattr(node.node, "data", None)).__name__ == "Scatter":  # not the copy of what it writes into
+            computing.update(own)
         return {item: item in computing for item in (*entered, *computing) if item.graph is graph}
 
     @staticmethod

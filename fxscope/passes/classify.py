@@ -167,18 +167,17 @@ def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Natu
 
 def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:
     """Return whether a may-copy op need not copy: same number of elements and dtype, and dense in the same order."""
-    if not node.inputs or not node.outputs or node.inputs[0] not in by_name:
-        return False
-    source = by_name[node.inputs[0]]
-    if not source.outputs or source.outputs[0].dtype != node.outputs[0].dtype:
+    source = by_name.get(node.inputs[0]) if node.inputs else None
+    if source is None or not source.outputs or not node.outputs:
         return False
     before, after = source.outputs[0], node.outputs[0]
-    if before.device != after.device:
+    if (before.device, before.dtype) != (after.device, after.dtype):
         return False
     if before.stride is None or after.stride is None:
         # Printed graphs may leave strides out; Inductor only keeps `reshape` where a view is possible or copies by a call.
         return op_name(node.target) in ("reshape", "flatten", "ravel", "reshape_as")
-    return _dense(before.shape, before.stride) and _dense(after.shape, after.stride) and len(node.inputs) == 1
+    is_alone = not any(by_name[name].outputs for name in node.inputs[1:] if name in by_name)  # others are sizes
+    return is_alone and _dense(before.shape, before.stride) and _dense(after.shape, after.stride)
 
 
 def _dense(shape: tuple[int | str, ...], stride: tuple[int | str, ...]) -> bool:
@@ -187,7 +186,7 @@ def _dense(shape: tuple[int | str, ...], stride: tuple[int | str, ...]) -> bool:
     for size, step in zip(reversed(shape), reversed(stride), strict=False):
         if size == 1:
             continue
-        if isinstance(step, int) and expected is not None and step != expected:
+        if step != expected and (expected is not None or isinstance(step, int)):
             return False
         expected = expected * size if isinstance(size, int) and expected is not None else None
     return True

@@ -58,8 +58,8 @@ def recomputed(recording: Recording) -> dict[str, set[str]]:
 def written_as(recording: Recording) -> Written:
     node_of, found = index_of(recording).node, Written()
     links = [x for x in recording.links if x.relation == "lowered_to" and x.from_[0].endswith(":pre_grad")]
-    made = {link.to: node_of(link.to) for link in links}
-    works = {key for key, x in made.items() if x and x.nature != "view" and out_of_place(op_of(x)) not in MOVES}
+    made = {link.to: x for link in links if (x := node_of(link.to))}
+    works = {key for key, x in made.items() if x.nature not in ("view", "host") and out_of_place(op_of(x)) not in MOVES}
     computing = {link.from_ for link in links if link.to in works}
     for link in links:
         source = node_of(link.from_)
@@ -123,13 +123,14 @@ class _Graph:
         named = [(op_name(node.target), REINPLACE in node.replaced_by) for node in working]
         if named and all(op == "copy_" or (op == "clone" and again) for op, again in named):
             return "mutation_copy", {"into": next(iter(working[0].inputs), None)}
-        ops = ops_of([node for node in working if node.nature != "view"])
+        copying = [node for node in working if node.nature != "view"]  # parts of other ops, too: a scatter's zeros
+        ops = ops_of(copying)
         moves = bool(members) and all(member.computes is False for member in members)
         demands = [member.made_for for member in members if member.made_for is not None]
         is_added = moves and demands and all(node.original_aten is None for node in working)
         if ops and not (is_added and set(ops) <= LAYOUT_OPS):
-            is_copy = all(out_of_place(op) in MOVES for op in ops)
-            return self._asked_for([node for node in working if node.nature != "view"], ops) if is_copy else None
+            is_copy = all({out_of_place(op_of(node)), op_name(node.target)} & MOVES for node in copying)
+            return self._asked_for(copying, ops) if is_copy else None
         written = {access.buffer for access in call.writes or ()}
         if not moves or not demands:
             others = [other for other in self.calls if written & {item.buffer for item in other.writes or ()}]

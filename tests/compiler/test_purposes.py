@@ -151,7 +151,8 @@ SAID = functions("purposes.txt")
 @pytest.mark.parametrize("name", SAID)
 def test_a_kernel_says_what_asks_for_it_and_no_node_is_unknown(name: str) -> None:
     program, (_, inputs, options, there, absent) = SAID[name]
-    recording = fxscope.record(program, *eval(f"({inputs},)", vars(torch)), compile=True, steps=1, **eval(options))
+    options = {"compile": True, "steps": 1} | eval(options)
+    recording = fxscope.record(program, *eval(f"({inputs},)", vars(torch)), **options)
     texts = [purpose_text(call.purpose, call.purpose_arguments) for call in recording.calls]
     assert any(there in text for text in texts) and not any(absent in text for text in texts), texts
     assert not [node for graph in recording.graphs for node in graph.nodes if node.kind == "unknown"]
