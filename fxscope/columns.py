@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 import msgspec
 import numpy as np
 
-from fxscope.model import Item, replace
+from fxscope.model import Item, encoded, replace
 
 T = TypeVar("T", bound=Item)
 BLOCK = 1024  # items that are made at a time
@@ -217,6 +217,15 @@ def coded(items: Sequence[Any], field: str, which: list[int] | None = None) -> t
     if isinstance(items, Items) and isinstance(found, Given) and which is None:
         items.columns[field] = Chosen(codes, list(known))  # the same values, coded once
     return codes, list(known)
+
+
+def coded_in(table: dict[Any, int], values: list[Any]) -> list[int]:
+    """The place of each value in a table, which new values are added to; what cannot be a key is there as its JSON."""
+    try:
+        hash(tuple(values))
+    except TypeError:
+        values = [encoded(value) for value in values]
+    return [table.setdefault(value, len(table)) for value in values]
 
 
 def marked(items: Sequence[Any], field: str, test: Callable[[Any], Any]) -> Any:

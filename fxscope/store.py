@@ -28,7 +28,7 @@ from typing import IO, Any, Literal
 import msgspec
 import numpy as np
 
-from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, column, rows_of, uncollected
+from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, coded_in, column, rows_of, uncollected
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
 
@@ -174,7 +174,7 @@ def _to_columns(recording: Recording) -> bytes:
                     if field in numbers:
                         numbers[field].extend([-_LIMIT if value is None else value for value in values])
                     else:
-                        codes[field].extend(_codes(values, tables[field]))
+                        codes[field].extend(coded_in(tables[field], values))
             for field, values in (numbers | codes).items():
                 add(f"{name}/{field}", values.tobytes())
             for field, table in tables.items():
@@ -183,18 +183,6 @@ def _to_columns(recording: Recording) -> bytes:
             kinds = {field.name: "numbers" if field.name in numbers else "table" for field in fields}
             add(f"{name}.json", msgspec.json.encode({"count": len(items), "columns": kinds, "order": sys.byteorder}))
     return out.getvalue()
-
-
-def _codes(values: list[Any], table: dict[Any, int]) -> list[int]:
-    """The place of each value in a table, which new values are added to; what cannot be a key is there as its JSON."""
-    try:
-        distinct = dict.fromkeys(values)
-    except TypeError:
-        values = [encoded(value) for value in values]
-        distinct = dict.fromkeys(values)
-    for value in distinct:
-        table.setdefault(value, len(table))
-    return [table[value] for value in values]
 
 
 # What zipfile raises at a flipped byte: its own error; a version or method it has not; a member marked as encrypted.

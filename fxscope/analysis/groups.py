@@ -16,23 +16,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fxscope import op_names
 from fxscope.analysis.select import collective_label, nodes_by_key, ops_in, ran_backward
 from fxscope.columns import array, coded, column, different, marked, positions, rows_of
 from fxscope.index import grouped, index_of, kept, per_step
 from fxscope.model import Decision, Item, KernelCall, Node, Recording, TensorMeta, replace
-from fxscope.op_names import (
-    INDUCTOR_RUNS,
-    OPTIMIZER_STEP,
-    USERS_TRITON,
-    copies_around_graph,
-    is_dispatched,
-    is_generated,
-    op_name,
-    ops_of,
-    phase_of,
-    without_graph_number,
-    without_number,
-)
 from fxscope.passes.predicted import runs_of
 from fxscope.text import kernel_name, sizes
 
@@ -159,10 +147,11 @@ class Places:
             inside = [nodes[name] for name in call.nodes if name in nodes]
             biases = ["bias of convolution"] if call.biases else []
             ran = ops_in(call, nodes) if call.nodes else []
-            named = [op_name(call.kernel)] if call.is_extern else call.purpose_arguments.get("ops", ())
+            named = [op_names.op_name(call.kernel)] if call.is_extern else call.purpose_arguments.get("ops", ())
             ops = tuple([*biases, *ran] or named)  # a layout copy has none
             # A Triton kernel of the user's is called by its own name, without Inductor's number.
-            shown = tuple(without_number(call.kernel) if op.startswith(USERS_TRITON) else op for op in ops)
+            kernel = op_names.without_number(call.kernel)
+            shown = tuple(kernel if op.startswith(op_names.USERS_TRITON) else op for op in ops)
             self._known[call.id] = PlaceFacts(
                 label=label_of(shown) or ("layout copy" if call.purpose == "layout_copy" else call.kernel),
                 ops=ops,
@@ -180,7 +169,7 @@ class Places:
         if (graph_id, chain) not in self._phases:
             backward = ran_backward(self._index.graphs.get(graph_id or ""), chain)
             ran = "backward" if backward else "forward" if self._trains and backward is False and graph_id else None
-            self._phases[graph_id, chain] = "optimizer" if phase_of(chain) == "optimizer" else ran
+            self._phases[graph_id, chain] = "optimizer" if op_names.phase_of(chain) == "optimizer" else ran
         return self._phases[graph_id, chain]
 
     def of_nodes(
@@ -193,7 +182,7 @@ class Places:
             inside = [self.seen.get((graph_id, name)) or nodes[name] for name in names if name in nodes]
             roofs = [node.roof.share for node in inside if node.roof is not None]
             self._known[key] = self._facts(
-                tuple(ops_of(inside)) or tuple(map(op_name, names)),
+                tuple(op_names.ops_of(inside)) or tuple(map(op_names.op_name, names)),
                 chain,
                 self.phase(graph_id, chain),
                 modules_of(inside),
@@ -209,10 +198,10 @@ class Places:
         """The facts of an op that no graph has, by its shapes and dtypes."""
         key = (op, kernel, graph, chain, module, shape)
         if key not in self._known:
-            ops = (op_name(op),) if is_dispatched(op) else (kernel_label(op, kernel),)
+            ops = (op_names.op_name(op),) if op_names.is_dispatched(op) else (kernel_label(op, kernel),)
             modules = (module,) if module else ()
-            in_graph = any(name.startswith(INDUCTOR_RUNS) for name in chain)
-            is_copy = self._index.calls and copies_around_graph(op, chain)
+            in_graph = any(name.startswith(op_names.INDUCTOR_RUNS) for name in chain)
+            is_copy = self._index.calls and op_names.copies_around_graph(op, chain)
             outside: Outside = "wrapper_copy" if is_copy else "unknown" if in_graph else "eager"
             self._known[key] = self._facts(ops, chain, self.phase(graph, chain), modules, shape, outside=outside)
         return self._known[key]
@@ -239,13 +228,13 @@ def _label_in(chain: tuple[str, ...], ops: tuple[str, ...]) -> tuple[str, bool]:
 
 def kernel_label(op: str, kernel: str) -> str:
     """Return what to call a kernel that no dispatched op launched: Triton kernels without their number."""
-    name = without_graph_number(op if is_generated(op) else kernel)
-    return without_number(name) if is_generated(name) else kernel_name(name, 40)
+    name = op_names.without_graph_number(op if op_names.is_generated(op) else kernel)
+    return op_names.without_number(name) if op_names.is_generated(name) else kernel_name(name, 40)
 
 
 def optimizer_label(chain: Sequence[str], ops: Sequence[str]) -> str:
     """ "AdamW (foreach)"; "" outside an optimizer's step."""
-    found = next((found["name"] for name in chain if (found := OPTIMIZER_STEP.search(name))), "")
+    found = next((found["name"] for name in chain if (found := op_names.OPTIMIZER_STEP.search(name))), "")
     how = next((f" ({how})" for how in ("fused", "foreach") if any(how in op for op in ops)), "")
     return f"{found}{how}" if found else ""
 

@@ -12,16 +12,18 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
+import numpy as np
 
 from fxscope import gpus, op_names
+from fxscope.columns import BLOCK, Chosen, Column, Given, Items, coded_in, column, rows_of, uncollected
 from fxscope.data import read_table
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.english import hints_in
 from fxscope.index import COMPILING
-from fxscope.model import Recording, plain
+from fxscope.model import Item, LaunchEvidence, Recording
 
 _WORDS = {key.partition(",")[0]: frozenset(" ".join(words).split()) for key, words in read_table("redact.json").items()}
 _DROPPED, _CODES, _THEIRS, _LIBRARIES = (_WORDS[key] for key in ("dropped", "codes", "theirs", "libraries"))
@@ -45,15 +47,16 @@ _OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler c
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')  # of a JSON file
 _FILE = re.compile(r"(?s)(?:(.*)/)?(.*?)(:\d{1,5})?")
 _CATEGORIES = {"user_annotation", "python_function"}, {"runtime"}  # whose names are the program's, or a driver's
-_SAY_NOTHING = frozenset({type(None), bool, int, float})
+_SAY_NOTHING = frozenset({type(None), bool, int, float, LaunchEvidence})
 
 
+@uncollected()
 def redact(recording: Recording) -> Recording:
     """A recording of the same form that says nothing of its program's text and names."""
-    tree = msgspec.to_builtins(recording, enc_hook=plain, str_keys=True)
     counters = 100 + sum(len(graph.nodes) for graph in recording.graphs) + len(recording.calls)  # 100: eliminated nodes
-    annotations, runtime = ({op["name"] for op in tree["ops"] if op["category"] in kinds} for kinds in _CATEGORIES)
-    return msgspec.convert(_Redactor(counters, annotations, runtime).item(tree), Recording)
+    used = {*rows_of(recording.ops, "name", "category")}
+    annotations, runtime = ({name for name, category in used if category in kinds} for kinds in _CATEGORIES)
+    return _Redactor(counters, annotations, runtime).item(recording)
 
 
 # Annotations that torch makes itself: steps, compiles and calls of compiled code are found by them.
@@ -72,8 +75,12 @@ class _Redactor:
         self.words = cache(self._words)  # a recording has few texts, each of them many times
 
     def item(self, value: Any, key: str = "") -> Any:
-        if type(value) in _SAY_NOTHING or (key == "evidence" and isinstance(value, dict)):
-            return value
+        if isinstance(value, str):
+            return value if key in _CODES and value in _constants() else self.words(value)
+        if isinstance(value, Items):
+            return self.items(value)
+        if isinstance(value, Item):
+            return type(value)(**self.item(msgspec.structs.asdict(value), key))
         if isinstance(value, dict):
             if key in ("config", "limits"):  # switches: numbers say nothing of the program
                 return {name: item for name, item in value.items() if isinstance(item, (bool, int, float))}
@@ -82,17 +89,35 @@ class _Redactor:
                 target = kept["target"]
                 return kept if target in (None, *gpus.names()) else {**kept, "target": self.token("gpu", target)}
             return {
-                self.words(name) if key in ("renames", "kwargs") else name: item
-                if type(item) in _SAY_NOTHING
-                else self.field(name, item)
+                self.words(name) if key in ("renames", "kwargs") else name: self.field(name, item)
                 for name, item in value.items()
                 if name not in _DROPPED or (name == "code" and "pattern" in value)  # of a near miss: torch's word
             }
-        if isinstance(value, (list, tuple)):
-            return [self.item(item, key) for item in value]
-        return self.words(value) if isinstance(value, str) and not (key in _CODES and value in _constants()) else value
+        return type(value)(self.item(item, key) for item in value) if isinstance(value, (list, tuple)) else value
+
+    def items(self, items: Items[Any]) -> Items[Any]:
+        """Redact each different value of a field once, in the order in which the items have them; numbers stay."""
+        types = {field.name: field.type for field in msgspec.structs.fields(items.kind) if field.name in items.columns}
+        found: dict[str, list[Any]] = {name: [] for name in types if name not in _DROPPED}  # codes, or numbers
+        words = [name for name in found if not _SAY_NOTHING.issuperset(get_args(types[name]) or (types[name],))]
+        known: dict[str, dict[Any, Any]] = {name: {} for name in words}  # field → value → its code, then its text
+        for start in range(0, len(items), BLOCK):
+            block = slice(start, start + BLOCK)  # what its fields share is worked out once
+            for name, values in found.items():
+                new = column(items, name, block)
+                values += coded_in(known[name], new) if name in known else new
+        firsts = {name: np.unique(found[name], return_index=True)[1].tolist() for name in words}
+        order = ((row, name, value) for name in words for row, value in zip(firsts[name], known[name], strict=True))
+        for _, name, value in sorted(order, key=lambda item: item[0]):  # stable: fields of one item in their order
+            whole = msgspec.json.decode(value, type=types[name]) if isinstance(value, bytes) else value
+            known[name][value] = self.field(name, whole)
+        columns: dict[str, Column] = {name: Given(values) for name, values in found.items()}
+        columns |= {name: Chosen(np.array(found[name]), list(table.values())) for name, table in known.items()}
+        return type(items)(items.kind, len(items), columns)
 
     def field(self, name: str, value: Any) -> Any:
+        if type(value) in _SAY_NOTHING:
+            return value
         if name in ("message", "failure", "break_reason", "recompile_reason", "why"):
             return value and ("removed\nHint: removed" if hints_in(value) else "removed")
         if name == "cudagraph_skip":  # behind torch's reason, the program's line
@@ -114,9 +139,9 @@ class _Redactor:
             return self.token("annotation", text)
         if _IN_LIBRARY.match(text):
             return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _LIBRARIES else self._parts(x[0]), text)
-        if _LIBRARY.match(text) or text in self.runtime:
+        if public(text, self.counters) or _LIBRARY.match(text) or text in self.runtime:
             return text
-        said = [re.escape(piece) for piece in _sentences() if piece in text]
+        said = [re.escape(piece) for piece in _sentences() if piece in text] if re.search(r"\s", text) else []
         pieces = re.split(rf"((?:\b|(?=\W))(?:{'|'.join(said)})(?:\b|(?<=\W)))", text) if said else [text]
         return "".join(piece if i % 2 else _CHUNK.sub(self._chunk, piece) for i, piece in enumerate(pieces))
 

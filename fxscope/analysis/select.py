@@ -16,10 +16,10 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
 from fxscope import op_names
-from fxscope.columns import column, picked, positions, rows_of, uncollected
+from fxscope.columns import column, distinct, picked, positions, rows_of, uncollected
 from fxscope.errors import PassError
 from fxscope.index import Index, grouped, index_of, kept
-from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source
+from fxscope.model import KERNELS, Graph, KernelCall, Launch, Node, Op, Recording, Source, Summary
 from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, phase_of, qualified, table
 from fxscope.text import counted
 
@@ -336,13 +336,12 @@ def op_named(op: Op, name: str) -> bool:
 
 def _unknown(selector: Selector, recording: Recording) -> UnknownNameError:
     for graph in recording.graphs if selector.may_be("node") else ():
-        for node in graph.nodes:
-            if node.name == selector.name:
-                what = {
-                    "placeholder": f"is an input of {graph.id}: nothing in it computes that",
-                    "output": f"is what {graph.id} returns",
-                }.get(node.op, f"is a node of {graph.id}: {node.kind}, {node.reason}")
-                return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
+        if node := index_of(recording).node((graph.id, selector.name)):
+            what = {
+                "placeholder": f"is an input of {graph.id}: nothing in it computes that",
+                "output": f"is what {graph.id} returns",
+            }.get(node.op, f"is a node of {graph.id}: {node.kind}, {node.reason}")
+            return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
     known = {key for sort in SORTS if selector.may_be(sort) for key in names(recording, sort)}
     return UnknownNameError(
         f"nothing is called {selector.text!r:.100} in this recording. {nearest(selector.name, known)}"
@@ -466,12 +465,18 @@ def _names_of_variable(name: str, graph: Graph, index: Index) -> tuple[str, ...]
 
 def _words(recording: Recording) -> frozenset[str]:
     words: set[str | None] = {key for sort in SORTS for key in names(recording, sort)}
-    ops = {node.target for graph in recording.graphs for node in graph.nodes}
-    ops |= {item.name for item in (*recording.ops, *(recording.summary.ops if recording.summary else ()))}
+    ops = distinct(recording.ops, "name") | {item.name for item in (recording.summary or Summary()).ops}
+    for nodes in (graph.nodes for graph in recording.graphs):
+        ops |= distinct(nodes, "target")
+        written = {*rows_of(nodes, "target", "original_aten", "replaced_by")}
+        words |= {
+            *column(nodes, "name"),
+            *(text for row in written for text in (row[1], op_name(op_names.written_op(*row)))),
+        }
+        sources = distinct(nodes, "source") - {None}
+        modules = {source.module or "" for source in sources}
+        words |= {*map(place, sources), *modules, *(module.rpartition(".")[2] for module in modules)}
     words |= {word for name in ops for word in (name, op_name(name), parse(name).name)}
-    for node in (node for graph in recording.graphs for node in graph.nodes):
-        module = (node.source.module if node.source else None) or ""
-        words |= {node.name, op_of(node), node.original_aten, place(node.source), module, module.rpartition(".")[2]}
     for unit in units(recording):
         words |= {unit.kernel, unit.call, *unit.ops, *unit.all_ops, *unit.chain, *unit.modules, *unit.sources}
     return frozenset(word for word in words if word)

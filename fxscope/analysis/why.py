@@ -95,7 +95,8 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
                 decisions=tuple(inside),
             )
         )
-    return WhyAnswer(names=(name,), same=_largest_first(found), decisions=tuple(every.values()))
+    found.sort(key=lambda item: -item.count)
+    return WhyAnswer(names=(name,), same=tuple(found), decisions=tuple(every.values()))
 
 
 def places_of(recording: Recording, name: str) -> tuple[Place, ...]:
@@ -185,11 +186,8 @@ def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
         a, b = a_found[0], b_found[0]
         note = not_neighbours(recording, a, b, first, second)
         found = [Same(nodes=tuple((a.graph, node) for node in a.nodes), note=note)]
-    return WhyAnswer(names=(first, second), same=_largest_first(found), decisions=tuple(every.values()))
-
-
-def _largest_first(found: list[Same]) -> tuple[Same, ...]:
-    return tuple(sorted(found, key=lambda item: -item.count))
+    found.sort(key=lambda item: -item.count)
+    return WhyAnswer(names=(first, second), same=tuple(found), decisions=tuple(every.values()))
 
 
 def _key(recording: Recording, place: Place) -> object:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from fxscope.columns import column, distinct, rows_of, with_columns
+from fxscope.columns import column, distinct, marked, rows_of, with_columns
 from fxscope.index import by_each, index_of, reachable
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, Rewrite, replace
 from fxscope.op_names import CASTS, CONSTANTS, MAY_COPY, MOVES, expected_nature, is_dispatched, op_name, out_of_place
@@ -335,10 +335,8 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         if name in launched or name in above:
             above.add(parent)
     callers = set(parents)
-    captured: set[str] = set()
-    if True in distinct(recording.ops, "captured"):
-        ops = rows_of(recording.ops, "captured", "graph", "node")
-        captured = {node for is_captured, of, node in ops if is_captured and of == graph.id}
+    rows = marked(recording.ops, "captured", bool).nonzero()[0].tolist()
+    captured = {node for of, node in rows_of(recording.ops, "graph", "node", which=rows) if of == graph.id}
     ran, on_cpu = bool(recording.launches), "cpu_kernel" in distinct(recording.launches, "category")
     parts: dict[str | None, str] = {}  # op inside one that is a kernel of the CPU → that one
     found: list[tuple[Kind, Nature | None, Nature | None, str]] = []

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
 from fxscope.index import by_each, grouped, index_of, per_step
-from fxscope.model import Graph, KernelCall, Node, Recording
+from fxscope.model import Graph, KernelCall, Node, Recording, replace
 from fxscope.render import labels
 from fxscope.text import counted, microseconds, shorten
 
@@ -53,7 +53,7 @@ class Scene:
     """
 
     def __init__(self, recording: Recording, graph: Graph) -> None:
-        self.recording, self.graph = recording, graph
+        self.recording, self.graph = recording, replace(graph, nodes=tuple(graph.nodes))
         self.calls: list[KernelCall] = index_of(recording).calls_of_graph.get(graph.id, [])
         self.index = {node.name: position for position, node in enumerate(graph.nodes)}
         self.inputs = [
@@ -90,7 +90,7 @@ class Scene:
             self.groups.append(Group(parent, "module", path[-1], types.get(path) or "", "", -1, None, ".".join(path)))
         members = grouped(range(len(self.call_of)), self.call_of.__getitem__)
         group_of_call: dict[int, int] = {}
-        nodes = {node.name: node for node in self.graph.nodes}
+        nodes = index_of(self.recording).nodes[self.graph.id]
         for call in self.calls:
             position = self.position_of_call[call.id]
             inside = members.get(position, [])

@@ -13,6 +13,7 @@ import pytest
 from fxscope import cli, store
 from fxscope.analysis.redact import redact
 from fxscope.analysis.report import report
+from fxscope.columns import Items
 from fxscope.commands import common
 from fxscope.model import Environment, Graph, Launch, Node, Op, Recording, Source, replace
 from fxscope.passes import verify
@@ -143,3 +144,14 @@ def test_parts_of_a_modules_path_are_layers_or_the_users() -> None:
     kept = redact(Recording(graphs=(Graph(id="g", stage="eager", nodes=nodes),))).graphs[0].nodes
     numbers = [re.findall(r"(?<![a-z\d])\d+", node.source.module) for node in kept if node.source]
     assert numbers == [[], ["126", "0"], ["3", "237"], []]
+
+
+@pytest.mark.parametrize("name", ["mlp_eager_stack", "mlp_eager"])
+def test_columns_of_a_trace_stay_columns_with_the_texts_of_items(name: str) -> None:
+    recording = common.read(str(Path(__file__).parent.parent / "data" / "h200" / name / "trace.json.gz"))
+    assert isinstance(recording.ops, Items)
+    graphs = tuple(replace(graph, nodes=tuple(graph.nodes)) for graph in recording.graphs)
+    items = replace(recording, graphs=graphs, ops=tuple(recording.ops), launches=tuple(recording.launches))
+    redacted = redact(recording)
+    assert redacted == redact(items)
+    assert all(isinstance(part, Items) for part in (redacted.ops, redacted.launches, redacted.graphs[0].nodes))

@@ -8,23 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fxscope import op_names
 from fxscope.errors import TraceError
 from fxscope.index import COMPILES_DATA, COMPILING, whole_steps
 from fxscope.model import WHOLE, Problem, Step
-from fxscope.op_names import (
-    COMPILED_REGIONS,
-    DELEGATES,
-    HANDS_TO,
-    MAY_COPY,
-    expected_nature,
-    is_convolution,
-    is_dispatched,
-    is_gemm,
-    may_multiply,
-    op_name,
-    out_of_place,
-    table,
-)
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest, of_names
 from fxscope.readers.trace.reader import HEAD_BYTES, refusal
@@ -243,7 +230,7 @@ def captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray[
 
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Pregraph bytecode|"
-    rf"AOTDispatcher|{'|'.join((*COMPILED_REGIONS, *HANDLERS))}|defaults$|"  # TorchScript's default arguments
+    rf"AOTDispatcher|{'|'.join((*op_names.COMPILED_REGIONS, *HANDLERS))}|defaults$|"  # TorchScript's default arguments
     r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|"
     r"FX codegen|torch/|CompiledFxGraph)"
 )
@@ -262,7 +249,7 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     phases = {text.partition(COMPILES_DATA)[0] for text in trace.names if COMPILES_DATA in text}
     compiles = of_names(trace, name, lambda text: text in phases or text.endswith(COMPILING))
     is_op &= ~compiles & (nearest(kept.parent, compiles) < 0)  # what runs there are fake tensors, and benchmarks
-    works = of_names(trace, name, _does_work) & is_op & (of_names(trace, name, is_dispatched) | ~calls)
+    works = of_names(trace, name, _does_work) & is_op & (of_names(trace, name, op_names.is_dispatched) | ~calls)
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
     passes_on = np.zeros(len(kept.rows), np.bool_)
@@ -271,7 +258,7 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     passes_on[around[inner[np.array(passed, np.bool_)[which.reshape(-1)]]]] = True
     passes_on[kept.parent[of_names(trace, name, HANDLERS.__contains__) & (kept.parent >= 0)]] = True
     # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
-    same = np.unique([out_of_place(text) for text in trace.names], return_inverse=True)[1][name]
+    same = np.unique([op_names.out_of_place(text) for text in trace.names], return_inverse=True)[1][name]
     repeated = np.zeros(len(kept.rows), np.bool_)
     outer = around[inner]
     while inner.size:
@@ -290,20 +277,24 @@ def _does_work(name: str) -> bool:
         return False
     # reshape, contiguous, to: where they copy, an op below them does it
     # A composite op's kernels are those of the ops it calls; what MKL-DNN convolves in it is no op.
-    none = ("view", "host") if is_convolution(name) else ("view", "host", "composite")
-    return expected_nature(name) not in none and op_name(name) not in MAY_COPY
+    none = ("view", "host") if op_names.is_convolution(name) else ("view", "host", "composite")
+    return op_names.expected_nature(name) not in none and op_names.op_name(name) not in op_names.MAY_COPY
 
 
 def hands_on(name: str, called: str) -> bool:
     """Return whether an op leaves all its work to the ops that it calls, of which this is one."""
-    op = op_name(name)
-    if is_gemm(name) and is_gemm(called):  # for a batch
+    op = op_names.op_name(name)
+    if op_names.is_gemm(name) and op_names.is_gemm(called):  # for a batch
         return True
-    if is_convolution(name) and not may_multiply(called):
+    if op_names.is_convolution(name) and not op_names.may_multiply(called):
         return False  # MKL-DNN's transposed convolution is not an op: a copy of its weight is not its work
-    handed = HANDS_TO.get(out_of_place(name), ())
-    if op in DELEGATES or expected_nature(name) != "kernel" or out_of_place(called) in handed:
+    bare, inner = map(op_names.out_of_place, (name, called))
+    if (
+        op in op_names.DELEGATES
+        or inner in op_names.HANDS_TO.get(bare, ())
+        or op_names.expected_nature(name) != "kernel"
+    ):
         return True
-    kinds = table().get(out_of_place(name), ())
-    copies = op_name(called) == "copy_" and "pointwise" in kinds  # the result of a complex `abs` is copied
+    kinds = op_names.table().get(bare, ())
+    copies = op_names.op_name(called) == "copy_" and "pointwise" in kinds  # the result of a complex `abs` is copied
     return op != "copy_" and "explicit" in kinds and not copies  # `copy_` is no `copy` in place

@@ -74,7 +74,7 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
     )
     lines, which = np.unique(name[ops], return_inverse=True)
     values = (ran, duration, duration - children, total, own, count)
-    sums = (_sums(which, column[ops], len(lines)).tolist() for column in values)
+    rows = zip(lines.tolist(), *(_sums(which, column[ops], len(lines)).tolist() for column in values), strict=True)
     found = [
         OpStats(
             name=kept.trace.names[index],
@@ -85,9 +85,7 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
             device_self_us=device_self / 1e3,
             num_launches=launches,
         )
-        for index, calls, cpu_total, cpu_self, device_total, device_self, launches in zip(
-            lines.tolist(), *sums, strict=True
-        )
+        for index, calls, cpu_total, cpu_self, device_total, device_self, launches in rows
     ]
     return tuple(sorted(found, key=lambda item: (-item.device_total_us, -item.cpu_total_us, item.name)))
 
