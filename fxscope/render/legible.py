@@ -42,10 +42,6 @@ def written(found: re.Match[str]) -> str:
     return "".join(f"\\u{unit:04x}" for unit in memoryview(found[0].encode("utf-16")[2:]).cast("H"))
 
 
-def _nowhere() -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO())
-
-
 class LegibleStream:
     """A text stream that writes what can be read; what its encoding lacks becomes `?`.
 
@@ -54,7 +50,8 @@ class LegibleStream:
     """
 
     def __init__(self, stream: Any, *, told: bool = True) -> None:
-        self.beneath: Any = stream.beneath if isinstance(stream, LegibleStream) else stream or _nowhere()
+        is_legible = isinstance(stream, LegibleStream)
+        self.beneath: Any = stream.beneath if is_legible else stream or io.TextIOWrapper(io.BytesIO())
         self._told = told
 
     def __getattr__(self, name: str) -> Any:
@@ -92,17 +89,19 @@ def _errors(*, told: bool = True) -> Generator[None]:
 
 
 def write_bytes(data: bytes) -> None:
-    """Write to standard output as it is. Raises RenderError where that takes nothing, BrokenPipeError where nobody reads."""
-    stdout: Any = sys.stdout or _nowhere()
+    """Write to stdout as it is, or as text where that takes no bytes (a notebook's). Raises RenderError, BrokenPipeError."""
+    stdout = LegibleStream(sys.stdout)
     with _errors():
         stdout.flush()
-        stdout.buffer.write(data)
-        stdout.buffer.flush()
+        if hasattr(stdout, "buffer"):
+            stdout.buffer.write(data)
+            stdout.buffer.flush()
+        else:
+            stdout.write(data.decode())
 
 
 @contextlib.contextmanager
 def legible_streams() -> Generator[None]:
-    """Make stdout and stderr legible for a while."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = LegibleStream(sys.stdout), LegibleStream(sys.stderr, told=False)
     try:

@@ -1,6 +1,8 @@
 """Names that would move the cursor, set the title or reorder a line are written out, in every verb that prints them."""
 
+import contextlib
 import io
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -8,7 +10,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from fxscope import store
+from fxscope import cli, store
 from fxscope.model import replace
 from fxscope.render import markdown, render, terminal
 from fxscope.render.legible import LegibleStream, legible
@@ -92,6 +94,14 @@ def test_a_terminal_gets_colours_of_ours_alone(
 def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:
     path = store.write(tmp_path / "recording.fxscope", store.encode(build.mlp_compiled()))
     assert "56.2 ?s" in printed("-m", "fxscope", "view", path, PYTHONIOENCODING="ascii")
+
+
+@pytest.mark.parametrize("words", ["--json", "--format json", "--format svg", "--format html"])
+def test_an_output_that_takes_only_text_gets_text(words: str, hostile: Path) -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as out:  # a notebook's stdout has no `buffer` either
+        assert cli.main(["view", str(hostile), *words.split()]) == 0
+    assert words.endswith("html") or not OBEYED.search(out.getvalue())
+    assert json.loads(out.getvalue()) if "json" in words else out.getvalue().endswith(">\n")
 
 
 def test_a_name_in_markdown_stays_inside_its_fence() -> None:
