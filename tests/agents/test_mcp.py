@@ -15,6 +15,9 @@ pytest.importorskip("mcp", reason="needs the MCP SDK: pip install mcp")
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from fxscope.commands.mcp import Tools
+from fxscope.errors import FxscopeError
+
 ROOT = Path(__file__).parents[2]
 H200 = ROOT / "fxscope/data/h200"
 
@@ -99,6 +102,14 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
         assert failed and message in text, text
     assert not secret.with_name("new.fxscope").exists()
     assert all((folder / f"mlp_{name}.fxscope").exists() for name in ("eager", "compiled"))  # nothing replaced them
+
+
+def test_a_folder_outside_is_refused_before_it_is_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[Path] = []
+    monkeypatch.setattr(os, "walk", lambda path: (walked.append(path) for _ in "x"))
+    with pytest.raises(FxscopeError, match="outside of the folders"):
+        Tools([tmp_path], 4096)._path("..")
+    assert not walked
 
 
 @pytest.mark.slow
