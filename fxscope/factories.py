@@ -16,7 +16,7 @@ from typing import Any
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, one_line
 from fxscope.store import opened
 
-FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
+FACTORY = re.compile(r"^(?P<module>.+\.py|[^:]+):(?P<name>[A-Za-z_]\w*)$")
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -161,6 +161,8 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
         (["model_factories.py:good", "--json", "-o", "out.fxscope"], "would hold no recording"),
         (["no_such_file.py"], "there is no script no_such_file.py"),
         (["no_such_file.py:make"], "cannot read no_such_file.py: No such file"),
+        (["model_factories.py:good:x"], "there is no script model_factories.py:good:x. To record a factory write"),
+        (["model_factories.py::good"], "there is no script model_factories.py::good. To record a factory write"),
         (["not_python.py"], "not_python.py is not Python"),
         (["--compile", "script.py"], "--compile means nothing here: it is for factories"),
         (["--target", "h200", "script.py"], "--target means nothing here: it is for factories"),
