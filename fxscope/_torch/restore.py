@@ -88,7 +88,6 @@ class _State:
         self._held.append((path, read, write, read() if before is ... else before))
 
     def hold_names(self, path: str, read: Callable[[], dict[str, Any]], put: Any, remove: Any) -> dict[str, Any]:
-        """Restore values by their names; return them."""
         before = read()
 
         def write(_: Any) -> None:

@@ -163,7 +163,6 @@ def peak_memory(*, begins: bool = False) -> Memory | None:
 
 
 def synchronize() -> None:
-    """Wait for the GPU, where there is one."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

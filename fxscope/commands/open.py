@@ -30,7 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the trace until it was fetched once."""
     path = Path(arguments.trace)
     if not arguments.timeout > 0:  # nan, too
         raise UsageError("--timeout must be above 0.")

@@ -126,5 +126,4 @@ def shade(value: float | None, most: float) -> str:
 
 
 def markdown(fleet: Fleet) -> str:
-    """The same for a pull request."""
     return md.block(fleet.title or "fleet", text(replace(fleet, title=""), width=100, every=True))
