@@ -365,7 +365,6 @@ def step_basis(recording: Recording) -> str:
 
 
 def spread(recording: Recording) -> str:
-    """Return what a step's median time does not say."""
     times = recording.step_times
     if times is None or times.while_recording or is_whole_run(recording):
         return ""

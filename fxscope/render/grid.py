@@ -48,7 +48,6 @@ def folded(text: str, width: int, first: str = "", rest: str = "", most: int | N
 
 
 def wrapped(lines: Iterable[str], width: int) -> list[str]:
-    """Fold lines, each with its own indent."""
     return [part for line in lines for part in folded(line, width, rest=" " * (len(line) - len(line.lstrip()) + 4))]
 
 

@@ -50,8 +50,7 @@ class LegibleStream:
     """
 
     def __init__(self, stream: Any, *, told: bool = True) -> None:
-        is_legible = isinstance(stream, LegibleStream)
-        self.beneath: Any = stream.beneath if is_legible else stream or io.TextIOWrapper(io.BytesIO())
+        self.beneath: Any = getattr(stream, "beneath", stream) or io.TextIOWrapper(io.BytesIO())
         self._told = told
 
     def __getattr__(self, name: str) -> Any:
