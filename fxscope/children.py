@@ -33,10 +33,7 @@ _VERB = read_text("child.txt")
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Start a verb in a fresh Python, with the folders that this one imports from except the current one.
-
-    `words`: the command line, without "fxscope". Raises OSError: there is no Python to start.
-    """
+    """Start a verb (`words`) in a fresh Python, with this one's import folders but the current one. Raises OSError."""
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([PACKAGES, *filter(None, given)])}
     command = [sys.executable, "-c", _VERB, str(getpid()), *words]

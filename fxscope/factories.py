@@ -38,11 +38,7 @@ def parse_value(text: str) -> Any:
 
 
 def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """(model, inputs, keyword inputs) of `FILE.py:FACTORY`, called with what is given.
-
-    Raises:
-        CaptureError: there is none, it has no such parameter, it raised, or it returned something else; one clear line.
-    """
+    """Return (model, inputs, keyword inputs) of `FILE.py:FACTORY`. Raises CaptureError if it cannot be called."""
     match = FACTORY.match(program)
     if match is None:
         if Path(program).suffix:

@@ -219,10 +219,7 @@ class Index:
 
     @cached_property
     def wall_us(self) -> tuple[float, ...]:
-        """Wall time of steps that ran without a profiler, where there were any; else of the profiled ones that count.
-
-        A profiled step lasts until the device has done what it launched, and the profiler's cost is in it.
-        """
+        """Wall time of unprofiled steps, else of profiled ones: with the profiler's cost, until the device is done."""
         if self._times is not None and not self._times.while_recording:
             return self._times.samples_us or (self._times.median_us,)
         return tuple(step.wall_us for step in self.step_stats)
@@ -233,10 +230,9 @@ class Index:
 
 
 def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) -> list[int]:
-    """The steps that count: without a compile, and without the incomplete ones at the ends.
+    """Return the steps without a compile (all, if each compiled), less incomplete ones at the ends.
 
-    A first or last step is incomplete with less than half the launches of the median step. Where each step compiled, all
-    count. `launches`: step → number.
+    Incomplete: fewer than half the launches of the median step. `launches`: step → number.
     """
     found = sorted(set(launches) - set(compiling)) or sorted(launches)
     while len(found) > 1:

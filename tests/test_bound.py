@@ -167,10 +167,10 @@ LONG_IDLE = "Look at what the CPU does before k"
     ("gaps_us", "replayed", "text", "why"),
     [
         ([50.0] * 40, False, 'torch.compile(mode="reduce-overhead")', "of the run while the CPU makes 41 launches"),
-        ([50.0] * 40, True, "Look at what launched work waits for before k", "another stream or process"),
+        ([50.0] * 40, True, "Look at what delays launched work before k", "another stream or process"),
         ([500.0] * 9, "each", "Look at what the CPU does between replays", "the GPU idles"),
         ([50.0] * 4 + [4000.0], False, LONG_IDLE, "95 % of the idle time"),
-        ([4000.0], True, "Look at what launched work waits for before k", "kernels that the trace lacks"),
+        ([4000.0], True, "Look at what delays launched work before k", "kernels that the trace lacks"),
         ([2000.0] * 200, False, LONG_IDLE, "100 % of the idle time"),  # more gaps than the table holds
         ([1.0] * 9, None, "Compare the ranks", "of the run is exposed"),
     ],
@@ -388,7 +388,7 @@ EARLIER = [build.event("user_annotation", "ProfilerStep#0", 100, 1000), *kernel(
         (ops("CompiledFunction>aten::mm"), "t · CPU · torch.compile without Inductor"),
         ([*EARLIER, build.event("kernel", "triton__0d1d2d", 900, 9)], "compiled, its graphs not recorded"),
         ([*ops("aten::mm"), build.event("user_annotation", "a|b", 0, 1)], "t · CPU · eager"),
-        (EARLIER, "busy 600.0 µs (60 %), idle 400.0 µs ≥ 500.0 µs of it launched outside the step"),
+        (EARLIER, "busy 600.0 µs (60 %), idle 400.0 µs ≥ 500.0 µs of the busy time launched outside the step"),
         ([*ops("aten::mm"), OVERHEAD, *kernel(2000, 2010, 5)], "the CPU is in the profiler's Activity Buffer Request"),
     ],
 )

@@ -77,8 +77,8 @@ def _fusion_advice(made: Report) -> Iterator[Advice]:
     for row in made.missed:
         if row.time_us and row.hint_code not in (None, *BY_COMPILING, NO_GAIN):
             total = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
-            text = f"Fuse {row.producer} → {row.consumer} ×{row.count}: {row.hint}"
-            yield Advice(text, f"saves ~{microseconds(row.time_us)} (estimate)", total or row.time_us)
+            why = f"{row.hint}; saves ~{microseconds(row.time_us)} (estimate)"
+            yield Advice(f"Fuse {row.producer} → {row.consumer} ×{row.count}", why, total or row.time_us)
             return
 
 
@@ -140,7 +140,7 @@ def _outside_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     long_ns = sum(gap for gap in gaps if gap >= LONG_IDLE_NS)
     share = min(1.0, long_ns / max(1, own_ns[step.index]))
     if share >= MIN_LONG_IDLE:
-        why = f"no kernel runs in {percent(share)} of a step, in gaps ≥ 1 ms; the longest is there"
+        why = f"no kernel runs in {percent(share)} of a step, in gaps ≥ 1 ms, the longest there"
         yield Advice(f"Look at what the program does {where[gaps.index(max(gaps))]}", why, long_ns / 1e3)
 
 
@@ -158,12 +158,12 @@ def _idle_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     elif step.bound in ("cpu", "queued") or long_us >= MIN_LONG_IDLE * (step.wall_us or 0.0):
         after = longest.after if longest else None
         label = next((group.label for group in made.groups if after in group.kernels), after and kernel_name(after, 40))
-        waits = "launched work waits for" if step.bound == "queued" else "the CPU does"
+        waits = "delays launched work" if step.bound == "queued" else "the CPU does"
         text = f"Look at what {waits} {f'before {shorten(label, 40)}' if label else 'after the last kernel'}"
         share = percent(min(1.0, long_us / step.idle_us))
-        why = f"{share} of the idle time is in gaps ≥ 1 ms; the longest is there"
+        why = f"{share} of the idle time is in gaps ≥ 1 ms, the longest there"
         if step.bound == "queued":
-            why += ": an event, another stream or process, or kernels that the trace lacks"
+            why += "; possible causes: an event, another stream or process, kernels that the trace lacks"
         elif longest and longest.during:
             why += f", while the CPU is in {shorten_front(longest.during.removeprefix(LOADER), 48)}"
         yield Advice(text, why, long_us if step.bound == "neither" else step.idle_us)
@@ -209,7 +209,7 @@ def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     elif made.breaks and is_compiled(recording):
         return
     elif made.serving is not None:
-        text = "Let the engine replay CUDA graphs in these passes"
+        text = "Let the engine replay CUDA graphs in the passes listed below"
     else:
         compiled = 'mode="reduce-overhead" (CUDA graphs)'
         text = compiled if is_compiled(recording) else 'torch.compile(mode="reduce-overhead")'
@@ -313,7 +313,7 @@ def _compile_advice(made: Report) -> Iterator[Advice]:
         yield Advice(f"Remove the graph break at {row.where}", row.reason)
     for row in [row for row in made.recompiles if row.where not in failed][:1]:
         cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
-        yield Advice(f"Stop the recompiles of {row.where}", f"{next(iter(row.hints), row.reason)}; ×{row.count}{cost}")
+        yield Advice(f"Stop the recompiles of {row.where}", f"×{row.count}{cost}; {next(iter(row.hints), row.reason)}")
 
 
 def _failure_advice(made: Report) -> Iterator[Advice]:

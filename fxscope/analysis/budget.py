@@ -18,10 +18,7 @@ _SHORT_ROWS = [(6, 100), (4, 100), (3, 80), (2, 80), (1, 60)]  # where that leav
 
 
 def fit(answer: Any, limit: int, *, more: str) -> str:
-    """Return the answer as JSON of at most `limit` bytes (0: all of it); `more` is the command for the rest.
-
-    A list becomes `{"rows": […]}`. What was left out is in `left_out`, by the name of its list.
-    """
+    """Return JSON of at most `limit` bytes (0: all). Lists are `{"rows": […]}`; `left_out` counts what `more` shows."""
     whole = _clean(answer if isinstance(answer, dict) else {"rows": answer})
     if limit <= 0 or _size(whole) <= limit:
         return _text(whole)

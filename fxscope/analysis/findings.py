@@ -43,6 +43,7 @@ class KernelUse(Item, frozen=True, kw_only=True):
     category: str
     call: str | None = None
     ops: tuple[str, ...] = ()  # the user's ops that ran in it, views left out where there is other work
+    is_backward: bool = False
     modules: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()  # "model.py:17"
     time_us: float | None = None  # median of the steps
@@ -56,7 +57,8 @@ class KernelUse(Item, frozen=True, kw_only=True):
     num_stages: int | None = None
     config: str | None = None  # "XBLOCK=1024"
     share_of_roof: float | None = None
-    runs: float = 1  # of a planned call in a step; what stands here is of one
+    samples_us: tuple[float | None, ...] = ()  # one per step; None in a step without it
+    runs: float = 1  # in a step; what stands here is of one
 
 
 class KernelMatch(Item, frozen=True, kw_only=True):
@@ -67,7 +69,6 @@ class KernelMatch(Item, frozen=True, kw_only=True):
     b: tuple[KernelUse, ...]
     aligned_by: AlignedBy | None = None
     time: TimeComparison | None = None
-    samples_us: tuple[tuple[float, ...], ...] = ((), ())  # of A and of B: the sum over its kernels, one per step
     saved_bytes: int | None = None  # a step's traffic of A minus that of B, where both are known
 
 

@@ -10,10 +10,7 @@ from fxscope.model import Item, Purpose, Recording
 
 
 class PurposeRow(Item, frozen=True, kw_only=True):
-    """The kernels of a step that exist for one purpose.
-
-    "wrapper_copy" are those that copy what goes into a compiled graph, "eager" others that no compiled graph calls.
-    """
+    """The kernels of a step with one purpose; "wrapper_copy" copies inputs of a compiled graph, "eager" is in none."""
 
     purpose: Purpose | Literal["wrapper_copy", "eager", "unknown"]
     kernels: float  # launches per step

@@ -95,7 +95,7 @@ class StepRow(Item, frozen=True, kw_only=True):
         outside_us = (self.busy_us or 0.0) * self.num_devices - (self.device_us or 0.0)
         mean = [f"mean of {self.num_devices} GPUs"] if self.num_devices > 1 else []
         is_long = outside_us > 0.02 * (self.device_us or 0.0)
-        return [*mean, f"≥ {microseconds(outside_us)} of it launched outside the step"] if is_long else mean
+        return [*mean, f"≥ {microseconds(outside_us)} of the busy time launched outside the step"] if is_long else mean
 
 
 class KernelRow(Item, frozen=True, kw_only=True):
@@ -517,10 +517,9 @@ def _between_parts(recording: Recording) -> dict[str, dict[str, Any]]:
 
 
 def _failed_guards(compiles: Iterable[Compile]) -> list[list[str]]:
-    """Return for each recompile the guards that failed, first the one that explains the most versions.
+    """Return the failed guards of each recompile, first the one that explains most versions.
 
-    A recompile lists what failed first in each version compiled before, the newest first. A guard that was compiled with
-    more than two values at its place makes more versions than one that fails as often.
+    Of guards that fail equally often, one that was compiled with more than two values explains more.
     """
     reasons = [item.recompile_reason or "" for item in compiles]
     lines = [_VERSION.findall(text) or [("", first_line(text))] for text in reasons]
@@ -675,7 +674,7 @@ def unknown(recording: Recording) -> list[str]:
         out.append("module names")
     last = [graph for graph in recording.graphs if graph.stage in ("post_grad", "eager")]
     if lost := sum(column(graph.nodes, "kind").count("unknown") for graph in last):
-        out.append(f"where {counted(lost, 'node')} ran")
+        out.append(f"the kernels of {counted(lost, 'graph node')}")
     if left := buffers_unknown(recording):
         out.append(f"missed fusions: {left}")
     if undecided := [item.verdict for item in recording.decisions].count(None):

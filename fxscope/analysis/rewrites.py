@@ -12,10 +12,7 @@ from fxscope.text import counted, listed
 
 
 def life(recording: Recording, name: str) -> list[str]:
-    """Say which patterns replaced the nodes called `name`, in order, and which kernels run what they put there.
-
-    Of nodes that no pass replaced: what became of them. Empty where nothing is called so.
-    """
+    """Return the patterns that replaced the nodes called `name`, with the resulting kernels; else what became of them."""
     index, starts = index_of(recording), _starts(recording, name)
     changes = followed(recording, lowered(recording, starts))
     lines: list[str] = []

@@ -44,7 +44,7 @@ class Unit(NamedTuple):
     kernel: str
     category: str
     launch: Launch | None  # of the first step that has it
-    samples_us: tuple[float, ...]  # one duration per step
+    samples_us: tuple[float | None, ...]  # one duration per step; None where a step lacks it
     call: str | None
     nodes: tuple[str, ...]
     graph: str | None
@@ -98,7 +98,7 @@ def _unit(
     position: int,
     call: KernelCall | None,
     launch: Launch | None = None,
-    samples_us: tuple[float, ...] = (),
+    samples_us: tuple[float | None, ...] = (),
     op: Op | None = None,
 ) -> Unit:
     home = call or launch
@@ -140,10 +140,7 @@ def collective_label(chain: Sequence[str], ops: Sequence[str]) -> str:
 
 
 def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
-    """Return whether work belongs to a backward pass: its graph's direction, else whether autograd's engine called it.
-
-    Compiled autograd traces a backward as an inference graph, whose compile id begins with "!".
-    """
+    """Return whether work is of a backward pass, by its graph ("!": compiled autograd), else by its caller."""
     if phase_of(chain) == "backward":
         return True
     if graph is not None and (graph.direction == "backward" or (graph.compile_id or "").startswith("!")):
@@ -166,21 +163,23 @@ def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     return ops_of(inside)
 
 
-def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float, ...]]]:
-    """The launches of a step, in the order of the first step that has them, each with its duration in every step."""
-    names, durations, step_of = (column(recording.launches, field) for field in ("name", "duration_ns", "step"))
+def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float | None, ...]]]:
+    """The launches of a step, in the order of the first step that has them, each with its duration in every step (µs)."""
+    fields = "name", "op", "step", "duration_ns"
+    names, ops, step_of, durations = (column(recording.launches, field) for field in fields)
     in_order = sorted(range(len(names)), key=column(recording.launches, "start_ns").__getitem__)
     rows_of_step = grouped(in_order, step_of.__getitem__)
-    steps = [rows_of_step[step] for step in index_of(recording).steps if step in rows_of_step]
-    found: dict[tuple[str, int], list[int]] = {}  # the n-th launch of a name stands for the n-th of that name elsewhere
-    for rows in steps:
-        seen: Counter[str] = Counter()
-        for row in rows:
-            seen[names[row]] += 1
-            found.setdefault((names[row], seen[names[row]]), []).append(row)
-    same = [rows for rows in found.values() if 2 * len(rows) >= len(steps)]  # as medians over the steps count
-    firsts = picked(recording.launches, [rows[0] for rows in same])
-    return [(first, tuple(durations[row] / 1e3 for row in rows)) for first, rows in zip(firsts, same, strict=True)]
+    steps = index_of(recording).steps
+    found = defaultdict[object, dict[int, int]](dict)  # an op's n-th launch of a kernel is one launch of every step
+    for step in steps:
+        seen: Counter[object] = Counter()
+        for row in rows_of_step.get(step, ()):
+            key = names[row], ops[row]
+            seen[key] += 1
+            found[key, seen[key]][step] = row
+    firsts = picked(recording.launches, [next(iter(rows.values())) for rows in found.values()])
+    times = (tuple(durations[rows[step]] / 1e3 if step in rows else None for step in steps) for rows in found.values())
+    return list(zip(firsts, times, strict=True))
 
 
 # In the order in which a bare name is tried.

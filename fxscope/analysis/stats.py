@@ -31,11 +31,7 @@ def variance_of_median(values: Sequence[float]) -> float:
 
 
 def compare_recorded(a: Sequence[float], b: Sequence[float], *, on_cpu: bool) -> TimeComparison:
-    """Return what the repeats (µs) of two recordings show.
-
-    Repeats inside a process are not runs: what else the machine did meanwhile is in none of them, so a difference of times
-    on a CPU cannot be told.
-    """
+    """Compare the repeats (µs) of two recordings. CPU times differ between processes: one of each shows nothing."""
     time = compare_times(a, b)
     if not on_cpu or time.ratio is None:
         return time
@@ -48,10 +44,7 @@ def is_whole_run(recording: Recording) -> bool:
 
 
 def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
-    """Return what the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy.
-
-    Steps that no profiler watched, where both recordings have such; their medians are those that a report prints.
-    """
+    """Compare the wall times of steps, unprofiled if both have such; `None` if unknown. A GPU sets them only if busy."""
     walls = [index_of(item).wall_us for item in (a, b)]
     limits = [bound.of_recording(recording) for recording in (a, b)]
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
@@ -67,10 +60,9 @@ def compare_wall(a: Recording, b: Recording) -> TimeComparison | None:
 
 
 def compare_times(a: Sequence[float], b: Sequence[float]) -> TimeComparison:
-    """Return what two sets of repeats (µs) show; a difference needs an interval without 1, and over `RUN_TO_RUN`.
+    """Compare the medians of two sets of repeats (µs): they differ by more than `RUN_TO_RUN`, in an interval without 1.
 
-    The ratio is that of the two medians. The interval is Welch's, of the difference of their logarithms: times are
-    ratios, and their interval should not depend on which is A.
+    The interval is Welch's, of logarithms: which side is A does not change it.
     """
     a_us, b_us = (median(side) if side else None for side in (a, b))
     common: dict[str, Any] = {"a_us": a_us, "b_us": b_us, "num_a": len(a), "num_b": len(b)}

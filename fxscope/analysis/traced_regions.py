@@ -10,8 +10,8 @@ from fxscope.passes import regions
 
 _GENERATED = re.compile(rf"triton_(poi|red|per|tem|for|split_scan)_|triton_(fused_\w+)?_0d1|cpp_fused_|{INDUCTOR_RUNS}")
 MORE = (
-    "Which nodes ran in which kernel, and why two kernels were not fused, is in the compile's files: run once more with "
-    "TORCH_TRACE=FOLDER, then fxscope view TRACE --compile-log FOLDER; or record the run: fxscope run SCRIPT."
+    "To see graph nodes and fusion decisions, run again with TORCH_TRACE=FOLDER, then fxscope view TRACE "
+    "--compile-log FOLDER; or record the run: fxscope run SCRIPT."
 )
 
 

@@ -41,10 +41,7 @@ class WhyAnswer(Printed, frozen=True, kw_only=True):
 
 
 def why(recording: Recording, *names: str) -> WhyAnswer:
-    """WhyAnswer for no name (every pair that was not fused), one name (its decisions) or two (that pair).
-
-    Raises PassError: a name is nowhere in the recording, or there are more than two.
-    """
+    """Answer for no name (all missed fusions), one name, or two (that pair). Raises PassError: a name is unknown."""
     answer = _answer(recording, *names)
     vars(answer)["recording"] = recording  # its text has names and times of it
     return answer
@@ -152,7 +149,7 @@ def labelled(recording: Recording, text: str) -> list[KernelGroup]:
 
 
 def _unplaced(group: KernelGroup, recording: Recording) -> str:
-    what = "no graph holds the op" if group.attributed else "the op that launched it is not known"
+    what = "in no recorded graph" if group.attributed else "its op is not known"
     step = report(recording).step
     time = f", {microseconds(group.time_us)}{step.each} ({percent(group.share)} of the {step.clock})"
     launches = counted(round(group.launches), "launch", "launches")

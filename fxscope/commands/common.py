@@ -134,10 +134,12 @@ def add_input_options(parser: argparse.ArgumentParser, *, nargs: str | None = "+
 
 def add_trace_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("traces").add_argument
-    add("--steps", type=step_range, metavar="A:B", help="read steps A to B-1, such as 2:5; or one step, such as 3")
+    add("--steps", type=step_range, metavar="STEPS", help="steps to read: 2:5 (2, 3 and 4), or 3")
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
     add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
-    add("--capture", metavar="TRACE", help="trace in which the CUDA or HIP graphs that RECORDING replays were captured")
+    add(
+        "--capture", metavar="TRACE", help="trace of the run that captured the CUDA or HIP graphs that this one replays"
+    )
     add("--max-size", type=size, metavar="SIZE", help=HELP["--max-size"])
 
 
@@ -323,7 +325,7 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
 def add_budget_option(parser: Any) -> None:
     from fxscope.analysis.budget import DEFAULT_BYTES
 
-    help = "cut a JSON answer to N bytes (default: %(default)s; 0: no limit); it names the command for the rest"
+    help = "cut a JSON answer to N bytes (default: %(default)s; 0: no limit); the answer names the command for the rest"
     how: dict[str, Any] = {"type": whole, "default": DEFAULT_BYTES, "metavar": "N", "help": help}
     parser.add_argument("--budget", dest="json_bytes", action="store", **how)  # the last one counts: `more` adds one
 

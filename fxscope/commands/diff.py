@@ -2,6 +2,7 @@
 
 import argparse
 
+from fxscope.analysis.findings import Comparison
 from fxscope.commands import common
 
 
@@ -14,13 +15,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.compare import compare
-    from fxscope.render.diff import diff_json, diff_markdown, diff_text
 
     format = common.text_format(arguments.output, arguments)
     names = (arguments.a, arguments.b)
-    comparison = compare(*common.told_apart([common.read(name, arguments) for name in names], names))
+    recordings = [common.read(name, arguments) for name in names]
+    return write(compare(*common.told_apart(recordings, names)), arguments, format)
+
+
+def write(comparison: Comparison, arguments: argparse.Namespace, format: str, same: str = "") -> int:
+    """Write a comparison; in the terminal `same` in place of one that shows no difference."""
+    from fxscope.render.diff import diff_json, diff_markdown, diff_text
+
     show = {
-        "terminal": lambda: diff_text(comparison, width=common.screen_width(), every=arguments.all),
+        "terminal": lambda: same or diff_text(comparison, width=common.screen_width(), every=arguments.all),
         "md": lambda: diff_markdown(comparison, every=arguments.all),
         "json": lambda: diff_json(comparison),
     }

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         for check in checks:
             print(shown(check))
         missing = sum(check.ok is False for check in checks)
-        print(f"\n{verdict(checks)} {len(checks)} checks, {missing} with something missing.")
+        print(f"\n{verdict(checks)} {missing} of {len(checks)} checks found something missing.")
     return 1 if any(check.required and check.ok is False for check in checks) else 0
 
 

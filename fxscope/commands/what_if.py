@@ -4,7 +4,7 @@ import argparse
 import sys
 from functools import partial
 
-from fxscope.commands import common
+from fxscope.commands import common, diff
 from fxscope.errors import FxscopeError
 from fxscope.model import Recording
 
@@ -16,16 +16,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", metavar="MODE", help="change the mode of torch.compile instead of switches")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
     parser.add_argument("--target", metavar="GPU", help="plan for this GPU instead of running")
-    parser.add_argument("--all", action="store_true", help="print all rows, not one screen")
-    parser.add_argument("--json", action="store_true", help="the comparison as JSON")
-    common.add_budget_option(parser)
+    common.add_output_options(parser, formats=common.TEXT_FORMATS)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.compare import compare
     from fxscope.factories import explained_errors, load_factory, parse_setting
-    from fxscope.render.diff import SAME, diff_json, diff_text, is_same
+    from fxscope.render.diff import SAME, is_same
 
+    format = common.text_format(arguments.output, arguments)
     changed = dict(parse_setting(text) for text in arguments.settings)
     if not changed and not arguments.mode:
         raise FxscopeError("say what to change: --set NAME=VALUE (such as --set max_autotune=true), or --mode MODE.")
@@ -44,14 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
             made.append(observe(compile=how, backward=arguments.backward, target=arguments.target, title=name))
     before, after = made
     comparison = compare(before, after)
-    if arguments.json:
-        sys.stdout.write(common.budgeted(diff_json(comparison), arguments))
-        return 0
     for item in after.assumptions:
         if item not in before.assumptions:
             print(f"note: the plan assumes: {item.assumed}", file=sys.stderr)
-    if is_same(comparison, by_design=True):
-        print(f"{title}: {SAME[0].lower()}{SAME[1:]}")
-    else:
-        sys.stdout.write(diff_text(comparison, width=common.screen_width(), every=arguments.all))
-    return 0
+    same = f"{title}: {SAME[0].lower()}{SAME[1:]}\n" if is_same(comparison, by_design=True) else ""
+    return diff.write(comparison, arguments, format, same)

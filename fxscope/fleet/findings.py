@@ -47,13 +47,13 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     walls = table.columns["wall"]
     empty = [str(rank) for rank, row in zip(table.ranks, walls, strict=True) if np.isnan(row).all()]
     if empty and table.steps:
-        say(f"no step of theirs could be compared: {listed(empty, MAX_LISTED)}; if one is late, it does not show")
+        say(f"ranks without a step to compare: {listed(empty, MAX_LISTED)}; a late one among them is not found")
     groups = plans.groups_of(by_rank)
     peers = _peers(table, groups)
     alone = [str(rank) for rank, others in peers.items() if not len(others.rows)] if len(peers) > 1 else []
     if any(group.program for group in groups):
-        without = f"; alone in their program, so not compared: {listed(alone, MAX_LISTED)}" if alone else ""
-        say(f"ranks send to each other and run different programs: each is compared within its program{without}")
+        without = f"; no other rank runs the program of {listed(alone, MAX_LISTED)}" if alone else ""
+        say(f"ranks send to each other and run different programs: equal ones are compared{without}")
     step_us = median(walls)
 
     def named() -> dict[int, Finding]:
@@ -114,8 +114,8 @@ def _world(by_rank: Mapping[int, Digest], say: Callable[[str], None]) -> int | N
     if num_absent:  # a header may say any number
         absent = (str(rank) for rank in itertools.count() if rank not in by_rank)
         who = listed(list(itertools.islice(absent, min(num_absent, MAX_LISTED))), MAX_LISTED)
-        who += " and more" if num_absent > MAX_LISTED else ""
-        say(f"{num_absent} of {world} ranks cannot be compared: {who}; if one is late, it does not show")
+        who += f" ({num_absent - MAX_LISTED:,} more)" if num_absent > MAX_LISTED else ""
+        say(f"{num_absent} of {world} ranks cannot be compared: {who}; a late one among them is not found")
     return world or None
 
 
@@ -267,11 +267,11 @@ def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Di
     if not by_rank:
         return "no rank's trace could be read"
     if len(by_rank) == 1:
-        return "one rank: there is nothing to compare it with"
+        return "one rank: nothing to compare"
     if not table.steps:
         return "no step that all ranks have could be compared"
     if not findings and all_alone:
-        return "every rank runs a program of its own: there is nothing to compare it with"
+        return "no two ranks run the same program: nothing to compare"
     if not findings:
         return f"no rank stands out among {len(by_rank)}, over {len(table.steps)} steps"
     return headline(findings[0])

@@ -175,9 +175,9 @@ def named(ranks: Sequence[int]) -> str:
 
 
 def headline(finding: Finding) -> str:
-    """Say a finding in one line: "rank 2 is late: more device work, 3.03 ms a step"."""
+    """Say a finding in one line: "rank 2 is late: more device work; cost 3.03 ms a step"."""
     many = len(finding.ranks) > 1
     plan = "run another plan" if many else "runs another plan"
     what = ("are late" if many else "is late") if finding.kind == "late" else plan
-    cost = f", {microseconds(finding.cost_us)} a step" if finding.cost_us else ""
+    cost = f"; cost {microseconds(finding.cost_us)} a step" if finding.cost_us else ""
     return f"{named(finding.ranks)} {what}: {CAUSES[finding.cause]}{cost}"

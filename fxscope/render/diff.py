@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 import msgspec
 
-from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed, total_us
+from fxscope.analysis.compare.rows import ChangeRow, change_rows, changed, num_kernels, total_us
 from fxscope.analysis.findings import Change, Comparison, DecisionChange, KernelMatch, TimeComparison
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.english import VERDICTS
@@ -85,7 +86,7 @@ def headline(comparison: Comparison) -> list[str]:
         t for t in (comparison.wall_time, comparison.step_time) if differs(t) and t and t.verdict == "cannot tell"
     ]
     what = "Step time" if unclear == [comparison.wall_time] else "Times"
-    return [*lines, *([f"{what}: cannot tell; {unclear[0].reason}"] if unclear else [])]
+    return [*lines, *([f"{what}: not comparable; {unclear[0].reason}"] if unclear else [])]
 
 
 def time_words(time: TimeComparison) -> str:
@@ -94,7 +95,7 @@ def time_words(time: TimeComparison) -> str:
     if change := factor(time):
         return f"{words}, {change}"
     if min(time.num_a, time.num_b) < 2 and time.ratio:
-        return f"{words} (1 step on a side: noise unknown)"
+        return f"{words} (A or B has 1 step: noise unknown)"
     return words if time.verdict in ("cannot tell", "not measured") else f"{words}, no difference beyond noise"
 
 
@@ -127,8 +128,9 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
         lines += ["", *table(rows[: limits["rows"]], width, comparison.each), *rest(rows[limits["rows"] :])]
     differing = {id(match) for match in changed(comparison)}
     same = [match for match in comparison.kernels if id(match) not in differing]
-    if rows and (kernels := sum(not use.category.startswith("gpu_mem") for match in same for use in match.b)):
-        lines.append(f"{counted(kernels, 'kernel')} unchanged{_together(same)}")
+    kept = [use for match in same for use in match.b if not use.category.startswith("gpu_mem")]
+    if rows and kept:
+        lines.append(f"{counted(round(num_kernels(kept)), 'kernel')} unchanged{_together(same)}")
     more = ["", *totals] if (totals := total_lines(comparison)) else []
     more += op_lines(comparison, limits["ops"])
     lines += more
@@ -148,9 +150,9 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
 
 
 def _together(matches: Sequence[KernelMatch]) -> str:
-    """ ", +17.0 µs together", if kernels that did not change differ by more than noise in their sum."""
-    a, b = total_us(matches, 0), total_us(matches, 1)
-    return f", {signed(b - a)} together" if a and b and abs(b / a - 1) > RUN_TO_RUN else ""
+    """ ", each within noise; +17.0 µs together", if kernels that did not change differ by more than noise in their sum."""
+    a, b = (total_us([use for match in matches for use in uses(match)]) for uses in (attrgetter("a"), attrgetter("b")))
+    return f", each within noise; {signed(b - a)} together" if a and b and abs(b / a - 1) > RUN_TO_RUN else ""
 
 
 def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:

@@ -31,8 +31,8 @@ def change_line(change: PlanChange, width: int | None = None) -> str:
 def facts(fleet: Fleet) -> str:
     of = f" of {fleet.world}" if fleet.world and fleet.world != len(fleet.ranks) else ""
     parts = [counted(len(fleet.ranks), "rank") + of, counted(len(fleet.steps), "step") + " compared"]
-    parts += [f"a step {microseconds(fleet.step_us)}"] if fleet.step_us is not None else []
-    parts += [f"{percent(fleet.exposed_share)} of it exposed communication"] if fleet.exposed_share is not None else []
+    parts += [f"step {microseconds(fleet.step_us)}"] if fleet.step_us is not None else []
+    parts += [f"{percent(fleet.exposed_share)} exposed communication"] if fleet.exposed_share is not None else []
     return " · ".join(parts)
 
 

@@ -165,14 +165,15 @@ def step(made: Report, width: int) -> list[str]:
     graphs = made.cuda_graphs
     state = graphs.state + (f": {graphs.reason}" if graphs.reason else "")
     state += f" ({percent(graphs.share)} of the device events)" if graphs.share is not None else ""
-    memory, place = made.memory or Memory(), f" (in {made.memory_peak_in})" if made.memory_peak_in else ""
+    memory = made.memory or Memory()
     figures = [
         ("memory peak", memory.peak_bytes),
         ("memory peak of the eager steps", memory.eager_bytes),
-        (f"memory peak of the recorded steps{place}", memory.step_bytes),
+        ("memory peak of the recorded steps", memory.step_bytes),
         ("pools of CUDA graphs", memory.pool_bytes),
     ]
     peak = [f"{words} {num_bytes(size)}" for words, size in figures if size]
+    peak += [f"at the peak: {made.memory_peak_in}"] if made.memory_peak_in and memory.step_bytes else []
     graph_words = "" if row.on_cpu or graphs.state == "unknown" else f"CUDA graphs {state}"
     is_one_line = len(joined([graph_words, *peak], width)) == 1
     out += [[graph_words, *peak]] if is_one_line else [[graph_words], peak]  # no subject below another's
@@ -188,12 +189,11 @@ def compile_words(made: Report) -> str:
     """ "11.6 s, once (cold)"."""
     some = f" ({made.num_cached} from the cache)" if made.num_cached else ""
     cache = {True: " (cold)", False: " (from the cache)", None: some}[made.cold]
-    took = microseconds(made.compile_us) if made.compile_us is not None else "time not recorded"
-    times = "once" if made.num_compiles == 1 else f"{made.num_compiles} times"
-    most = ""
-    if made.phases and made.compile_us:
-        most = f", {percent(made.phases[0][1] / made.compile_us)} {made.phases[0][0]}"
-    return f"{took}, {times}{cache}{most}"
+    times = f"{'once' if made.num_compiles == 1 else f'{made.num_compiles} times'}{cache}"
+    if made.compile_us is None:
+        return f"{times}, time not recorded"
+    most = [f"{percent(us / made.compile_us)} {phase}" for phase, us in made.phases[:1] if made.compile_us]
+    return ", ".join([microseconds(made.compile_us), times, *most])
 
 
 def advice(items: Sequence[Advice], width: int, *, name: str | None = None) -> list[str]:
@@ -331,7 +331,7 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
         time_us, size = made.brackets[number - 1].time_us, made.brackets[number - 1].bytes
         alone = axis.rivals(made, shown[numbers.index(number)]) if numbers.count(number) == 1 else None
         if (total := microseconds(time_us) if time_us is not None else size and num_bytes(size)) and alone != "":
-            out.append(f" {alone or ' ┐┘ at most one of these per kernel'}: {total} in total")
+            out.append(f" {alone or ' ┐┘ at most one fusion per kernel'}: {total} in total")
     if same and not everything:
         hints = {row.hint for row in shown}
         hint = hints.pop() if len(hints) == 1 else None
@@ -401,7 +401,7 @@ def compiles(title: str, rows: Sequence[CompileRow], width: int, most: int, *, e
     out = [title]
     for row in rows[:limit]:
         cost = f", {microseconds(row.cost_us)}" if row.cost_us is not None else ""
-        cost += " between its parts" if row.kernels is not None else ""
+        cost += " between its graphs" if row.kernels is not None else ""
         cost += f" ({counted(row.kernels, 'kernel')}, {microseconds(row.busy_us)})" if row.kernels else ""
         text = f"  {row.where} ×{row.count}{cost}  {row.reason}"
         out += grid.folded(text, width, rest="    ") if everything else [cut(text, width)]
@@ -418,7 +418,7 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
         out += grid.folded(f"Not known: {'; '.join(made.unknown)}", width, rest="  ", most=None if everything else 2)
     if made.problems and not everything:
         first, *rest = made.problems
-        out += grid.folded(f"Problem{f' ({len(rest)} more)' if rest else ''}: {first}", width, rest="  ", most=2)
+        out += grid.folded(f"Problem{f' 1 of {len(rest) + 1}' if rest else ''}: {first}", width, rest="  ", most=2)
     following = [command for command in made.next if not (everything and command == VIEW_ALL)]
     commands = [in_command(command, name) for command in following]
     if name and max(map(len, commands)) > width - 6:  # a shell's variable: each still works

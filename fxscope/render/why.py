@@ -30,6 +30,7 @@ from fxscope.text import (
     percent,
     rate,
     shorten,
+    shorten_front,
 )
 
 MAX_LINES = 15
@@ -96,7 +97,6 @@ def about_place(
         return grid.wrapped(item.note.splitlines(), width)
     index, name = index_of(recording), answer.names[0]
     times = f" ×{item.count}" if item.count > 1 else ""
-    where = f" ({item.module})" if item.module else ""
     call = index.calls.get(item.call or "")
     of_place = (
         group
@@ -105,13 +105,15 @@ def about_place(
     )
     group = next(of_place, None)
     if call is not None:
-        head = f"{name}{times}{where}: {home(recording, item, call)}"
+        head = f"{name}{times}: {home(recording, item, call)}"
     elif group is not None:
         kernels = listed(list(dict.fromkeys(kernel_name(kernel, 40) for kernel in group.kernels)), 2)
-        head = f"{name}{times}{where}: launches {kernels}"
+        head = f"{name}{times}: launches {kernels}"
     else:
         head = "\n".join(what_became(recording, item.nodes)[: None if everything else 3])
     lines = [line for text in head.splitlines() for line in grid.folded(text, width, rest="  ")]
+    if item.module and (call is not None or group is not None):  # a path is cut at its front, never folded
+        lines.append(f"  in {item.module if everything else shorten_front(item.module, width - 5)}")
     costs, step = list[str](), report_of(recording).step
     if group is not None and group.time_us is not None:
         bound = "at least " if group.is_lower_bound else ""
@@ -240,14 +242,14 @@ def pairs(recording: Recording, answer: WhyAnswer, item: Same, width: int) -> li
 
 def exception(recording: Recording, item: Same, width: int) -> str:
     """One line of a group that is not the largest: how many places, where, what was decided."""
-    head = f"  ×{item.count} {item.module or ''}".rstrip()
     if item.call is not None:
         said = home(recording, item, index_of(recording).calls[item.call])
     else:
         ends = labels.end_names(recording)
         found = [f"{' → '.join(ends(one))}: {verdict(one)}" for one in item.decisions]
         said = [*found, *filter(None, [item.note]), *what_became(recording, item.nodes)][0]
-    return report.cut(f"{head}: {said}", width)
+    module = shorten_front(item.module or "", max(width // 2, width - len(said) - 12))
+    return report.cut(f"{f'  ×{item.count} {module}'.rstrip()}: {said}", width)
 
 
 def nothing(recording: Recording) -> str:
@@ -307,8 +309,8 @@ def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = (
     if len(every) > 1:
         often = [(0, one, pair_runs(recording, one)) for one in every]
         total, each = saved(recording, often, "saved_bytes"), sum(n * (one.saved_bytes or 0) for _, one, n in often)
-        most = "" if total == each else ", one per kernel"
-        text += f"; all ×{len(every)}{most}: {num_bytes(total)} per step"
+        most = "" if total == each else ", at most one per kernel"
+        text += f"; ×{len(every)} per step{most}: {num_bytes(total)}"
     elif runs != 1:
         text += f"; {labels.times(runs)} per step" + (f": ~{microseconds(expected * runs)}" if about(expected) else "")
     return text

@@ -237,7 +237,7 @@ def test_ranks_that_send_to_each_other_are_compared_within_their_program(sends: 
     assert "run different programs" in fleet.problems[-1].message
     alone = findings.examine(made[2:4])
     assert not alone.findings and "nothing to compare" in alone.verdict
-    assert alone.problems[-1].message.endswith("alone in their program, so not compared: 2 and 3")
+    assert alone.problems[-1].message.endswith("no other rank runs the program of 2 and 3")
 
 
 @pytest.mark.parametrize(

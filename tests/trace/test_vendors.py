@@ -58,7 +58,7 @@ def test_a_device_whose_copies_alone_are_known_limits_nothing(tmp_path: Path) ->
     events = [build.event(kind, "aten::mm", 10, 90) for kind in ("cpu_op", "gpu_memcpy", "npu_kernel")]
     recording = trace.recording(build.write_trace(tmp_path / "trace.json", events))
     assert (recording.environment.device, recording.launches, recording.summary.bound) == ("NPU", (), None)
-    assert "NPU: no kernel is known (other kinds: npu_kernel)" in recording.problems[0].message
+    assert "NPU: no kernel of a known kind (it has: npu_kernel)" in recording.problems[0].message
 
 
 DATA = Path(__file__).parent.parent / "data" / "vendors"

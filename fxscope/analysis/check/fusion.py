@@ -30,7 +30,7 @@ def not_fused(context: Context, value: object) -> Iterator[Row]:
     shared = set[str]().union(*(homes[a] & homes[b] for a, b in combinations(wanted, 2)))
     expected = f"{' and '.join(wanted)} in different kernels"
     if not shared:
-        yield Row(True, expected, "no kernel runs two of them")
+        yield Row(True, expected, "each runs in a kernel without the others")
         return
     decisions = decisions_between(context.recording, *wanted[:2])
     how = next((item.reason for item in decisions if item.verdict == "fused"), None)

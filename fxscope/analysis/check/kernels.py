@@ -8,7 +8,7 @@ from typing import Any, cast
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, NotRecorded, Row, a_list, a_table, listed
-from fxscope.analysis.compare.uses import sums, use
+from fxscope.analysis.compare.uses import measured, per_step_of, use
 from fxscope.errors import PassError
 from fxscope.model import Op
 from fxscope.op_names import is_called
@@ -101,7 +101,7 @@ def shares_storage(context: Context, place: str) -> Iterator[tuple[bool, str]]:
 
 def time_us(context: Context, place: str) -> Iterator[tuple[float, str]]:
     for unit in context.units(place):
-        if not (samples := unit.samples_us):
+        if not (samples := measured(unit.samples_us)):
             raise NotRecorded("nothing ran: this recording is a plan")
         spread = f"{microseconds(min(samples))} to {microseconds(max(samples))}, {counted(len(samples), 'repeat')}"
         yield median(samples), f"{unit.kernel} {microseconds(median(samples))} ({spread})"
@@ -114,7 +114,7 @@ def device_us(context: Context, place: str) -> Iterator[tuple[float, str]]:
     select.require(recording, place)
     units = select.units(recording)
     samples = [unit.samples_us for unit in units if any(is_called(name, place) for name in unit.chain)]
-    total = median(sums(samples) or [sum(map(median, samples))])
+    total = per_step_of(samples) or 0.0
     yield total, f"{place} {microseconds(total)}"
 
 

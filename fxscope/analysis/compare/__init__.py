@@ -63,7 +63,6 @@ def build(
         b=b,
         aligned_by=how,
         time=time,
-        samples_us=samples,
         saved_bytes=bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None,
     )
 

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from statistics import median
 from typing import NamedTuple
 
-from fxscope.analysis.compare.uses import sums, without_memsets
+from fxscope.analysis.compare.uses import per_step_of, without_memsets
 from fxscope.analysis.findings import Comparison, KernelMatch, KernelUse
 from fxscope.analysis.groups import label_of, numberless, pattern
+from fxscope.analysis.missed import with_phase
 from fxscope.analysis.stats import RUN_TO_RUN
 from fxscope.index import grouped, known_sum
 from fxscope.kernel_names.vendors import collective
@@ -59,7 +59,8 @@ def changed(comparison: Comparison) -> list[KernelMatch]:
     for match in comparison.kernels:
         time = match.time
         if match.kind not in ("same", "moved"):
-            found.append(match)
+            is_rare = all(use.samples_us and use.runs < 0.5 for use in (*match.a, *match.b))  # most steps lack it
+            found += [] if is_rare else [match]
         elif time is None or collective(match.a[0].kernel):
             continue  # collectives wait: their time says how late other ranks are
         elif time.is_single:
@@ -86,20 +87,26 @@ def _row(alike: Sequence[KernelMatch]) -> ChangeRow:
         ops_of(first.a),
         ops_of(first.b),
         together(sorted({module for match in alike for module in _modules(match)}), len(alike)),
-        sum(use.runs for use in without_memsets(a)),
-        sum(use.runs for use in without_memsets(b)),
-        total_us(alike, 0),
-        total_us(alike, 1),
+        num_kernels(a),
+        num_kernels(b),
+        total_us(a),
+        total_us(b),
         tuple(alike),
     )
 
 
-def total_us(matches: Sequence[KernelMatch], side: int) -> float | None:
-    """The µs per step of A's (0) or B's (1) kernels, the median of their sums; `None`: no kernel, or a time is not known."""
-    uses = [use for match in matches for use in (match.a, match.b)[side]]
-    if samples := sums(match.samples_us[side] for match in matches if (match.a, match.b)[side]):
-        return median(samples)
+def total_us(uses: Sequence[KernelUse]) -> float | None:
+    """The µs per step of some kernels, the median of their sums; `None`: no kernel, or a time is not known."""
+    if (measured := per_step_of([use.samples_us for use in uses])) is not None:
+        return measured
     return known_sum(None if use.time_us is None else use.time_us * use.runs for use in uses) if uses else None
+
+
+def num_kernels(uses: Sequence[KernelUse]) -> float:
+    """How many kernels a step launches, as a report counts them."""
+    working = without_memsets(uses)
+    ran = per_step_of([[None if time is None else 1 for time in use.samples_us] for use in working])
+    return sum(use.runs for use in working) if ran is None else ran
 
 
 def word_of(match: KernelMatch) -> str:
@@ -110,15 +117,17 @@ def word_of(match: KernelMatch) -> str:
 
 def ops_of(uses: Sequence[KernelUse]) -> str:
     """ "gelu, mul", "gelu·mul", else kernels' names: "2 mm, nvjet_…" of several."""
-    names = Counter(
-        "memset"
-        if use.category == "gpu_memset"
-        else label_of(use.ops)
-        if use.ops and not all(map(is_generated, use.ops))
-        else kernel_name(use.kernel, 40)
-        for use in uses
-    )
+    names = Counter(map(_label, uses))
     return ", ".join(f"{count} {name}" if count > 1 else name for name, count in names.items())
+
+
+def _label(use: KernelUse) -> str:
+    if use.category == "gpu_memset":
+        return "memset"
+    has_ops = use.ops and not all(map(is_generated, use.ops))
+    return with_phase(
+        label_of(use.ops) if has_ops else kernel_name(use.kernel, 40), "backward" if use.is_backward else None
+    )
 
 
 def _modules(match: KernelMatch) -> tuple[str, ...]:

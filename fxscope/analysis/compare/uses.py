@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.select import Unit
-from fxscope.index import index_of, known_sum
+from fxscope.index import index_of, known_sum, per_step
 from fxscope.model import KernelCall, Recording
 from fxscope.passes.predicted import runs_a_step
 
@@ -18,7 +18,7 @@ LAUNCH_FIELDS = ("registers", "shared_bytes", "occupancy", "grid", "block")
 def use(recording: Recording, unit: Unit) -> KernelUse:
     """The row of one unit, with its median time; what was not recorded stays `None`."""
     call = index_of(recording).calls.get(unit.call or "")
-    launch = unit.launch
+    launch, samples = unit.launch, measured(unit.samples_us)
     config, num_warps, num_stages = settings_of(unit)
     return KernelUse(
         position=unit.position,
@@ -26,16 +26,18 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         category=unit.category,
         call=unit.call,
         ops=unit.ops,
+        is_backward=bool(unit.backward),
         modules=unit.modules,
         sources=unit.sources,
-        time_us=median(unit.samples_us) if unit.samples_us else predicted_us(call),
+        time_us=median(samples) if samples else predicted_us(call),
+        samples_us=unit.samples_us,
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
         **{field: getattr(launch, field, None) for field in LAUNCH_FIELDS},
         num_warps=num_warps,
         num_stages=num_stages,
         config=config,
-        runs=1 if unit.launch else runs_a_step(recording, unit.call),
+        runs=len(samples) / len(unit.samples_us) if samples else runs_a_step(recording, unit.call),
         share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )
 
@@ -65,12 +67,19 @@ def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
     return round(total)
 
 
-def sums(rows: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
-    """Samples of some parts, one per step → samples of their sum; none where a part was not measured in each step."""
-    every = list(rows)
-    if not all(every) or len(set(map(len, every))) != 1:
-        return ()
-    return tuple(map(sum, zip(*every, strict=True)))
+def measured(samples: Iterable[float | None]) -> tuple[float, ...]:
+    return tuple(time for time in samples if time is not None)
+
+
+def sums(parts: Iterable[Sequence[float | None]]) -> tuple[float, ...]:
+    """Samples of some parts, one per step → samples of their sum, of the steps that have any of them."""
+    steps = map(measured, zip(*filter(None, parts), strict=True))
+    return tuple(sum(times) for times in steps if times)
+
+
+def per_step_of(parts: Sequence[Sequence[float | None]]) -> float | None:
+    """What a step has of some parts together, as a report counts it; `None` without samples."""
+    return per_step(samples, max(map(len, parts))) if (samples := sums(parts)) else None
 
 
 def without_memsets(uses: Sequence[KernelUse]) -> Sequence[KernelUse]:

@@ -79,7 +79,7 @@ class Kept:
             known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace"}
             kinds = ", ".join(sorted(trace.categories - known)) or "none"
             what = "kernel" if trace.on_device else "device event"
-            say(f"{unread}: no {what} is known (other kinds: {kinds}), its work is not shown", "Profile it, too.")
+            say(f"{unread}: no {what} of a known kind (it has: {kinds}); its work is not shown", "Profile it, too.")
         if not self.on_device:
             if trace.header.get("deviceProperties") and not (trace.category == t.RUNTIME).any():
                 say("the machine has a GPU, and no event of it was recorded: its work is not shown", "Profile it, too.")
@@ -97,18 +97,20 @@ class Kept:
             replays = counted(len(np.unique(trace.launcher[replayed])), "graph replay")
             has_capture = trace.num_own < len(trace) or trace.windows
             end = " that no capture here fits: their ops are unknown"
-            end = end if has_capture else ": their ops are in the trace of the capture"
+            end = end if has_capture else ": ops unknown without the trace of the capture"
             say(f"{len(replayed)} {of_all} in {replays}{end}", "Give the capture's trace: --capture FILE.")
         if (trace.graph[rows] < 0).any() and not (trace.category[: trace.num_own] == t.CPU_OP).any():
             say("no CPU op was recorded: the ops of device events are unknown", "Profile ProfilerActivity.CPU, too.")
         elif calls:
-            by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
-            say(f"{calls.total()} {of_all} launched outside of any op ({by}): op unknown")
+            by = ", ".join(f"{name} ×{number:,}" for name, number in calls.most_common(3))
+            say(f"{calls.total()} {of_all} were launched outside of any op ({by})")
         ids = trace.correlation[: trace.num_own][trace.category[: trace.num_own] == t.RUNTIME]
         if len(ids := ids[ids > 0]) > len(np.unique(ids)):
             say("correlation ids come twice, as in files of several processes: ops may be wrong", "Read each alone.")
         if trace.steps and len(early := launched_before(trace)):
-            say(f"{counted(len(early), 'device event')} launched before the recording: busy time, but in no step")
+            say(
+                f"{counted(len(early), 'device event')} launched before the recording: counted as busy time, not in a step"
+            )
         if lost:
             say(f"{lost} {of_all} with neither a launch nor an external id: op unknown")
         return tuple(found)
