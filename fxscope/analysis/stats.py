@@ -35,7 +35,7 @@ def compare_recorded(a: Sequence[float], b: Sequence[float], *, on_cpu: bool) ->
     time = compare_times(a, b)
     if not on_cpu or time.ratio is None:
         return time
-    reason = "one process each, and CPU times differ between processes"
+    reason = "one process each, and CPU times vary between them"
     return replace(time, ratio_low=None, ratio_high=None, verdict="cannot tell", reason=reason)
 
 
