@@ -417,7 +417,7 @@ ZERO_ONE = "f.py:3 in f (0/1 specialization; to avoid specialization try mark_un
             "of their own",
         ),
         ("s.f() == 2", "keep s.f() constant"),
-        (f"2 <= x.size()[0]  # {ZERO_ONE}", "mark_unbacked(tensor, dim); ×1"),
+        (f"2 <= x.size()[0]  # {ZERO_ONE}", "×1; mark_unbacked(tensor, dim)"),
         (f"2 <= x.size()[0] <= 5  # {ZERO_ONE} and if x.shape[0] > 5:  # f.py:3", "2 <= x.size()[0] <= 5"),
         (f"(x.size()[0] % 4) == 0  # f.py:3\n0/1: 2 <= x.size()[0]  # {ZERO_ONE}", "(x.size()[0] % 4) == 0"),
     ],
