@@ -198,7 +198,8 @@ class Places:
         """The facts of an op that no graph has, by its shapes and dtypes."""
         key = (op, kernel, graph, chain, module, shape)
         if key not in self._known:
-            ops = (op_names.op_name(op),) if op_names.is_dispatched(op) else (kernel_label(op, kernel),)
+            is_named = op_names.is_dispatched(op) or collective_label(chain, (op,))
+            ops = (op_names.op_name(op),) if is_named else (kernel_label(op, kernel),)
             modules = (module,) if module else ()
             in_graph = any(name.startswith(op_names.INDUCTOR_RUNS) for name in chain)
             is_copy = self._index.calls and op_names.copies_around_graph(op, chain)

@@ -165,16 +165,16 @@ def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
 
 def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float | None, ...]]]:
     """The launches of a step, in the order of the first step that has them, each with its duration in every step (µs)."""
-    fields = "name", "op", "step", "duration_ns"
-    names, ops, step_of, durations = (column(recording.launches, field) for field in fields)
+    fields = "name", "op", "chain", "step", "duration_ns"
+    names, ops, chains, step_of, durations = (column(recording.launches, field) for field in fields)
     in_order = sorted(range(len(names)), key=column(recording.launches, "start_ns").__getitem__)
     rows_of_step = grouped(in_order, step_of.__getitem__)
-    steps = index_of(recording).steps
+    steps, phases = index_of(recording).steps, {chain: phase_of(chain) for chain in set(chains)}
     found = defaultdict[object, dict[int, int]](dict)  # an op's n-th launch of a kernel is one launch of every step
     for step in steps:
         seen: Counter[object] = Counter()
         for row in rows_of_step.get(step, ()):
-            key = names[row], ops[row]
+            key = names[row], ops[row], phases[chains[row]], *chains[row][-1:]  # a collective is marked inside its op
             seen[key] += 1
             found[key, seen[key]][step] = row
     firsts = picked(recording.launches, [next(iter(rows.values())) for rows in found.values()])
