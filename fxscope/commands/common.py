@@ -451,3 +451,16 @@ def write(recording: Recording, output: str | None, arguments: argparse.Namespac
         data = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", errors="replace")
     write_bytes(data)
     return False
+
+
+def write_comparison(comparison: Any, arguments: argparse.Namespace, format: str, same: str = "") -> int:
+    """Write a comparison; in the terminal `same` in place of one that shows no difference."""
+    from fxscope.render.diff import diff_json, diff_markdown, diff_text
+
+    show = {
+        "terminal": lambda: same or diff_text(comparison, width=screen_width(), every=arguments.all),
+        "md": lambda: diff_markdown(comparison, every=arguments.all),
+        "json": lambda: diff_json(comparison),
+    }
+    write_text(show[format](), arguments.output, arguments)
+    return 0

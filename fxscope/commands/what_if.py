@@ -4,7 +4,7 @@ import argparse
 import sys
 from functools import partial
 
-from fxscope.commands import common, diff
+from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.model import Recording
 
@@ -47,4 +47,4 @@ def run(arguments: argparse.Namespace) -> int:
         if item not in before.assumptions:
             print(f"note: the plan assumes: {item.assumed}", file=sys.stderr)
     same = f"{title}: {SAME[0].lower()}{SAME[1:]}\n" if is_same(comparison, by_design=True) else ""
-    return diff.write(comparison, arguments, format, same)
+    return common.write_comparison(comparison, arguments, format, same)
