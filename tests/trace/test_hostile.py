@@ -1,11 +1,13 @@
 """Damaged and strange traces: every whole event is recovered, what is lost is counted, nothing is made up."""
 
 import gzip
+import io
 import json
 import random
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -214,6 +216,10 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         trace.read(path, max_bytes=1 << 20)
 
 
+SAVED = io.BytesIO()
+torch.save(torch.ones(1), SAVED)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -233,6 +239,7 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (gzip.compress(b'{"schemaVersion": 1}', mtime=0)[:-9], "is truncated or damaged: no event of it"),
         (b'{"schemaVersion": 1, "traceEvents": [{"ph": "B", "cat": "cpu_op"}]}', "begin and end events .ph B and E"),
         (gzip.compress(b"\n\x24\x50\x01R\x20\x08\x01", mtime=0), "Perfetto's binary format"),
+        pytest.param(SAVED.getvalue(), "is a file of torch.save or torch.export", id="torch.save"),
         (None, "cannot read"),
     ],
 )
