@@ -169,12 +169,15 @@ def test_a_packed_recording_is_read_by_every_verb(tmp_path: Path, command) -> No
 def test_a_folder_is_an_input_or_its_files_are_named(tmp_path: Path, command) -> None:
     assert "holds no trace, recording, compile log or debug folder" in command("view", tmp_path, status=2).err
     (tmp_path / "version_0").mkdir()
+    (tmp_path / "config.json").write_text('{"lr": 1}')
     for number in (1, 2):  # as `tensorboard_trace_handler` names them
         name = f"a-host-of-a-long-name_41{number}.17743535365{number}9013415.pt.trace.json"
         build.write_trace(tmp_path / "version_0" / name, [build.event("cpu_op", "aten::mm", 1, 9)])
     (tmp_path / "version_0" / "trainer_state.json").write_text("{}")
     assert f"its folders with such files: {tmp_path / 'version_0'}" in command("view", tmp_path, status=2).err
     assert len({line.split()[0] for line in command("view", tmp_path / "version_0").out.splitlines()[1:3]}) == 2
+    build.write_trace(tmp_path / "own.json", [build.event("cpu_op", "aten::mm", 1, 9)])
+    assert "aten::mm" in command("why", tmp_path, "mm").out  # and not the configuration beside it
     ranks = str(ROOT / "tests" / "data" / "fleet" / "ddp_slow_gpu")
     assert [line.split()[0] for line in command("view", ranks).out.splitlines()[1:5]] == [f"rank{i}" for i in range(4)]
     for verb in ("why", "code"):

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -189,9 +190,8 @@ def several_in(path: Path) -> list[str]:
     """The recordings, or the traces, of a folder without a `trace.json`; none of a folder that is one input itself."""
     if not path.is_dir() or any((path / name).is_file() for name in (*TRACES, "output_code.py")):
         return []
-    # A `.json` beside traces says something of them.
     kinds = ((".pt.trace.json", ".pt.trace.json.gz"), (".json.gz", ".json.zst"), (".json",), (".fxscope",))
-    files = sorted(file for file in path.iterdir() if file.is_file())
+    files = sorted(file for file in path.iterdir() if file.is_file() and (file.suffix != ".json" or may_be_read(file)))
     return next(filter(None, ([str(file) for file in files if file.name.endswith(kind)] for kind in kinds)), [])
 
 
@@ -213,7 +213,7 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
         names = listed([Path(name).name for name in found], 3)
         raise FxscopeError(f"{path} holds {len(found)} files ({names}): name one; `fxscope fleet` reads the ranks.")
     if not found:
-        below = sorted({str(file.parent) for kind in ("json*", "fxscope") for file in path.rglob(f"*.{kind}")})
+        below = sorted({str(file.parent) for kind in ("json*", "fxscope") for file in path.rglob(f"*/*.{kind}")})
         hint = f" Name one of its folders with such files: {listed(below, 3)}." if below else ""
         raise FxscopeError(f"{path} holds no trace, recording, compile log or debug folder.{hint}")
     trace = Path(found[0])
@@ -234,6 +234,13 @@ def is_recording(path: Path) -> bool:
 
     is_json = path.name.endswith((".json", ".json.gz"))
     return path.suffix == ".fxscope" or (is_json and b'"fxscope/' in (beginning(path, 200) or b""))
+
+
+def may_be_read(path: Path) -> bool:
+    """Return whether a `.json` begins as a trace or a recording does, and not as one that says something of them."""
+    from fxscope.readers.trace.unpacked import beginning
+
+    return re.search(rb'"(schemaVersion|traceEvents|ph|fxscope/\d+)"', beginning(path, 1 << 13) or b"") is not None
 
 
 def stem(path: Path) -> str:
