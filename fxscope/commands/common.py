@@ -190,8 +190,12 @@ def several_in(path: Path) -> list[str]:
     """The recordings, or the traces, of a folder without a `trace.json`; none of a folder that is one input itself."""
     if not path.is_dir() or any((path / name).is_file() for name in (*TRACES, "output_code.py")):
         return []
+    from fxscope.readers.trace.unpacked import beginning
+
+    can_read = re.compile(rb'"(schemaVersion|traceEvents|ph|fxscope/\d+)"').search  # other .json tell of the traces
     kinds = ((".pt.trace.json", ".pt.trace.json.gz"), (".json.gz", ".json.zst"), (".json",), (".fxscope",))
-    files = sorted(file for file in path.iterdir() if file.is_file() and (file.suffix != ".json" or may_be_read(file)))
+    read = (file for file in path.iterdir() if file.suffix != ".json" or can_read(beginning(file, 1 << 13) or b""))
+    files = sorted(file for file in read if file.is_file())
     return next(filter(None, ([str(file) for file in files if file.name.endswith(kind)] for kind in kinds)), [])
 
 
@@ -234,13 +238,6 @@ def is_recording(path: Path) -> bool:
 
     is_json = path.name.endswith((".json", ".json.gz"))
     return path.suffix == ".fxscope" or (is_json and b'"fxscope/' in (beginning(path, 200) or b""))
-
-
-def may_be_read(path: Path) -> bool:
-    """Return whether a `.json` begins as a trace or a recording does, and not as one that says something of them."""
-    from fxscope.readers.trace.unpacked import beginning
-
-    return re.search(rb'"(schemaVersion|traceEvents|ph|fxscope/\d+)"', beginning(path, 1 << 13) or b"") is not None
 
 
 def stem(path: Path) -> str:
