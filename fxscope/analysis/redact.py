@@ -34,12 +34,14 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # NllLoss,
 _COUNTED = re.compile(  # mul_3, arg12_1, op0_op1, 0/0
     r"(?:graph_\d+_)?(?P<words>(?:_*[^\W\d]\w*?)?)(?P<counters>_?\d+(?:_(?:op)?\d+)*)?_*", re.ASCII
 )
+# Of a library's names, a long number is the shape of a tensor core's instruction: `s16816gemm`.
+_NO_NUMBER = r"(?!.*\d{5}(?!\d?(?:gemm|fprop|[dw]grad|cudnn)))"
 _LIBRARY = re.compile(
-    r"(?!.*\d{5})(?:nvjet_sm\d+_|ncclDevKernel_|Mem(?:cpy|set) [\w() >-]*$|"
-    r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_)"
+    rf"{_NO_NUMBER}(?:(?:nvjet_sm\d+_|nccl(?:Dev)?Kernel_|cudnn_(?:generated|infer|train)_|cutlass_\d\d_|Cijk_A|"
+    r"(?:volta|turing|ampere|sm\d\d)_\w+(?:gemm|cudnn)_)\w*(?:::Params|\([\w<>*, ]*\))?|Mem(?:cpy|set) [\w() >-]*)\Z"
 )
 # A kernel of a library in C++ may have functions of the program in its template arguments: those are in other namespaces.
-_IN_LIBRARY = re.compile(rf"(?!.*\d{{5}})(?:void )?(?:{'|'.join(sorted(_LIBRARIES))})::")
+_IN_LIBRARY = re.compile(rf"{_NO_NUMBER}(?:void )?(?:{'|'.join(sorted(_LIBRARIES))})(?:::|$)")
 _PLACE = r"(?:\w+|\(anonymous namespace\))"
 _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLACE})*")
 _NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module's path: all but the 3 of layers.3
@@ -138,7 +140,7 @@ class _Redactor:
         if (text in self.annotations and not _TORCHS.match(text)) or re.search(r"\(\d+\): ", text):  # a.py(3): f
             return self.token("annotation", text)
         if _IN_LIBRARY.match(text):
-            return _QUALIFIED.sub(lambda x: x[0] if x[0].partition("::")[0] in _LIBRARIES else self._parts(x[0]), text)
+            return _QUALIFIED.sub(self._qualified, text)
         if public(text, self.counters) or _LIBRARY.match(text) or text in self.runtime:
             return text
         said = [re.escape(piece) for piece in _sentences() if piece in text] if re.search(r"\s", text) else []
@@ -153,6 +155,9 @@ class _Redactor:
         if is_figure or is_op or public(re.sub(r"\W+", "_", found[0]), self.counters):
             return found[0]
         return self._parts(found[0])
+
+    def _qualified(self, found: re.Match[str]) -> str:
+        return found[0] if _IN_LIBRARY.match(found[0]) or _LIBRARY.match(found[0]) else self._parts(found[0])
 
     def _parts(self, name: str) -> str:
         return re.sub(r"\w+", lambda part: part[0] if public(part[0]) else self.token("name", part[0]), name)
