@@ -189,9 +189,8 @@ def _made() -> frozenset[str]:
     kernels = read_table("kernel_names.json")
     types = (word for kind in ("cpp", "words") for name in kernels["dtypes"][kind] for word in name.split())
     atens = re.findall(r"\w+", "".join(kernels["patterns"]["at::native"]))
-    return frozenset(
-        name.strip("_").lower() for name in (*op_names.table(), *ITEM_BYTES, *types, *atens, *_WORDS["made"])
-    )
+    names = (*op_names.table(), *ITEM_BYTES, *types, *atens, *_WORDS["made"])
+    return frozenset(name.strip("_").lower() for name in names)
 
 
 @cache
