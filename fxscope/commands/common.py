@@ -138,9 +138,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     add("--steps", type=step_range, metavar="STEPS", help="steps to read: 2:5 (2, 3 and 4), or 3")
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
     add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
-    add(
-        "--capture", metavar="TRACE", help="trace of the run that captured the CUDA or HIP graphs that this one replays"
-    )
+    add("--capture", metavar="TRACE", help=HELP["--capture"])
     add("--max-size", type=size, metavar="SIZE", help=HELP["--max-size"])
 
 

@@ -164,9 +164,8 @@ class Tools:
             raise FxscopeError("the name of a file is empty.")
         path = (self.folders[0] / name).resolve()
         inside = (Path(folder, item) for folder, *rows in os.walk(path) for row in rows for item in row)
-        for item in itertools.chain(
-            [path], filter(Path.is_symlink, inside)
-        ):  # the path first: a walk of / takes minutes
+        # The path first: a walk of / takes minutes.
+        for item in itertools.chain([path], filter(Path.is_symlink, inside)):
             if not any(item.resolve().is_relative_to(folder) for folder in self.folders):
                 what = name if item == path else f"{item} in {name}"
                 given = ", ".join(map(str, self.folders))

@@ -45,12 +45,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     both.add_argument("--title", metavar="TEXT", help="title of the recording")
     both.add_argument("--steps", type=int, metavar="N", help="profiled calls, or steps of a script (default: 3)")
     both.add_argument("--wait", type=int, metavar="N", help=HELP["--wait"])
-    both.add_argument(
-        "--warmup",
-        type=int,
-        metavar="N",
-        help="calls or steps before the profiled ones (default: 2 calls; a script: 1 step)",
-    )
+    both.add_argument("--warmup", type=int, metavar="N", help=HELP["--warmup"])
     add_output_options(parser)
 
 
