@@ -35,7 +35,7 @@ _COUNTED = re.compile(  # mul_3, arg12_1, op0_op1, 0/0
     r"(?:graph_\d+_)?(?P<words>(?:_*[^\W\d]\w*?)?)(?P<counters>_?\d+(?:_(?:op)?\d+)*)?_*", re.ASCII
 )
 # Of a library's names, a long number is the shape of a tensor core's instruction: `s16816gemm`.
-_NO_NUMBER = r"(?!.*\d{5}(?!\d?(?:gemm|fprop|[dw]grad|cudnn)))"
+_NO_NUMBER = r"(?!(?s:.*)\d{5}(?!\d?(?:gemm|fprop|[dw]grad|cudnn)))"
 _LIBRARY = re.compile(
     rf"{_NO_NUMBER}(?:(?:nvjet_sm\d+_|nccl(?:Dev)?Kernel_|cudnn_(?:generated|infer|train)_|cutlass_\d\d_|Cijk_A|"
     r"(?:volta|turing|ampere|sm\d\d)_\w+(?:gemm|cudnn)_)\w*(?:::Params|\([\w<>*, ]*\))?|Mem(?:cpy|set) [\w() >-]*)\Z"

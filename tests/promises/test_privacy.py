@@ -132,7 +132,7 @@ def test_no_secret_is_left_in_any_text(secret: str) -> None:
 
 @pytest.mark.parametrize("line", (Path(__file__).parents[1] / "redacted_names.txt").read_text().splitlines())
 def test_a_name_is_a_librarys_or_made_of_whole_ops_and_their_counters_or_is_the_users(line: str) -> None:
-    verb, _, text = line.partition(" ")
+    verb, _, text = line.replace("\\n", "\n").partition(" ")
     launch = Launch(id=0, name=text, category="kernel", start_ns=1, duration_ns=2)
     (left,) = redact(Recording(launches=(launch,))).launches
     assert (left.name == text) == (verb == "keeps"), left.name
