@@ -265,6 +265,12 @@ def halves(x):
     return first.sigmoid()
 
 
+def counting(x, steps):
+    steps.add_(1)
+    layers(x + steps).sum().backward()
+
+
+training_that_counts = given(lambda: counting, torch.randn(8, 64), torch.zeros(8, 64))
 function_of_parameters = given(lambda: lambda x: layers(x).relu(), torch.randn(8, 64))
 jacobian_of_parameters = given(lambda: lambda x: torch.func.vmap(torch.func.jacrev(layers))(x) * 2, torch.randn(8, 64))
 part_of_a_training = given(lambda: halves, torch.randn(16, 64))

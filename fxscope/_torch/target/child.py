@@ -225,7 +225,7 @@ def recording_of(facts: Recording, here: Environment, plan: Plan) -> Recording:
                 runs=plan.runs.get(item.compile_id),
                 cudagraphs=plan.cudagraphs,
                 cudagraph_skip=plan.cudagraph_skips.get(item.compile_id) or item.cudagraph_skip,
-                cudagraph_rerecords=0 if plan.cudagraphs and plan.replays.get(item.compile_id) else None,
+                cudagraph_rerecords=0 if plan.cudagraphs and item.compile_id in plan.replays else None,
             )
             for item in facts.compiles
         ),

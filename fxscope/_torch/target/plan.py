@@ -35,7 +35,7 @@ class Plan:
         self.cudagraphs = False  # the program asks for them
         self.cudagraph_skips: dict[str, str] = {}  # compile id → why torch would not replay its graph
         self.parts: defaultdict[str, list[Any]] = defaultdict(list)  # compile id → what torch captures as CUDA graphs
-        self.replays: Counter[str] = Counter()  # of these, those that nothing forbids
+        self.replays: set[str] = set()  # compiles with such a part that nothing forbids
         self.known: Any = WeakTensorKeyDictionary()  # index, length or mask → its values, on the CPU
         self.managed: list[Any] = []  # storages that lie in the memory of CUDA graphs
         self.runs: Counter[str] = Counter()  # of a compile's graph, as the program is called once
@@ -45,15 +45,15 @@ class Plan:
     def codes(self) -> list[str]:
         return [*self.lowered, *reversed(self.ahead)]
 
-    def ran(self, compile_id: str, inputs: Mapping[str, Any]) -> bool:
+    def ran(self, compile_id: str, inputs: Mapping[str, Any], *, is_backward: bool = False) -> bool:
         """Note a run of a compile's graph on inputs; return whether torch's checks forbid no replay of any part."""
-        self.runs[compile_id] += 1
+        self.runs[compile_id] += not is_backward
         reasons, managed = list[str | None](), {item._cdata for item in self.managed}
-        for part in self.parts[compile_id]:
+        for part in (part for part in self.parts[compile_id] if part.is_backward or not is_backward):
             values = [inputs.get(item.name) for item in part.placeholders]
             check: Any = torch._inductor.cudagraph_utils.check_for_mutation
             reasons.append(check(part, values, lambda x: x is not None and x.untyped_storage()._cdata in managed))
-        self.replays[compile_id] = reasons.count(None)
+        self.replays |= {compile_id} if None in reasons else set()
         if reason := next(filter(None, reasons), None):
             self.cudagraph_skips.setdefault(compile_id, reason)
         return self.cudagraphs and bool(reasons) and not any(reasons)

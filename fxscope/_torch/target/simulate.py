@@ -103,7 +103,8 @@ def _no_launch(plan: Plan) -> Generator[None]:
         if not plan.cudagraphs:  # else torch captures, part by part
             placeholders = torch._inductor.cudagraph_utils.get_placeholder_info(module.graph)
             static, mutated = kwargs.get("static_input_idxs") or (), result.mutated_input_idxs
-            capture(None, static, placeholders=placeholders, mutated_input_idxs=mutated)
+            is_backward = kwargs.get("is_backward", False)
+            capture(None, static, is_backward=is_backward, placeholders=placeholders, mutated_input_idxs=mutated)
             if result.disabled_cudagraphs_reason:
                 plan.cudagraph_skips.setdefault(current_compile_id(), result.disabled_cudagraphs_reason)
         return result
@@ -123,7 +124,7 @@ def _no_launch(plan: Plan) -> Generator[None]:
         def call(arguments: list[Any]) -> Any:
             values = list(arguments)
             arguments.clear()
-            is_replayed = not lowering.is_backward and plan.ran(compile_id, dict(zip(names, values, strict=True)))
+            is_replayed = plan.ran(compile_id, dict(zip(names, values, strict=True)), is_backward=lowering.is_backward)
             mode: Any = torch._guards.detect_fake_mode(values)
             with mode or contextlib.nullcontext():
                 there = [_placed(value, plan, mode, "cuda") for value in values] if plan.on_cpu else values
