@@ -60,6 +60,11 @@ class KernelUse(Item, frozen=True, kw_only=True):
     samples_us: tuple[float | None, ...] = ()  # one per step; None in a step without it
     runs: float = 1  # in a step; what stands here is of one
 
+    @property
+    def is_rare(self) -> bool:
+        """Return whether most of the measured steps lack it."""
+        return bool(self.samples_us) and self.runs < 0.5
+
 
 class KernelMatch(Item, frozen=True, kw_only=True):
     """Kernels of A and the kernels of B that replaced them."""

@@ -169,12 +169,13 @@ def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float
     names, ops, chains, step_of, durations = (column(recording.launches, field) for field in fields)
     in_order = sorted(range(len(names)), key=column(recording.launches, "start_ns").__getitem__)
     rows_of_step = grouped(in_order, step_of.__getitem__)
-    steps, phases = index_of(recording).steps, {chain: phase_of(chain) for chain in set(chains)}
+    steps, calls = index_of(recording).steps, {*zip(ops, chains, strict=True)}
+    kinds = {(op, chain): (phase_of(chain), collective_label(chain, (op,))) for op, chain in calls}
     found = defaultdict[object, dict[int, int]](dict)  # an op's n-th launch of a kernel is one launch of every step
     for step in steps:
         seen: Counter[object] = Counter()
         for row in rows_of_step.get(step, ()):
-            key = names[row], ops[row], phases[chains[row]], *chains[row][-1:]  # a collective is marked inside its op
+            key = names[row], ops[row], kinds[ops[row], chains[row]]
             seen[key] += 1
             found[key, seen[key]][step] = row
     firsts = picked(recording.launches, [next(iter(rows.values())) for rows in found.values()])

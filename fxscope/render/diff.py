@@ -129,8 +129,8 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
     differing = {id(match) for match in changed(comparison)}
     same = [match for match in comparison.kernels if id(match) not in differing]
     kept = [use for match in same for use in match.b if not use.category.startswith("gpu_mem")]
-    if rows and kept:
-        lines.append(f"{counted(round(num_kernels(kept)), 'kernel')} unchanged{_together(same)}")
+    if rows and (number_kept := round(num_kernels(kept))):
+        lines.append(_unchanged(number_kept, same))
     more = ["", *totals] if (totals := total_lines(comparison)) else []
     more += op_lines(comparison, limits["ops"])
     lines += more
@@ -149,10 +149,12 @@ def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, eve
     return [*lines, "", *notes] if notes else lines
 
 
-def _together(matches: Sequence[KernelMatch]) -> str:
-    """ ", each within noise; +17.0 µs together", if kernels that did not change differ by more than noise in their sum."""
+def _unchanged(number: int, matches: Sequence[KernelMatch]) -> str:
+    """ "9 kernels unchanged"; "9 other kernels: +17.0 µs together", if their sum differs by more than noise."""
     a, b = (total_us([use for match in matches for use in uses(match)]) for uses in (attrgetter("a"), attrgetter("b")))
-    return f", each within noise; {signed(b - a)} together" if a and b and abs(b / a - 1) > RUN_TO_RUN else ""
+    if a and b and abs(b / a - 1) > RUN_TO_RUN:
+        return f"{counted(number, 'other kernel')}: {signed(b - a)} together"
+    return f"{counted(number, 'kernel')} unchanged"
 
 
 def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:

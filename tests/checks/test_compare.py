@@ -230,6 +230,17 @@ def test_one_step_on_a_side_shows_which_kernels_take_longer() -> None:
     assert diff_text(compare(a, a)).endswith(f"{SAME}\n")
 
 
+def test_kernels_align_under_numbered_annotations_and_beside_a_rare_kernel() -> None:
+    def run(*kernels: str, rare: str = "") -> Recording:
+        each = [(step, name) for step in range(4) for name in (*kernels, *[rare] * (step == 1 and bool(rare)))]
+        made = [build.launch(at, name, step=step, chain=(f"step {step}",)) for at, (step, name) in enumerate(each)]
+        return Recording(launches=tuple(made), steps=build.steps(4))
+
+    changes = [change_rows(compare(run("k", "a"), other)) for other in (run("k", "a", "b"), run("k", "c", rare="d"))]
+    assert [[(row.change, row.num_b) for row in rows] for rows in changes] == [[("new", 1)], [("replaced", 1)]]
+    assert "0 kernels" not in diff_text(compare(run("a"), run("c", rare="d")))
+
+
 def test_a_graph_of_another_number_is_the_same_graph() -> None:
     def numbered(number: int):
         recording = build.gelu_mul_compiled()

@@ -82,6 +82,7 @@ def kind_of(a: Sequence[KernelUse], b: Sequence[KernelUse], how: AlignedBy | Non
     """Return what became of kernels; "fused" only if one kernel is known to do the work of all."""
     if not a or not b:
         return "gone" if a else "new"
+    a, b = ([item for item in side if not item.is_rare] or side for side in (a, b))
     main_a, main_b = map(without_memsets, (a, b))
     if [_named(item) for item in a] == [_named(item) for item in b]:
         return "moved" if how == "shapes" else "same"

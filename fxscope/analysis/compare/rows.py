@@ -59,8 +59,7 @@ def changed(comparison: Comparison) -> list[KernelMatch]:
     for match in comparison.kernels:
         time = match.time
         if match.kind not in ("same", "moved"):
-            is_rare = all(use.samples_us and use.runs < 0.5 for use in (*match.a, *match.b))  # most steps lack it
-            found += [] if is_rare else [match]
+            found += [] if all(use.is_rare for use in (*match.a, *match.b)) else [match]
         elif time is None or collective(match.a[0].kernel):
             continue  # collectives wait: their time says how late other ranks are
         elif time.is_single:
@@ -125,9 +124,8 @@ def _label(use: KernelUse) -> str:
     if use.category == "gpu_memset":
         return "memset"
     has_ops = use.ops and not all(map(is_generated, use.ops))
-    return with_phase(
-        label_of(use.ops) if has_ops else kernel_name(use.kernel, 40), "backward" if use.is_backward else None
-    )
+    label = label_of(use.ops) if has_ops else kernel_name(use.kernel, 40)
+    return with_phase(label, "backward" if use.is_backward else None)
 
 
 def _modules(match: KernelMatch) -> tuple[str, ...]:
