@@ -74,10 +74,10 @@ def test_one_name_tells_its_kernel_in_order(geglu, command):
 
 def test_a_name_with_several_places_answers_for_equal_ones_and_lists_the_others(geglu, command):
     out = command("why", geglu, "mm").out
-    assert out.startswith("mm (gate_proj): own kernel") and "Other places:\n  ×1 up_proj: own kernel" in out
-    assert "  ×1 down_proj: own kernel" in out and len(out.splitlines()) <= 15
+    assert out.startswith("mm: own kernel, extern_kernels.mm:1\n  in gate_proj\n") and len(out.splitlines()) <= 15
+    assert all(f"×1 {module}: own kernel" in out.partition("Other places:\n")[2] for module in ("up_proj", "down_proj"))
     everything = command("why", geglu, "mm", "--all").out
-    assert "mm (down_proj): own kernel, extern_kernels.mm:4\n" in everything
+    assert "mm: own kernel, extern_kernels.mm:4\n  in down_proj\n" in everything
 
 
 def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, command):
