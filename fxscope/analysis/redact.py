@@ -37,7 +37,7 @@ _COUNTED = re.compile(  # mul_3, arg12_1, op0_op1, 0/0
 # Of a library's names, a long number is the shape of a tensor core's instruction: `s16816gemm`.
 _NO_NUMBER = r"(?!(?s:.*)\d{5}(?!\d?(?:gemm|fprop|[dw]grad|cudnn)))"
 _LIBRARY = re.compile(
-    rf"{_NO_NUMBER}(?:(?:nvjet_sm\d+_|nccl(?:Dev)?Kernel_|cudnn_(?:generated|infer|train)_|cutlass_\d\d_|Cijk_A|"
+    rf"{_NO_NUMBER}(?:(?:nvjet_sm\d+_|nccl(?:Dev)?Kernel_|cudnn_(?:generated|infer|train)_|cutlass_(?:\d\d|tensorop)_|Cijk_A|"
     r"(?:volta|turing|ampere|sm\d\d)_\w+(?:gemm|cudnn)_)\w*(?:::Params|\([\w<>*, ]*\))?|Mem(?:cpy|set) [\w() >-]*)\Z"
 )
 # A kernel of a library in C++ may have functions of the program in its template arguments: those are in other namespaces.
@@ -174,7 +174,7 @@ def public(name: str, counters: int = 0) -> bool:
     are_few = sum(map(len, numbers)) <= 4 and found["words"].count("_") < 200
     are_counters = are_few and all(number == str(int(number)) and int(number) < counters for number in numbers)
     words = re.sub("_+", "_", _CAMEL.sub("_", found["words"])).lower().strip("_")
-    return name.lower() in _made() or (are_counters and _is_made(words))
+    return name.strip("_").lower() in _made() or (are_counters and _is_made(words))
 
 
 @cache
