@@ -176,7 +176,7 @@ def test_a_folder_is_an_input_or_its_files_are_named(tmp_path: Path, command) ->
     (tmp_path / "version_0" / "trainer_state.json").write_text("{}")
     assert f"its folders with such files: {tmp_path / 'version_0'}" in command("view", tmp_path, status=2).err
     assert len({line.split()[0] for line in command("view", tmp_path / "version_0").out.splitlines()[1:3]}) == 2
-    build.write_trace(tmp_path / "own.json", [build.event("cpu_op", "aten::mm", 1, 9)])
+    build.write_trace(tmp_path / "own.json", [build.event("cpu_op", "aten::mm", 1, 9)], deviceProperties=["x" * 9000])
     assert "aten::mm" in command("why", tmp_path, "mm").out  # and not the configuration beside it
     ranks = str(ROOT / "tests" / "data" / "fleet" / "ddp_slow_gpu")
     assert [line.split()[0] for line in command("view", ranks).out.splitlines()[1:5]] == [f"rank{i}" for i in range(4)]

@@ -190,7 +190,7 @@ def several_in(path: Path) -> list[str]:
         return []
     from fxscope.readers.trace.unpacked import beginning
 
-    can_read = re.compile(rb'"(schemaVersion|traceEvents|ph|fxscope/\d+)"').search  # other .json tell of the traces
+    can_read = re.compile(rb'"(schemaVersion|deviceProperties|traceEvents|ph|fxscope/\d+)"').search  # not settings
     kinds = ((".pt.trace.json", ".pt.trace.json.gz"), (".json.gz", ".json.zst"), (".json",), (".fxscope",))
     read = (file for file in path.iterdir() if file.suffix != ".json" or can_read(beginning(file, 1 << 13) or b""))
     files = sorted(file for file in read if file.is_file())
