@@ -81,10 +81,10 @@ def _errors(*, told: bool = True) -> Generator[None]:
     except (OSError, ValueError) as error:
         if told and isinstance(error, BrokenPipeError):
             raise
+        is_binary = isinstance(error, UnicodeDecodeError)
+        why = "it takes only text, use -o FILE" if is_binary else getattr(error, "strerror", None) or error
         if told:
-            raise RenderError(
-                f"cannot write to standard output: {getattr(error, 'strerror', None) or error}."
-            ) from None
+            raise RenderError(f"cannot write to standard output: {why}.") from None
 
 
 def write_bytes(data: bytes) -> None:

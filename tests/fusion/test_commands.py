@@ -76,8 +76,7 @@ def test_a_name_with_several_places_answers_for_equal_ones_and_lists_the_others(
     out = command("why", geglu, "mm").out
     assert out.startswith("mm: own kernel, extern_kernels.mm:1\n  in gate_proj\n") and len(out.splitlines()) <= 15
     assert all(f"×1 {module}: own kernel" in out.partition("Other places:\n")[2] for module in ("up_proj", "down_proj"))
-    everything = command("why", geglu, "mm", "--all").out
-    assert "mm: own kernel, extern_kernels.mm:4\n  in down_proj\n" in everything
+    assert "mm: own kernel, extern_kernels.mm:4\n  in down_proj\n" in command("why", geglu, "mm", "--all").out
 
 
 def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, command):

@@ -96,12 +96,13 @@ def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:
     assert "56.2 ?s" in printed("-m", "fxscope", "view", path, PYTHONIOENCODING="ascii")
 
 
-@pytest.mark.parametrize("words", ["--json", "--format json", "--format svg", "--format html"])
-def test_an_output_that_takes_only_text_gets_text(words: str, hostile: Path) -> None:
+@pytest.mark.parametrize("words", ["--json", "--format json", "--format svg", "--format html", "--format png"])
+def test_an_output_that_takes_only_text_gets_text(words: str, hostile: Path, capsys) -> None:
     with contextlib.redirect_stdout(io.StringIO()) as out:  # a notebook's stdout has no `buffer` either
-        assert cli.main(["view", str(hostile), *words.split()]) == 0
-    assert words.endswith("html") or not OBEYED.search(out.getvalue())
-    assert json.loads(out.getvalue()) if "json" in words else out.getvalue().endswith(">\n")
+        assert cli.main(["view", str(hostile), *words.split()]) == (2 if "png" in words else 0)
+    said = out.getvalue() or capsys.readouterr().err
+    assert json.loads(said) if "json" in words else said.endswith((">\n", "-o FILE.\n")), said
+    assert words.endswith("html") or not OBEYED.search(said)
 
 
 def test_a_name_in_markdown_stays_inside_its_fence() -> None:
