@@ -13,7 +13,7 @@ from fxscope.analysis.select import Place
 from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import Key, by_each, grouped, index_of, kept
-from fxscope.model import Decision, Item, Printed, Recording
+from fxscope.model import Decision, Item, Printed, Recording, replace
 from fxscope.text import counted, microseconds, percent
 
 # A row of `diff`, which may be of several kernels: "split/gelu·mul", "new/2 mm, gelu/fc".
@@ -59,7 +59,8 @@ def _answer(recording: Recording, *names: str) -> WhyAnswer:
         raise PassError("give no name, one or two: why gelu mul.")
     if not names:
         return WhyAnswer(decisions=tuple(item for item in recording.decisions if item.verdict != "fused"))
-    return _about(recording, names[0]) if len(names) == 1 else _between(recording, *names)
+    answer = _about(recording, names[0]) if len(names) == 1 else _between(recording, *names)
+    return replace(answer, same=tuple(sorted(answer.same, key=lambda item: -item.count)))
 
 
 def _story(row: CompileRow) -> str:
@@ -92,7 +93,6 @@ def _about(recording: Recording, name: str) -> WhyAnswer:
                 decisions=tuple(inside),
             )
         )
-    found.sort(key=lambda item: -item.count)
     return WhyAnswer(names=(name,), same=tuple(found), decisions=tuple(every.values()))
 
 
@@ -183,7 +183,6 @@ def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
         a, b = a_found[0], b_found[0]
         note = not_neighbours(recording, a, b, first, second)
         found = [Same(nodes=tuple((a.graph, node) for node in a.nodes), note=note)]
-    found.sort(key=lambda item: -item.count)
     return WhyAnswer(names=(first, second), same=tuple(found), decisions=tuple(every.values()))
 
 

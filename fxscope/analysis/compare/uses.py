@@ -78,7 +78,7 @@ def sums(parts: Iterable[Sequence[float | None]]) -> tuple[float, ...]:
 
 
 def per_step_of(parts: Sequence[Sequence[float | None]]) -> float | None:
-    """What a step has of some parts together, as a report counts it; `None` without samples."""
+    """Sum the samples of some parts in each step, and count them per step as a report does; `None` without samples."""
     return per_step(samples, max(map(len, parts))) if (samples := sums(parts)) else None
 
 
