@@ -157,7 +157,6 @@ class ByName(Mapping[str, Any]):
 
 
 def by_name(items: Sequence[Any]) -> Mapping[str, Any]:
-    """Name → item, of `Items` or a tuple."""
     return ByName(items) if isinstance(items, Items) else {item.name: item for item in items}
 
 
@@ -193,7 +192,6 @@ def rows_of(items: Sequence[Any], *fields: str, which: slice | list[int] = slice
 
 
 def distinct(items: Sequence[Any], field: str) -> set[Any]:
-    """The values that a field has in some item, `Items` or tuple."""
     codes, table = coded(items, field)
     return {table[code] if code >= 0 else None for code in np.unique(codes).tolist()}
 
@@ -219,13 +217,18 @@ def coded(items: Sequence[Any], field: str, which: list[int] | None = None) -> t
     return codes, list(known)
 
 
-def coded_in(table: dict[Any, int], values: list[Any]) -> list[int]:
-    """The place of each value in a table, which new values are added to; what cannot be a key is there as its JSON."""
-    try:
-        hash(tuple(values))
-    except TypeError:
-        values = [encoded(value) for value in values]
-    return [table.setdefault(value, len(table)) for value in values]
+def ordered(items: Sequence[Any], field: str) -> tuple[Any, list[Any]]:
+    """A field as a numpy array of codes, and its different values in the order of the items that first have them."""
+    found = items.columns.get(field) if isinstance(items, Items) else None
+    every = () if isinstance(found, Chosen) else column(items, field)  # which keeps the objects, and so their ids
+    codes = found.codes if isinstance(found, Chosen) else np.array([*map(id, every)], np.int64)
+    _, firsts, codes = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    values = column(items, field, firsts[order].tolist())
+    keys = values if all(isinstance(value, str) for value in values) else map(encoded, values)  # some cannot be keys
+    known: dict[Any, tuple[int, Any]] = {}
+    places = [known.setdefault(key, (len(known), value))[0] for key, value in zip(keys, values, strict=True)]
+    return np.array(places, np.int32)[np.argsort(order)][codes], [value for _, value in known.values()]
 
 
 def marked(items: Sequence[Any], field: str, test: Callable[[Any], Any]) -> Any:

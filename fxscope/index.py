@@ -179,7 +179,6 @@ class Index:
         return tuple(found)
 
     def us_without(self, kernels: Collection[str]) -> tuple[float, ...]:
-        """Device time of each step that counts, without the kernels of these names."""
         rows = marked(self._launches, "name", lambda name: name not in kernels).nonzero()[0].tolist()
         total = Counter[int]()
         for step, time in rows_of(self._launches, "step", "duration_ns", which=rows):
@@ -250,7 +249,6 @@ def per_step(values: Collection[float], steps: int) -> float:
 
 
 def known_sum(values: Iterable[N | None]) -> N | int | None:
-    """Return the sum, `None` where one of the values is not known."""
     every = list(values)
     known = [value for value in every if value is not None]
     return sum(known) if len(known) == len(every) else None

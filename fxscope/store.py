@@ -28,7 +28,7 @@ from typing import IO, Any, Literal
 import msgspec
 import numpy as np
 
-from fxscope.columns import BLOCK, Chosen, Column, Items, Numbers, coded_in, column, rows_of, uncollected
+from fxscope.columns import Chosen, Column, Items, Numbers, column, ordered, rows_of, uncollected
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Item, Launch, Op, Recording, encoded, replace
 
@@ -161,27 +161,20 @@ def _to_columns(recording: Recording) -> bytes:
         def add(name: str, data: bytes) -> None:
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)  # always of the same date
 
-        add("recording.json", encoded(replace(recording, ops=(), launches=())))
         for name, type_ in _COLUMNS.items():
             items, fields = getattr(recording, name), msgspec.structs.fields(type_)
-            numbers = {field.name: array("q") for field in fields if field.type in (int, int | None)}
-            codes = {field.name: array("i") for field in fields if field.name not in numbers}
-            tables: dict[str, dict[Any, int]] = {field: {} for field in codes}
-            for start in range(0, len(items), BLOCK):  # what the fields of a block share is worked out once
-                block = slice(start, start + BLOCK)
-                for field in (field.name for field in fields):
-                    values = column(items, field, block)
-                    if field in numbers:
-                        numbers[field].extend([-_LIMIT if value is None else value for value in values])
-                    else:
-                        codes[field].extend(coded_in(tables[field], values))
-            for field, values in (numbers | codes).items():
-                add(f"{name}/{field}", values.tobytes())
-            for field, table in tables.items():
-                texts = (value if isinstance(value, bytes) else encoded(value) for value in table)
-                add(f"{name}/{field}.json", b"[%s]" % b",".join(texts))
+            numbers = [field.name for field in fields if field.type in (int, int | None)]
+            tables = {field.name: ordered(items, field.name) for field in fields if field.name not in numbers}
+            for field in numbers:
+                values = [-_LIMIT if value is None else value for value in column(items, field)]
+                add(f"{name}/{field}", array("q", values).tobytes())
+            for field, (codes, _) in tables.items():
+                add(f"{name}/{field}", codes.tobytes())
+            for field, (_, table) in tables.items():
+                add(f"{name}/{field}.json", encoded(table))
             kinds = {field.name: "numbers" if field.name in numbers else "table" for field in fields}
             add(f"{name}.json", msgspec.json.encode({"count": len(items), "columns": kinds, "order": sys.byteorder}))
+        add("recording.json", encoded(replace(recording, ops=(), launches=())))  # behind the ops: nodes read of them
     return out.getvalue()
 
 
@@ -257,7 +250,7 @@ def check_free(path: str | Path, *, force: bool = False) -> None:
         raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.")
 
 
-def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
+def write(path: str | Path, data: str | bytes | bytearray, *, force: bool = False) -> Path:
     """Write a file whole or not at all; a process that is killed in the middle may leave a hidden temporary file.
 
     A link stays a link, and a file that is overwritten keeps its mode; a pipe or a device is written to.
@@ -284,7 +277,7 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
     return path
 
 
-def _place(target: Path, data: bytes, mode: int | None) -> None:
+def _place(target: Path, data: bytes | bytearray, mode: int | None) -> None:
     """Make a file appear under its name, whole; in place of another one only where that one's mode is given."""
     temporary = target.with_name(f".{target.name[:100]}.{getpid()}.{time.monotonic_ns()}")
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)

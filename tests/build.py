@@ -46,7 +46,6 @@ def tensor(*shape: int, dtype: str = "bfloat16", stride: tuple[int, ...] | None 
 
 
 def placeholder(name: str, *shape: int, **more: Any) -> Node:
-    """An input of a graph; `shape` may be left out."""
     outputs = (tensor(*shape),) if shape else ()
     return Node(name=name, op="placeholder", target=name, **{"outputs": outputs, "kind": "input", **more})
 

@@ -30,5 +30,4 @@ def served() -> Recording:
 
 
 def recording(name: str) -> Recording:
-    """One of the recordings of `tests/data/report`."""
     return store.loads(gzip.decompress((DATA / "report" / f"{name}.json.gz").read_bytes()))

@@ -20,7 +20,6 @@ def run_python(*words: object, **options: Any) -> subprocess.CompletedProcess[st
 
 
 def printed(*words: object, **options: Any) -> str:
-    """Return what this Python prints where it ends well."""
     done = run_python(*words, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -114,8 +114,6 @@ class Hook(NamedTuple):
 
 
 def _hook(when: str, path: str, purpose: str = "", *, optional: bool = False) -> Callable[[Any], Any]:
-    """Mark a method for `Hooks.install`."""
-
     def marked(method: Any) -> Any:
         setattr(method, _MARK, (Hook(path, when, purpose, optional), *getattr(method, _MARK, ())))
         return method

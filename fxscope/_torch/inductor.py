@@ -539,7 +539,6 @@ class InductorCapture:
             self._fx_graphs[id(graph)] = (graph_id, graph)
 
     def _link_back(self, graph_id: str, direction: Direction | None, graph: Any) -> None:
-        """Tie each node to the nodes of the earlier graphs that it came from."""
         compile_id = graph_id.partition(":")[0]
         earlier = {
             candidate: {node.name for node in self._graphs[candidate].nodes}

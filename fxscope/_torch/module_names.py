@@ -57,7 +57,6 @@ class ModuleNames:
         hooks.at_end("names of modules", handle.remove)
 
     def key_of(self, owner: Any) -> ObjectKey:
-        """Return the key of an object, the same one each time."""
         here = self._at.setdefault(id(owner), [])
         if not here or here[-1].alive() is not owner:
             here.append(ObjectKey(owner))

@@ -28,7 +28,6 @@ class NumericsReport(Item, frozen=True, kw_only=True):
 
 
 def numerics(recording: Recording) -> NumericsReport | None:
-    """The comparison of a recording; None where it was not asked for."""
     found = recording.numerics
     if found is None:
         return None

@@ -8,17 +8,18 @@ shapes, dtypes, launches, times, decisions, fxscope's codes and sentences, line 
 versions, the device.
 """
 
-import ast
 import re
 from functools import cache
+from importlib.machinery import SourceFileLoader
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from fxscope import gpus, op_names
-from fxscope.columns import BLOCK, Chosen, Column, Given, Items, coded_in, column, rows_of, uncollected
+from fxscope.columns import Chosen, Items, Numbers, ordered, rows_of, uncollected
 from fxscope.data import read_table
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.english import hints_in
@@ -46,6 +47,8 @@ _PLACE = r"(?:\w+|\(anonymous namespace\))"
 _QUALIFIED = re.compile(rf"(?:(?<![\w:])|(?<=[)}}>]::))(?!\d){_PLACE}(?:::{_PLACE})*")
 _NO_LAYER = re.compile(r"(?<![^.])(?!1?[0-9]{1,2}(?:\.|$))[^.]+")  # of a module's path: all but the 3 of layers.3
 _OF_CLASS = re.compile(r"(?<![^.])[A-Z]\w*(?=_\d{1,3}(?:\.|$))")  # a profiler counts the modules of a class: Block_3
+_IN_PYTHON = re.compile(r"\(\d+\): ")  # a.py(3): f
+_WORD, _DIGITS = re.compile(r"\w+"), re.compile(r"\d+")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')  # of a JSON file
 _FILE = re.compile(r"(?s)(?:(.*)/)?(.*?)(:\d{1,5})?")
 _CATEGORIES = {"user_annotation", "python_function"}, {"runtime"}  # whose names are the program's, or a driver's
@@ -99,22 +102,15 @@ class _Redactor:
 
     def items(self, items: Items[Any]) -> Items[Any]:
         """Redact each different value of a field once, in the order in which the items have them; numbers stay."""
-        types = {field.name: field.type for field in msgspec.structs.fields(items.kind) if field.name in items.columns}
-        found: dict[str, list[Any]] = {name: [] for name in types if name not in _DROPPED}  # codes, or numbers
-        words = [name for name in found if not _SAY_NOTHING.issuperset(get_args(types[name]) or (types[name],))]
-        known: dict[str, dict[Any, Any]] = {name: {} for name in words}  # field → value → its code, then its text
-        for start in range(0, len(items), BLOCK):
-            block = slice(start, start + BLOCK)  # what its fields share is worked out once
-            for name, values in found.items():
-                new = column(items, name, block)
-                values += coded_in(known[name], new) if name in known else new
-        firsts = {name: np.unique(found[name], return_index=True)[1].tolist() for name in words}
-        order = ((row, name, value) for name in words for row, value in zip(firsts[name], known[name], strict=True))
-        for _, name, value in sorted(order, key=lambda item: item[0]):  # stable: fields of one item in their order
-            whole = msgspec.json.decode(value, type=types[name]) if isinstance(value, bytes) else value
-            known[name][value] = self.field(name, whole)
-        columns: dict[str, Column] = {name: Given(values) for name, values in found.items()}
-        columns |= {name: Chosen(np.array(found[name]), list(table.values())) for name, table in known.items()}
+        kept = (name for name in items.kind.__struct_fields__ if name in items.columns and name not in _DROPPED)
+        columns = {name: items.columns[name] for name in kept}
+        coded = {name: ordered(items, name) for name, found in columns.items() if not isinstance(found, Numbers)}
+        tables: dict[str, list[Any]] = {name: [] for name in coded}
+        firsts = {name: np.unique(codes, return_index=True)[1].tolist() for name, (codes, _) in coded.items()}
+        order = ((row, name, value) for name in coded for row, value in zip(firsts[name], coded[name][1], strict=True))
+        for _, name, value in sorted(order, key=itemgetter(0)):  # stable: fields of one item in their order
+            tables[name].append(self.field(name, value))
+        columns |= {name: Chosen(codes, tables[name]) for name, (codes, _) in coded.items()}
         return type(items)(items.kind, len(items), columns)
 
     def field(self, name: str, value: Any) -> Any:
@@ -137,12 +133,16 @@ class _Redactor:
         return self.token(kind, text)
 
     def _words(self, text: str) -> str:
-        if (text in self.annotations and not _TORCHS.match(text)) or re.search(r"\(\d+\): ", text):  # a.py(3): f
+        if (text in self.annotations and not _TORCHS.match(text)) or _IN_PYTHON.search(text):
             return self.token("annotation", text)
+        if public(text, self.counters):
+            return text
         if _IN_LIBRARY.match(text):
             return _QUALIFIED.sub(self._qualified, text)
-        if public(text, self.counters) or _LIBRARY.match(text) or text in self.runtime:
+        if _LIBRARY.match(text) or text in self.runtime:
             return text
+        if _WORD.fullmatch(text):  # as most names of a trace's nodes: those of more than 4 digits
+            return self.token("name", text)
         said = [re.escape(piece) for piece in _sentences() if piece in text] if re.search(r"\s", text) else []
         pieces = re.split(rf"((?:\b|(?=\W))(?:{'|'.join(said)})(?:\b|(?<=\W)))", text) if said else [text]
         return "".join(piece if i % 2 else _CHUNK.sub(self._chunk, piece) for i, piece in enumerate(pieces))
@@ -160,7 +160,7 @@ class _Redactor:
         return found[0] if _IN_LIBRARY.match(found[0]) or _LIBRARY.match(found[0]) else self._parts(found[0])
 
     def _parts(self, name: str) -> str:
-        return re.sub(r"\w+", lambda part: part[0] if public(part[0]) else self.token("name", part[0]), name)
+        return _WORD.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), name)
 
     def token(self, kind: str, text: str) -> str:
         return self._tokens.setdefault((kind, text), f"{kind}{len(self._tokens)}")
@@ -170,15 +170,15 @@ def public(name: str, counters: int = 0) -> bool:
     """Return whether a name is made of PyTorch's ops and words of its compiler, and its numbers are counters."""
     if not (found := _COUNTED.fullmatch(name)):
         return False
-    numbers = re.findall(r"\d+", found["counters"] or "")
+    numbers = _DIGITS.findall(found["counters"] or "")
     are_few = sum(map(len, numbers)) <= 4 and found["words"].count("_") < 200
     are_counters = are_few and all(number == str(int(number)) and int(number) < counters for number in numbers)
-    words = re.sub("_+", "_", _CAMEL.sub("_", found["words"])).lower().strip("_")
-    return name.strip("_").lower() in _made() or (are_counters and _is_made(words))
+    return (are_counters and _is_made(found["words"])) or name.strip("_").lower() in _made()
 
 
 @cache
 def _is_made(words: str) -> bool:
+    words = re.sub("_+", "_", _CAMEL.sub("_", words)).lower().strip("_")
     ends = [*(found.start() for found in re.finditer("_", words)), len(words)]
     return not words or any((end == 1 or words[:end] in _made()) and _is_made(words[end + 1 :]) for end in ends)
 
@@ -205,7 +205,10 @@ def _constants() -> frozenset[str]:
     """The texts in what writes a recording; of an f-string, the parts between its placeholders."""
     package = Path(__file__).parents[1]
     files = [file for name in _WORDS["writers"] for file in (package / name, *(package / name).glob("**/*.*"))]
-    texts = {file: file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".json")}
-    nodes = [node for file, text in texts.items() if file.suffix == ".py" for node in ast.walk(ast.parse(text))]
-    found = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return frozenset(found).union(*(_STRING.findall(text) for file, text in texts.items() if file.suffix == ".json"))
+    found = {text for file in files if file.suffix == ".json" for text in _STRING.findall(file.read_text("utf-8"))}
+    waiting: list[Any] = [SourceFileLoader("", str(file)).get_code("") for file in files if file.suffix == ".py"]
+    for item in waiting:  # Python keeps them compiled
+        if isinstance(item, str):
+            found.update((item, *re.findall(r"'(\w+)'", item)))  # in an annotation that is a text, too
+        waiting += item if isinstance(item, (tuple, frozenset)) else getattr(item, "co_consts", ())
+    return frozenset(found)

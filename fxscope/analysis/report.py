@@ -319,7 +319,6 @@ def _num_devices(recording: Recording) -> int:
 
 
 def total_us(rows: Iterable[KernelGroup | KernelRow]) -> float | None:
-    """The time of all rows; `None` where none is known."""
     times = [row.time_us for row in rows if row.time_us is not None]
     return sum(times) if times else None
 

@@ -349,7 +349,6 @@ def _unknown(selector: Selector, recording: Recording) -> UnknownNameError:
 
 
 def names(recording: Recording, sort: str) -> dict[str, list[Place]]:
-    """Every name of a sort → what it stands for."""
     return kept(recording, ("names", sort), lambda recording: _names(recording, sort))
 
 

@@ -22,7 +22,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, and return 1 where an expectation is not met."""
     from fxscope.analysis import check
     from fxscope.render import reports
     from fxscope.render.markdown import block

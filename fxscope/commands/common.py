@@ -33,7 +33,6 @@ LOGS = ("torch_trace.log.gz", "torch_trace.log")
 
 
 def say(message: str) -> None:
-    """Print progress on stderr where somebody watches it."""
     if sys.stderr.isatty():
         print(message, file=sys.stderr, flush=True)
 
@@ -333,7 +332,6 @@ def add_budget_option(parser: Any) -> None:
 
 
 def budgeted(text: str, arguments: argparse.Namespace) -> str:
-    """A JSON answer for stdout, within `--budget`."""
     import shlex
 
     from fxscope.analysis.budget import fit

@@ -38,7 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def words(dispatch: Dispatch, width: int) -> str:
-    """The op in prose, then a table of its keys."""
     rows = [(key.key, key.state, key.kind) for key in dispatch.keys]
     lines = aligned([("key", "what happens", "kind, and where it is registered"), *rows])
     start = lines[0].index("kind")

@@ -60,7 +60,6 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
 
 
 def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> None:
-    """Write one page that compares the recordings, or one line of each in the terminal."""
     from fxscope.render import report
     from fxscope.render.terminal import show
 

@@ -240,7 +240,6 @@ def with_remainder(recording: Recording) -> Recording:
 
 
 def with_timing(recording: Recording) -> Recording:
-    """Fill the times of calls and of eager nodes, in the steps that count."""
     index = index_of(recording)
     calls = tuple(
         replace(call, timing=timing(index.executions[call.id].values()) if call.id in index.executions else None)
@@ -251,7 +250,6 @@ def with_timing(recording: Recording) -> Recording:
 
 
 def with_times(graph: Graph, recording: Recording) -> Graph:
-    """The graph whose nodes have the time of their launches in the steps that count."""
     totals: dict[str, Counter[int]] = {}  # node → nanoseconds by step
     steps = index_of(recording).step_set
     for of, nodes, step, time in rows_of(recording.launches, "graph", "nodes", "step", "duration_ns"):

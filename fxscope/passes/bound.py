@@ -32,7 +32,6 @@ class Bound(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The verdict alone: "CPU-bound"."""
         known = {"cpu": "CPU-bound", "gpu": "GPU-bound", "queued": "launched work waits while the GPU idles"}
         known["unknown"] = "cause of idle time unknown: launches not recorded"
         return known.get(self.side, "neither CPU- nor GPU-bound")

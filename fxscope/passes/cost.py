@@ -58,7 +58,6 @@ def cost(recording: Recording) -> Recording:
 
 
 def find_limits(recording: Recording) -> Limits | None:
-    """The limits of the recording's device, `None` where nothing is known of them."""
     environment = recording.environment
     target = (environment.target or "").lower()
     gpu = gpus.load(target) if gpus.known(target) else gpus.find(environment.device)
@@ -80,7 +79,6 @@ def launch_time(recording: Recording) -> float | None:
 def cost_of_call(
     call: KernelCall, graph: Mapping[str, Node], limits: Limits | None, recording: Recording
 ) -> KernelCall:
-    """The call with FLOPs, its roof, and on a target an estimate of its time."""
     products = products_of(call, graph, recording)
     launches = index_of(recording).launches_of_call.get(call.id, ())
     flops = counted.of_nodes(products, graph)

@@ -97,7 +97,6 @@ def with_sources(recording: Recording) -> Recording:
 
 
 def with_calls(recording: Recording) -> Recording:
-    """Write into each node the calls it ran in, and the ATen op that it came from."""
     homes = index_of(recording).calls_of_node
     originals = _originals(recording)
     ran = {graph for graph, _ in (*homes, *originals)}

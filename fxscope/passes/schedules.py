@@ -175,7 +175,6 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
 
 
 def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule, slices: OpSlices) -> KernelCall:
-    """The call with what the scheduler knows of these scheduler nodes."""
     nodes = [slices.by_name[name] for name in members if name in slices.by_name]
     # Those that only name an item of a result: the item is written by the same call.
     items = [item for node in nodes for access in node.writes for item in slices.items.get(access.buffer, ())]

@@ -128,7 +128,6 @@ class Slice:
         self._grounded: dict[str, bool] = {}
 
     def grounded(self, name: str) -> bool:
-        """Return whether a node can be computed from what is given."""
         waiting = [name]
         while waiting:  # a graph of thousands of nodes in a row is deeper than Python's stack
             here = waiting[-1]
@@ -232,7 +231,6 @@ class _CallWalk:
         }
 
     def own_node(self, call: KernelCall) -> str | None:
-        """The node that a library's or a user's kernel computes."""
         if call.is_generated:
             return None
         stems = [name for name in self.flow.sorted((*call.nodes, *call.named_only)) if not self.flow.is_view(name)]

@@ -14,8 +14,6 @@ MOST, MOST_CHARACTERS = 8, 60  # components; characters of a value
 
 
 class CacheKeys:
-    """The keys of the compiles so far, each with its components."""
-
     def __init__(self) -> None:
         self._known: defaultdict[Hashable, list[tuple[str, str, dict[str, tuple[str, str]]]]] = defaultdict(list)
 

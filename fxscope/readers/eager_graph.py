@@ -119,7 +119,7 @@ def arguments_of(op: Op, last: int = 0) -> str | None:
     return _arguments(*((items or ())[-last:] for items in (op.shapes, op.strides, op.dtypes, op.concrete_inputs)))
 
 
-@lru_cache(maxsize=4096)  # layers and steps call with the same
+@lru_cache(maxsize=1 << 14)  # layers and steps call with the same
 def _arguments(shapes: tuple[Any, ...], *others: tuple[Any, ...] | None) -> str:
     """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs, scalars by their value."""
     parts: list[str] = []

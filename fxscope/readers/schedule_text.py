@@ -109,7 +109,6 @@ def dependencies(text: str) -> tuple[BufferAccess, ...]:
 
 
 def place(index: str, ranges: str) -> MemoryDep:
-    """A printed index with the loop variables in it."""
     names = set(re.findall(r"\b[a-z_]\w*\b(?!\()", index))
     sizes = ((name, int(size)) for name, size in re.findall(r"(\w+): (\d+)\b", ranges) if name in names)
     return MemoryDep(index=index, ranges=tuple(sizes))

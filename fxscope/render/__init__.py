@@ -43,7 +43,7 @@ def check_target(path: str | Path, *, format: str | None = None, force: bool = F
     store.check_free(path, force=force)
 
 
-def render(recording: Recording, format: str, **options: Any) -> str | bytes:
+def render(recording: Recording, format: str, **options: Any) -> str | bytes | bytearray:
     from fxscope.render.legible import legible
 
     name = format_of(None, format)
@@ -65,11 +65,20 @@ def save(
     return store.write(path, data, force=force)
 
 
-def json(recording: Recording, *, indent: int = 1) -> str:
-    """The recording as indented JSON, one key a line: the public contract of `docs/schema.md`."""
+def json(recording: Recording) -> bytearray:
+    """The recording as indented JSON, one key a line: the public contract of `docs/schema.md`. Encodes a field at a time."""
     import msgspec
 
-    return msgspec.json.format(recording.to_json(), indent=indent) + "\n"
+    from fxscope.model import encoded
+    from fxscope.render.legible import legible
+
+    out = bytearray()
+    for field in msgspec.structs.fields(Recording):
+        text = msgspec.json.format(encoded({field.encode_name: getattr(recording, field.name)}), indent=1)[1:-2]
+        out += b"," if out else b"{"
+        out += text if text.isascii() and b"\x7f" not in text else legible(text.decode()).encode(errors="replace")
+    out += b"\n}\n"
+    return out
 
 
 def printed(answer: Any) -> str:

@@ -74,7 +74,6 @@ def render(
 
 
 def headline(call: KernelCall, nodes: Mapping[str, Node], width: int) -> list[str]:
-    """Return what a call is: handle, ops, and the user's lines behind it."""
     sources = user_lines([nodes[name] for name in call.nodes if name in nodes], len(call.nodes))
     lines = [shorten(f"── {call.handle}  {'·'.join(labels.ops_of(call, nodes))}", width)]
     return lines + [line for source in sources for line in grid.folded(source, width, "   ", "     ")]

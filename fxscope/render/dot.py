@@ -3,6 +3,7 @@
 import re
 import subprocess
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import cast
 
 import graphviz
@@ -81,13 +82,16 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph, prefix: str)
         for a in item.a
         for b in item.b
     }
-    for position, node in enumerate(graph.nodes):
+    nodes = scene.graph.nodes
+    for position, node in enumerate(nodes):
         for given in scene.inputs[position]:
-            source = graph.nodes[given]
+            source = nodes[given]
             look = {"label": short_tensor(source.outputs[0].shape, source.outputs[0].dtype)} if source.outputs else {}
-            out.edge(f"{prefix}{given}", f"{prefix}{position}", **look | apart.get((source.name, node.name), {}))
+            look |= apart.get((source.name, node.name), {})
+            out.body.append(f"\t{prefix}{given} -> {prefix}{position}{_attributes(**look)}\n")
         if node.parent in scene.index:
-            out.edge(f"{prefix}{scene.index[node.parent]}", f"{prefix}{position}", style="dotted")
+            look = _attributes(style="dotted")
+            out.body.append(f"\t{prefix}{scene.index[node.parent]} -> {prefix}{position}{look}\n")
 
 
 def draw_boxes(out: graphviz.Digraph, scene: Scene, positions: list[int], prefix: str) -> None:
@@ -98,9 +102,16 @@ def draw_boxes(out: graphviz.Digraph, scene: Scene, positions: list[int], prefix
         look = {"fillcolor": theme.PAPER if node.nature == "composite" else style.fill, "color": style.stroke}
         look |= SMALL if node.kind in SMALL_KINDS or node.nature == "view" else {}
         label = "\n".join(filter(None, (title, call.handle if call else "", cost)))
-        out.node(f"{prefix}{position}", lines(label), style=f"filled,rounded,{style.border}", **look)
+        look = _attributes(lines(label), style=f"filled,rounded,{style.border}", **look)
+        out.body.append(f"\t{prefix}{position}{look}\n")
 
 
+@lru_cache(maxsize=4096)  # `out.node` would quote each name of each: many look the same
+def _attributes(label: str | None = None, **look: str) -> str:
+    return graphviz.quoting.attr_list(label, kwargs=look)
+
+
+@lru_cache(maxsize=4096)
 def lines(text: str) -> str:
     """Return text as a label: a backslash in a name is a backslash, a line break one that ends a line at its left."""
     found = [graphviz.escape(shorten(line, LABEL)) for line in legible(text.replace("\r", " ")).split("\n")]

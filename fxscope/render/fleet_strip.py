@@ -43,7 +43,6 @@ def headline(fleet: Fleet) -> list[str]:
 
 
 def findings(fleet: Fleet, y: float) -> list[str]:
-    """The first findings with their evidence, as many lines as fit."""
     first = fleet.findings[:MAX_FINDINGS]
     said = [line for item in first for line in (("cost", finding_line(item)), *(("muted", x) for x in item.evidence))]
     lines = [strip.text(24, y + at * strip.LINE, shorten(x, 100), look=look) for at, (look, x) in enumerate(said)]
@@ -51,7 +50,6 @@ def findings(fleet: Fleet, y: float) -> list[str]:
 
 
 def row(line: RankLine, cause: str | None, y: float, height: float, scale: float) -> list[str]:
-    """One rank: its name, red where it is named, and its step."""
     name = f"rank {line.rank}"
     look = "cost" if cause else "muted"
     out = [

@@ -52,7 +52,6 @@ def wrapped(lines: Iterable[str], width: int) -> list[str]:
 
 
 def first(items: Sequence[str], most: int, hint: str = "") -> list[str]:
-    """The first items, and how many more there are."""
     return [*items[:most], f"… {len(items) - most} more{hint}"] if len(items) > most else list(items)
 
 

@@ -40,7 +40,6 @@ def cost_line(call: KernelCall, *, timed: bool = True) -> str:
 
 
 def mark_of(row: KernelGroup | StepRow) -> str:
-    """The mark before a time that is predicted or a lower bound."""
     return "≥ " if row.is_lower_bound else "~" if row.predicted else ""
 
 

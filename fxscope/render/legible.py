@@ -87,7 +87,7 @@ def _errors(*, told: bool = True) -> Generator[None]:
             raise RenderError(f"cannot write to standard output: {why}.") from None
 
 
-def write_bytes(data: bytes) -> None:
+def write_bytes(data: bytes | bytearray) -> None:
     """Write to stdout as it is, or as text where that takes no bytes (a notebook's). Raises RenderError, BrokenPipeError."""
     stdout = LegibleStream(sys.stdout)
     with _errors():

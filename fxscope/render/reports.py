@@ -18,7 +18,6 @@ MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
 
 
 def check_text(report: CheckReport, *, width: int = 80) -> str:
-    """One line per expectation, with the fact, and the reason where it is not met."""
     lines = [report.title, ""] if report.title else []
     several = len({outcome.subject for outcome in report.outcomes}) > 1
     for outcome in report.outcomes:

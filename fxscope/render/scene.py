@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from fxscope.columns import picked
 from fxscope.dtypes import short_tensor
 from fxscope.index import by_each, grouped, index_of, per_step
 from fxscope.model import Graph, KernelCall, Node, Recording, replace
@@ -18,6 +19,8 @@ from fxscope.text import counted, microseconds, shorten
 
 LONGEST = 60  # characters of a line in a box
 MANY = 20  # ops outside of modules, from which they have a frame
+# What boxes and the page show of a node; arguments, which a trace has as text, would have to be parsed.
+FIELDS = "name op target kind nature reason aliases inputs outputs original_aten replaced_by source timing parent calls"
 SMALL_KINDS = frozenset({"view", "folded", "eliminated", "input"})
 
 
@@ -36,7 +39,6 @@ class Group(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def module_path(text: str | None) -> tuple[str, ...]:
-    """The parts of a module path: "layers.0.attn" → layers, 0, attn."""
     return tuple(filter(None, (text or "").split(".")))
 
 
@@ -53,11 +55,15 @@ class Scene:
     """
 
     def __init__(self, recording: Recording, graph: Graph) -> None:
-        self.recording, self.graph = recording, replace(graph, nodes=tuple(graph.nodes))
+        self.recording, self.graph = (
+            recording,
+            replace(graph, nodes=tuple(picked(graph.nodes, list(range(len(graph.nodes))), *FIELDS.split()))),
+        )
         self.calls: list[KernelCall] = index_of(recording).calls_of_graph.get(graph.id, [])
-        self.index = {node.name: position for position, node in enumerate(graph.nodes)}
+        self.index = {node.name: position for position, node in enumerate(self.graph.nodes)}
+        nodes = self.graph.nodes
         self.inputs = [
-            [self.index[name] for name in dict.fromkeys(node.inputs) if name in self.index] for node in graph.nodes
+            [self.index[name] for name in dict.fromkeys(node.inputs) if name in self.index] for node in nodes
         ]
         self.position_of_call = {call.id: position for position, call in enumerate(recording.calls)}
         self.call_of = self._find_calls()
@@ -66,7 +72,8 @@ class Scene:
         self.own: dict[int, int] = {}
         self.alone: dict[int, KernelCall] = {}
         self._find_groups()
-        self._sum_modules()
+        if any(group.kind == "module" for group in self.groups):
+            self._sum_modules()
 
     def _find_calls(self) -> list[int]:
         call_of = [-1] * len(self.graph.nodes)

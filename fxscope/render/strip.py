@@ -109,7 +109,6 @@ def rasterised(svg: str, width: int = 1600) -> bytes:
 
 
 def css(*, dark: bool = False) -> str:
-    """The look of a strip, without variables."""
     colours = theme.colours(dark=dark)
     return re.sub(r"var\(--([\w-]+)\)", lambda found: colours[found[1]], LOOK)
 
@@ -393,7 +392,6 @@ class Drawing:
             self.out.append(f'<g data-row="view" data-ref="{ref}">{drawn}</g>')
 
     def kernels(self, height: float) -> None:
-        """The kernels of each group with their time, all of its launches together."""
         for group in self.strip.order:
             place = self.strip.places[group.id]
             own = [name for name in group.kernels if not name.startswith(MEMORY)] or group.kernels

@@ -92,7 +92,6 @@ def _name(key: str, text: str) -> str:
 
 
 def of_trace(summary: Summary, *, width: int = 80, everything: bool = False) -> str:
-    """The tables of a trace and the verdict as text; each table with its first lines, or with all."""
     most = 1 << 30 if everything else MAX_LINES
     out: list[str] = []
     for made in of_summary(summary):
@@ -130,7 +129,6 @@ def of_summary(summary: Summary) -> list[dict[str, Any]]:
 
 
 def calls(recording: Recording) -> dict[str, Any]:
-    """The kernel calls of the compiled graphs with what they move."""
     nodes = index_of(recording).nodes
     return table(
         "calls",

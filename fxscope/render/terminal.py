@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from fxscope.analysis import select, traced_regions
+from fxscope.columns import column, picked, rows_of
 from fxscope.dtypes import short_tensor
 from fxscope.index import grouped, index_of
 from fxscope.model import Graph, Node, Recording
@@ -46,7 +47,8 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
     out: list[str] = []
     graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
     for graph in graphs:
-        ran = (node.kind == "kernel" or is_dispatched(str(node.target)) for node in graph.nodes)  # not a region's mark
+        rows = rows_of(graph.nodes, "kind", "target")
+        ran = (kind == "kernel" or is_dispatched(target) for kind, target in rows)  # not a region's mark
         if graph.stage == "eager" and (stage or any(ran)):
             out.append(grid.heading("eager dispatch chain", width))
             out += [f" {line}" for line in dispatch_tree(recording, graph, width=width - 1)]
@@ -72,7 +74,8 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80) -> Ite
     """Yield the lines of an eager graph's tree: each launch under its op with its median time."""
     index = index_of(recording)
     runs = index.runs_of_node[graph.id]
-    children = grouped((node for node in graph.nodes if node.op == "dispatch"), lambda node: node.parent)
+    ops, parents = enumerate(column(graph.nodes, "op")), column(graph.nodes, "parent")
+    children = grouped((row for row, op in ops if op == "dispatch"), parents.__getitem__)
 
     def below(item: Node | str | None) -> list[Node | str]:
         if isinstance(item, str):
@@ -84,7 +87,7 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80) -> Ite
             time = microseconds(median(duration for _, duration in group) / 1e3)
             found.append(f"→ {kernel_name(kernel, 56)}  {time}" + (f" × {often:g}" if often != 1 else ""))
         last = ""
-        for node in children.get(name, ()):
+        for node in picked(graph.nodes, children.get(name, [])[: MAX_CHAIN + 1]):
             source = ""
             if item is None and node.source is not None:
                 parts = (node.source.module, select.place(node.source), node.source.code)
@@ -97,8 +100,9 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80) -> Ite
     def words(item: Node | str, lead: int) -> str:
         return shorten(item, width - lead) if isinstance(item, str) else node_label(item, room=width - lead)
 
-    ops = [node for group in children.values() for node in group if is_dispatched(str(node.target))]
-    working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
+    rows = rows_of(graph.nodes, "kind", "nature", "target", which=list(itertools.chain(*children.values())))
+    ops = [(kind, nature) for kind, nature, target in rows if is_dispatched(target)]
+    working = sum(kind == "kernel" and nature != "composite" for kind, nature in ops)
     step = index.dispatched.get(index.typical_step, 0)  # also what autograd calls inside an op
     said = f"{len(ops):,} of the {counted(step, 'op')} that a step dispatches" if step > len(ops) else ""
     said = said or f"{counted(len(ops), 'op')} dispatched"
@@ -110,7 +114,6 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80) -> Ite
 
 
 def node_label(node: Node, *, room: int) -> str:
-    """One op: glyph, name, output shape."""
     text = f"{theme.KINDS[node.kind].glyph} {kernel_name(node.target) if is_generated(node.target) else node.target}"
     if node.outputs:
         out = node.outputs[0]

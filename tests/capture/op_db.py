@@ -28,7 +28,6 @@ BATCHES = 8
 
 
 def called(results: Any, device: bool) -> list[str]:
-    """The ops, or the kernels, of a session in order of time."""
     events = sorted(results.events(), key=lambda event: event.start_ns())
     if device:
         names = [event.name() for event in events if event.device_type() == torch.autograd.DeviceType.CUDA]

@@ -43,7 +43,6 @@ def started(folder: Path, words: list[str]) -> tuple[int, str, str]:
 
 
 def begun(folder: Path, text: str) -> subprocess.Popen[str]:
-    """Start a script under `fxscope run`."""
     (folder / "script.py").write_text(text)
     return subprocess.Popen(
         [sys.executable, "-m", "fxscope", "run", "-o", "out.fxscope", "script.py"],
@@ -63,7 +62,6 @@ def alike(text: str) -> str:
 
 
 def said(error: str) -> str:
-    """Return stderr without the lines that are fxscope's own."""
     return "".join(line for line in error.splitlines(keepends=True) if not line.startswith(("fxscope run: ", "wrote ")))
 
 

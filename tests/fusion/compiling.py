@@ -8,7 +8,6 @@ from fxscope.passes import run
 
 
 def on_the_cpu(model, *inputs, train=False, title="", functorch=None, **switches) -> Recording:
-    """Return what capture and the passes make of a compile with these switches."""
     torch._dynamo.reset()
     inductor = torch._inductor.config.patch(switches)
     with inductor, torch._functorch.config.patch(functorch or {}), InductorCapture() as capture:

@@ -22,7 +22,6 @@ def compiled(name):
 
 @functools.cache
 def planned(name):
-    """Plan a program for an H200, which need not be here."""
     import torch
 
     import fxscope
@@ -35,7 +34,6 @@ def planned(name):
 
 @pytest.fixture(scope="session")
 def recording_of():
-    """Return a function: name of a program → its recording."""
     return compiled
 
 

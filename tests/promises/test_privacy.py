@@ -99,7 +99,6 @@ def test_a_graph_break_keeps_its_place_and_cost_and_loses_its_line() -> None:
 
 
 def filled(kind: Any, text: str) -> Any:
-    """Return a value of a type with the text wherever a text may be."""
     parts = [part for part in get_args(kind) if part not in (..., type(None))]
     if kind in (str, Any) or (str in parts and isinstance(kind, UnionType)):
         return text
@@ -128,6 +127,7 @@ def test_no_secret_is_left_in_any_text(secret: str) -> None:
     assert not [word for word in (secret, "acme", "jane", "mary/") if word in text]
     assert (kept.compiles[0].cudagraph_skip, kept.compiles[0].break_reason) == ("incompatible op\n", "removed")
     assert kept.ops[0].name == "aten::add" and kept.near_misses[0].matched == recording.near_misses[0].matched
+    assert (kept.compiles[0].cache, kept.numerics and kept.numerics.rows[0].state) == ("miss", "within")
 
 
 @pytest.mark.parametrize("line", (Path(__file__).parents[1] / "redacted_names.txt").read_text().splitlines())

@@ -338,7 +338,6 @@ GUARDS = {
 
 
 def internals(module: Any) -> list[tuple[Any, str]]:
-    """Return every function and method of a module of fxscope's, with its owner."""
     found: list[tuple[Any, str]] = []
     for name, value in vars(module).items():
         if getattr(value, "__module__", None) != module.__name__:

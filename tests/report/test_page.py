@@ -156,7 +156,6 @@ class Page:
         return self.saved("#save-svg").decode()
 
     def choose_range(self, begin: float, end: float, y: float) -> None:
-        """Drag over the timeline with Shift, from and to places in its box."""
         box = self.page.locator(".timeline-canvas").bounding_box()
         self.page.keyboard.down("Shift")
         self.page.mouse.move(box["x"] + begin, box["y"] + y)
@@ -179,7 +178,6 @@ def open_page(browser, folder, pages):
     opened: list[Page] = []
 
     def make(shown: str | Recording, hash: str = "", *, stage: str | None = None, **options: Any) -> Page:
-        """Open one of the pages, or a page of a recording."""
         name = shown if isinstance(shown, str) else f"of_a_recording_{len(opened)}"
         if isinstance(shown, Recording):
             (folder / f"{name}.html").write_text(html.render(shown, stage=stage), encoding="utf-8")

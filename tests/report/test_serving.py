@@ -106,7 +106,6 @@ def test_a_composite_op_has_the_time_of_what_it_calls(tmp_path: Path, command) -
 
 
 def written(path: Path, events: list[tuple[str, str, float, float, dict[str, Any]]]) -> Recording:
-    """Read a trace of (category, name, start, duration, arguments)."""
     return read_trace(build.write_trace(path, [build.event(*places, **args) for *places, args in events]))
 
 

@@ -20,7 +20,6 @@ def real(name: str) -> dict:
 
 
 def unpacked(path: Path) -> dict:
-    """Return what `tools/zoo.py` packed for a program."""
     return json.loads(lzma.decompress(path.read_bytes()))
 
 

@@ -152,7 +152,6 @@ def merged(launches: Iterable[Launch]) -> list[tuple[int, int]]:
 
 
 def gaps(recording: Recording, everything: Sequence[Launch]) -> tuple[Gap, ...]:
-    """Return the longest times of a step in which a device ran nothing."""
     found: list[Gap] = []
     for device in {launch.device for launch in recording.launches}:
         ordered = sorted((item for item in everything if item.device == device), key=lambda item: item.start_ns)
@@ -185,7 +184,6 @@ def _is_sync(op: Op) -> bool:
 
 
 def sync_table(ops: Iterable[Op]) -> list[OpStats]:
-    """Return the runtime calls that wait for the device, most expensive first."""
     found: list[OpStats] = []
     for name, same in grouped(filter(_is_sync, ops), lambda op: op.name).items():
         time_us = sum(op.duration_ns for op in same) / 1e3

@@ -24,8 +24,6 @@ def call(position: int, kernel: str, type_: str = "triton") -> KernelCall:
 
 
 def longest(names: Sequence[str], calls: Sequence[KernelCall]) -> int:
-    """Return how many pairs the best alignment has, by its definition."""
-
     @cache
     def rest(i: int, j: int) -> int:
         if i == len(names) or j == len(calls):

@@ -6,6 +6,7 @@ import pickle
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fxscope import load, read_trace, store
@@ -15,6 +16,7 @@ from fxscope.errors import FxscopeError
 from fxscope.index import index_of
 from fxscope.model import Launch, Recording
 from fxscope.readers.trace.columns import Trace
+from fxscope.render import render
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 
@@ -58,12 +60,23 @@ def test_a_trace_is_freed_once_its_recording_is_made() -> None:
 def test_nodes_of_a_trace_are_made_once_and_by_name(recording: Recording) -> None:
     (graph,) = recording.graphs
     assert isinstance(graph.nodes, KeptItems)
-    assert why(recording, "mm", "mul").same and len(graph.nodes._made_items) < len(graph.nodes) / 4  # the places' alone
+    assert (
+        render(recording, "dot")
+        and why(recording, "mm", "mul").same
+        and len(graph.nodes._made_items) < len(graph.nodes) / 4
+    )  # the places' alone
     by_name = index_of(recording).nodes[graph.id]
     name = graph.nodes[-1].name
     assert by_name[name] is graph.nodes[-1] and by_name.get("no such node") is None and len(by_name) == len(graph.nodes)
     assert [by_name[node.name] for node in graph.nodes] == list(graph.nodes)
     assert all(node.arguments for node in graph.nodes if node.target == "aten::mm")
+
+
+def test_arguments_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = read_trace(H200 / "mlp_eager_stack" / "trace.json.gz")
+    assert any(column(made.ops, "shapes")) and any(column(made.launches, "grid"))
+    monkeypatch.delattr("fxscope.readers.trace.items.args_of")
+    assert any(column(made.ops, "dtypes")) and made.ops[4] and any(column(made.launches, "block"))
 
 
 def test_a_field_without_a_column_has_its_default() -> None:
@@ -77,6 +90,7 @@ def test_a_large_recording_is_stored_as_columns(name: str, tmp_path: Path, monke
     monkeypatch.setattr(store, "MANY", 10)
     path = tmp_path / "x.fxscope"
     path.write_bytes(store.encode(recording))
+    assert render(recording, "json") == msgspec.json.format(recording.to_json().encode(), indent=1) + b"\n"
     assert zipfile.is_zipfile(path)
     found = load(path)
     assert isinstance(found.ops, Items) and found == store.loads(recording.to_json())

@@ -123,8 +123,6 @@ ENCODER = {**SMALL, "intermediate_size": 1024}
 def hf(
     name: str, model: str, settings: dict[str, Any], inputs: Any, *, fixed: dict[str, Any] | None = None, **options: Any
 ) -> None:
-    """Add a model of transformers; `inputs`: device → {argument: tensor}."""
-
     def build(library: Any) -> nn.Module:
         kind = getattr(library, model)
         return kind(kind.config_class(**settings))

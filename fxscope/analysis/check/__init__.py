@@ -148,7 +148,6 @@ def hold(name: str, context: Context, value: object) -> Outcome:
 
 
 def sources_of(context: Context, value: object) -> Iterator[Source]:
-    """The program's lines of the nodes that an expected value names."""
     if isinstance(value, dict):
         value = [*value, *value.values()]
     if isinstance(value, list):

@@ -316,7 +316,6 @@ def canonical(op: str) -> str:
 
 
 def same_graphs(a: Recording, b: Recording) -> set[str]:
-    """The ids of the graphs that both recordings hold with the same nodes."""
     theirs = {graph.id: list(map(_what, graph.nodes)) for graph in b.graphs if graph.stage == "post_grad"}
     return {graph.id for graph in a.graphs if graph.id in theirs and theirs[graph.id] == list(map(_what, graph.nodes))}
 

@@ -48,7 +48,6 @@ def predicted_us(call: KernelCall | None) -> float | None:
 
 
 def call_bytes(call: KernelCall) -> int | None:
-    """Bytes read plus written, `None` unless both are known."""
     return known_sum((call.bytes_read, call.bytes_written))
 
 

@@ -72,7 +72,6 @@ def homes(graph: Graph) -> dict[str, str]:
 
 
 def least(size: int | None, other: int | None) -> int | None:
-    """The smaller of two sizes; the first where one is not known."""
     return size if size is None or other is None else min(size, other)
 
 

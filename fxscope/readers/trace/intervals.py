@@ -28,7 +28,6 @@ def covered(times: Times, windows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def common(a: Times, b: Times) -> Times:
-    """The times that two unions have in common, as a union."""
     times = np.concatenate((a[0], b[0], a[1], b[1]))
     change = np.repeat([1, -1], len(times) // 2)
     order = np.lexsort((change, times))  # ends first: an empty interval overlaps nothing

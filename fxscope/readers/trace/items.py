@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -116,17 +116,32 @@ class _Details:
     def __init__(self, trace: Trace, rows: NDArray[np.int64]) -> None:
         self._texts, self._at, self._length = trace.args, trace.args_at[rows], trace.args_length[rows]
         self._last: tuple[slice | list[int], list[Args | None]] = ([], [])
+        self._makers: list[Callable[[Args], Any]] = []
+        self._every: list[Chosen] = []  # what each makes of all rows, once one was asked for all
 
     def made(self, field: Callable[[Args], Any]) -> Made:
         """The column that a function of the arguments gives; `None` where an event has none."""
-        return Made(lambda which: [None if args is None else field(args) for args in self._of(which)])
+        self._makers.append(field)
+        return Made(partial(self._values, len(self._makers) - 1))
 
-    def _of(self, which: slice | list[int]) -> list[Args | None]:
+    def _values(self, place: int, which: slice | list[int]) -> list[Any]:
+        if which == slice(None) and not self._every:
+            codes: list[list[int]] = [[] for _ in self._makers]
+            known: list[dict[int, tuple[int, Any]]] = [{} for _ in self._makers]  # equal texts make one object
+            for start in range(0, len(self._at), BLOCK):
+                block = slice(start, start + BLOCK)
+                for maker, table in enumerate(known):
+                    values = self._values(maker, block)
+                    codes[maker] += [table.setdefault(id(value), (len(table), value))[0] for value in values]
+            tables = [[value for _, value in table.values()] for table in known]
+            self._every = [Chosen(np.array(found, np.int32), table) for found, table in zip(codes, tables, strict=True)]
+        if self._every:
+            return self._every[place].take(which)
         last, block = self._last
         if last is not which:  # an item's fields are asked for one after the other, of the same items
             block = args_of(self._texts, self._at[which], self._length[which])
             self._last = (which, block) if len(block) <= BLOCK else ([], [])
-        return block
+        return [None if args is None else self._makers[place](args) for args in block]
 
 
 def _torch_names(value: Any) -> tuple[str, ...] | None:

@@ -239,7 +239,6 @@ def windows(kept: Kept, of_launch: Sequence[NDArray[np.intp]]) -> list[tuple[int
 
 
 def by_step(step_of: NDArray[np.integer], steps: Iterable[int]) -> list[NDArray[np.intp]]:
-    """The positions of each step's rows, from the step of each row."""
     order = np.argsort(step_of, kind="stable")
     ordered = step_of[order]
     return [order[slice(*np.searchsorted(ordered, [step, step + 1]))] for step in steps]

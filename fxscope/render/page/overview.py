@@ -50,7 +50,6 @@ def first_page(recording: Recording) -> dict[str, Any]:
 
 
 def beside(recordings: Sequence[Recording]) -> str | None:
-    """The strips of two or three recordings at one scale."""
     if not 1 < len(recordings) <= strip.MAX_STRIPS or not all(report(item).groups for item in recordings):
         return None
     return strip.render(recordings[0], others=recordings[1:], in_page=True)

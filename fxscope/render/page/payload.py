@@ -121,14 +121,13 @@ class Encoder:
         self.places: Interned = Interned()
         self.calls: dict[str, int] = {call.id: position for position, call in enumerate(recording.calls)}
         self.graphs: dict[str, int] = {graph.id: position for position, graph in enumerate(recording.graphs)}
-        self.nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
+        self.nodes = [{name: i for i, name in enumerate(column(graph.nodes, "name"))} for graph in recording.graphs]
         self.rows, self.left_out = rows_of(recording)
         starts = (self.read(kind, "start_ns") for kind in ("ops", "launches"))
         self.base: int = min((min(times) for times in starts if times), default=0)
         self.op_index: dict[int, int] = {op: position for position, op in enumerate(self.read("ops", "id"))}
 
     def read(self, kind: str, field: str) -> list[Any]:
-        """A field of the ops or launches that the page shows."""
         values = column(getattr(self.recording, kind), field)
         return values if self.rows is None else [values[row] for row in self.rows[kind]]
 
@@ -138,7 +137,6 @@ class Encoder:
         return [known[name] for name in wanted if name in known]
 
     def node_at(self, graph_id: str | None, name: str | None) -> int:
-        """The position of a node in its graph, -1 where there is none."""
         return self.nodes[self.graphs[graph_id]].get(name or "", -1) if graph_id in self.graphs else -1
 
     def place(self, source: Source | None) -> int:
@@ -183,9 +181,10 @@ class Encoder:
         return data
 
     def graph_data(self, graph: Graph) -> dict[str, Any]:
-        drawn = scene.Scene(self.recording, graph).columns()
+        shown = scene.Scene(self.recording, graph)
+        drawn = shown.columns()
         nodes = columns(
-            graph.nodes,
+            shown.graph.nodes,
             "name op target kind nature reason aliases",
             shape=scene.tensor_of,
             stride=lambda n: n.outputs[0].stride if n.outputs else None,
