@@ -63,7 +63,6 @@ class Flow:
             yield name
 
     def base(self, name: str) -> str:
-        """The node whose storage a view looks at."""
         *_, last = self.through_views(name)
         return last
 

@@ -36,7 +36,6 @@ MEGABYTES_50 = 8192 * 3072 * 2
 
 
 def pointwise(mean_us=None):
-    """gelu·mul of the MLP: two inputs and one output of 50 MB."""
     traffic = {"bytes_read": 2 * MEGABYTES_50, "bytes_written": MEGABYTES_50, "device": "cuda:0"}
     return build.call(
         3, "triton_poi_fused_gelu_mul_0", graph="g", timing=timing(mean_us) if mean_us else None, **traffic

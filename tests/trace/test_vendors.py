@@ -61,6 +61,13 @@ def test_a_device_whose_copies_alone_are_known_limits_nothing(tmp_path: Path) ->
     assert "NPU: no kernel of a known kind (it has: npu_kernel)" in recording.problems[0].message
 
 
+@pytest.mark.parametrize("category", ["npu", "Gpu_memcpy", "hpu_op"])
+def test_events_of_an_unknown_category_are_named(category: str, tmp_path: Path) -> None:
+    events = [build.event(kind, "aten::mm", 10, 90) for kind in ("cpu_op", "gpu_memcpy", category, "cuda_sync")]
+    (problem, *_) = trace.recording(build.write_trace(tmp_path / "trace.json", events)).problems
+    assert category in problem.message and "not shown" in problem.message and "cuda_sync" not in problem.message
+
+
 DATA = Path(__file__).parent.parent / "data" / "vendors"
 
 

@@ -91,9 +91,11 @@ class Trace:
     @property
     def unread_device(self) -> str | None:
         """The device that the program used and no kernel of which is known; `None` where there is none."""
-        ends = "_kernel" if self.on_device else ("_kernel", "_runtime", "_driver", "dequeue")  # the last is torch_npu's
-        others = {name.rpartition("_")[0] or "npu" for name in self.categories if name.endswith(ends)}
-        if others := others - {"cuda", "hip", "xpu"}:
+        ends = ("_kernel", "_op", "_runtime", "_driver", "dequeue")[
+            : 2 if self.on_device else 5
+        ]  # the last is torch_npu's
+        others = {name.rpartition("_")[0] or "npu" for name in map(str.lower, self.categories) if name.endswith(ends)}
+        if others := others - {"cpu", "cuda", "hip", "xpu"}:
             return " and ".join(sorted(name.upper() for name in others))
         if self.on_device:
             return None

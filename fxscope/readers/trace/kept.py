@@ -18,6 +18,7 @@ from fxscope.readers.trace.reader import HEAD_BYTES, refusal
 from fxscope.readers.trace.unpacked import open_trace
 from fxscope.text import counted
 
+NO_WORK = ("Trace", "ac2g", "cuda_sync", "fwdbwd", "gpu_user_annotation")  # marks, and arrows
 # Events around what a mode or a subclass runs for an op, in Python: the program's, or torch's around a compiled function
 HANDLERS = ("PythonDispatchMode", "PythonSubclass")
 
@@ -68,18 +69,18 @@ class Kept:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Return what could not be read of the trace, and how many launches lead to no op."""
         trace = self.trace
         found = list(trace.problems)
 
         def say(message: str, remedy: str | None = None) -> None:
             found.append(Problem(where=trace.path.name, message=message, remedy=remedy))
 
+        others = ", ".join(sorted(trace.categories - {*t.CATEGORIES, *NO_WORK}))
         if (unread := trace.unread_device) is not None:
-            known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace"}
-            kinds = ", ".join(sorted(trace.categories - known)) or "none"
-            what = "kernel" if trace.on_device else "device event"
-            say(f"{unread}: no {what} of a known kind (it has: {kinds}); its work is not shown", "Profile it, too.")
+            what = f"{'kernel' if trace.on_device else 'device event'} of a known kind"
+            say(f"{unread}: no {what} (it has: {others or 'none'}); its work is not shown", "Profile it, too.")
+        elif others:
+            say(f"events of unknown categories are not shown: {others}")
         if not self.on_device:
             if trace.header.get("deviceProperties") and not (trace.category == t.RUNTIME).any():
                 say("the machine has a GPU, and no event of it was recorded: its work is not shown", "Profile it, too.")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CHUNK_BYTES = 2 << 20
-HEAD_BYTES = 16 << 10  # what says of which tool a file is
+HEAD_BYTES = 64 << 10  # what says of which tool a file is
 EVENT_BYTES = 4 << 20  # what is larger is no event
 HEADER_BYTES = 16 << 20  # of what stands before the list of events, and of what follows it
 MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is not a trace but a bomb
@@ -177,7 +177,6 @@ def _made_of(text: bytes, make: Callable[[Any], Any]) -> Any:
 
 
 def event_of(value: dict[str, Any], **fields: Any) -> Event:
-    """An event from its decoded JSON, with fields in place of what is there."""
     said = {key: value.get(key) for key in ("ph", "cat", "name", "pid", "tid", "ts", "dur")}
     return Event(**said | fields, args=msgspec.Raw(json.dumps(value.get("args")).encode()))
 
@@ -440,6 +439,7 @@ def refusal(path: Path, head: bytes, header: dict[str, Any] | None = None) -> st
     if not head and path.stat().st_size:
         return f"{path} is truncated or damaged: no event of it can be read. Copy it again."
     text = path.name.encode(errors="replace") + b"\n" + head.removeprefix(b"\xef\xbb\xbf")
+    text += b'"schemaVersion"' if header and "schemaVersion" in header else b""  # it may be at the end of the file
     for pattern, words in read_table("foreign_files.json").items():
         if re.search(pattern.encode("latin-1"), text):
             return f"{path} {words}"

@@ -64,7 +64,6 @@ def asset(name: str) -> str:
 
 
 def palette() -> str:
-    """The theme as CSS variables, light and dark, and the look of a strip in them."""
     fonts = {"font": theme.FONT, "mono": theme.MONO}
     light, dark = (theme.colours(dark=is_dark) | fonts for is_dark in (False, True))
 

@@ -77,7 +77,6 @@ def missed(made: Report) -> list[dict[str, Any]]:
 
 
 def what(recording: Recording, made: Report) -> str:
-    """In one line what the page shows: a plan, or what ran, and where."""
     if target := recording.environment.target:
         return f"A plan for {target}: what Inductor would write for it. Nothing was run."
     ran = [made.contents, made.device, made.step.verdict] if recording.launches or recording.ops else ["nothing ran"]
