@@ -63,8 +63,7 @@ def test_what_a_recording_lacks_is_named(compile: bool, monkeypatch: pytest.Monk
 
 def test_the_verdict_is_about_the_main_job() -> None:
     fine = doctor.Check("torch", True, "2.13", "recording", required=True)
-    browser = doctor.Check("browser", False, "none", "pages")
-    compiler = doctor.Check(doctor.COMPILER, False, "none", "torch.compile")
+    browser, compiler = (doctor.Check(name, False, "none", "") for name in ("browser", doctor.COMPILER))
     assert doctor.verdict([fine, browser]) == "Programs can be recorded here."
     assert doctor.verdict([fine, browser, compiler]).endswith("but not compiled.")
     assert doctor.verdict([fine._replace(ok=False), compiler]) == "Nothing can be recorded here: torch."

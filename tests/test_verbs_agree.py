@@ -217,8 +217,9 @@ def test_what_is_missed_is_what_why_says(name: str) -> None:
         assert row.time_us is None or row.time_us <= sum(time or 0 for time in known) + 1e-6
         if row.count > 1 and row.bytes and [{*other.names} for other in rows].count({*row.names}) == 1:
             said = why_text.words(recording, why(recording, *row.names), width=999)
-            total = re.escape(num_bytes(row.bytes))
-            assert re.search(f"×{row.count} per step(, at most one per kernel)?: {total}", said)
+            total = re.escape(num_bytes(row.bytes) + (f", ~{microseconds(row.time_us)}" if row.time_us else ""))
+            each = rf"×{row.count}: .*\n  Cost: .*; ×{row.count} per step(, at most one per kernel)?: {total}"
+            assert re.search(each, said), said
 
 
 @pytest.mark.parametrize("name", ["other_backends", "recompile_limit", "recompiles"])

@@ -209,7 +209,7 @@ def _launch_advice(recording: Recording, made: Report) -> Iterator[Advice]:
     elif made.breaks and is_compiled(recording):
         return
     elif made.serving is not None:
-        text = "Let the engine replay CUDA graphs in the passes listed below"
+        text = "Enable CUDA graphs in the engine, for the passes below"
     else:
         compiled = 'mode="reduce-overhead" (CUDA graphs)'
         text = compiled if is_compiled(recording) else 'torch.compile(mode="reduce-overhead")'

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import product
 from typing import get_args
 
 from fxscope.analysis import select
@@ -158,8 +159,9 @@ def _unplaced(group: KernelGroup, recording: Recording) -> str:
 
 def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
     a_found, b_found = places_of(recording, first), places_of(recording, second)
-    pairs = ((a, b) for a in a_found for b in b_found if recording.decisions and a != b)
-    decided = [(a, b, found) for a, b in pairs if (found := decide(recording, a, b))]
+    pairs = product(a_found, b_found if recording.decisions else ())
+    once = {frozenset(pair): pair for pair in pairs}.values()  # of two equal names each pair comes twice
+    decided = [(a, b, found) for a, b in once if a != b and (found := decide(recording, a, b))]
     ends = ends_of(recording)
 
     def key(item: tuple[Place, Place, list[Decision]]) -> object:

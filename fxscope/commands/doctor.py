@@ -39,7 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every check; return 0 where programs can be recorded, else 1."""
     checks = [versions(), *torch_and_recording(), scanner()]
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         for check in checks:
             print(shown(check))
         missing = sum(check.ok is False for check in checks)
-        print(f"\n{verdict(checks)} {missing} of {len(checks)} checks found something missing.")
+        print(f"\n{verdict(checks)} {len(checks)} checks: {missing or 'nothing'} missing.")
     return 1 if any(check.required and check.ok is False for check in checks) else 0
 
 
@@ -71,7 +70,6 @@ def shown(check: Check) -> str:
 
 
 def versions() -> Check:
-    """List the versions that a bug report needs beside torch's."""
     names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "kernels")
     found = [f"Python {platform.python_version()}", f"{sys.platform}-{platform.machine()}"]
     for name in names:

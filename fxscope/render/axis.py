@@ -213,9 +213,9 @@ def possible(made: Report) -> list[MissedRow]:
 
 
 def rivals(made: Report, row: MissedRow) -> str:
-    """ " (or 2 other pairs, one per kernel)": rows that exclude a missed fusion; `saving` is what they save together."""
+    """ " (with 2 other pairs, at most one fusion per kernel)": rows that exclude a missed fusion; for `saving`."""
     number = sum(item.bracket == row.bracket for item in possible(made)) - 1 if row.bracket is not None else 0
-    return f" (or {counted(number, 'other pair')}, one per kernel)" if number else ""
+    return f" (with {counted(number, 'other pair')}, at most one fusion per kernel)" if number else ""
 
 
 def saving(made: Report, row: MissedRow) -> str:

@@ -31,6 +31,7 @@ from fxscope.text import (
     rate,
     shorten,
     shorten_front,
+    span,
 )
 
 MAX_LINES = 15
@@ -261,7 +262,7 @@ def nothing(recording: Recording) -> str:
         return "no fusion decisions: no compiled graph, and no eager op reads another's result"
     if left := buffers_unknown(recording):
         return f"missed fusions unknown: {left}."
-    return "no missed fusions: kernels that share memory are fused, or there is only one"
+    return "no missed fusions: all kernels that share memory are fused, or only one kernel runs"
 
 
 def block(
@@ -281,7 +282,7 @@ def block(
     if not most and decision.raw_reason and decision.reason_code not in ("torch_says", "graph_break"):
         lines += fold(f"Inductor: {first_line(decision.raw_reason)!r}", width)
     for text in (cost(decision, recording, every), decision.hint and f"Try: {decision.hint}"):
-        lines += fold(text, width, most and 2) if text else []
+        lines += fold(text, width, most and 3) if text else []
     return lines if most else lines + places(recording, decision, width, asked)
 
 
@@ -295,8 +296,9 @@ def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = (
     """Return what staying apart costs, in words: each time, and a step where that runs it, or `every` equal one."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
-    least_bytes = "at least " if decision.saved_bytes_least else ""
-    text = f"Cost: {least_bytes}{num_bytes(decision.saved_bytes)} of memory traffic"
+    sizes = sorted(one.saved_bytes or 0 for one in every or (decision,))
+    traffic = " to ".join(dict.fromkeys(map(num_bytes, (sizes[0], sizes[-1]))))
+    text = f"Cost: {'at least ' if decision.saved_bytes_least else ''}{traffic} of memory traffic"
     if decision.saved_launches:
         text += f" and {counted(decision.saved_launches, 'launch')}"
     expected = decision.expected_us or 0.0
@@ -304,13 +306,18 @@ def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = (
         # The kernels that the fused one would replace, of which no pair was measured.
         whose = stood_in_for(decision, recording)
         note = f"; not validated for {listed(whose)}" if whose else ""
-        text += f", ~{microseconds(expected)} (estimate{note})"
+        times = [one.expected_us or 0.0 for one in every or (decision,)]
+        text += f", ~{span(min(times), max(times))} (estimate{note})"
     runs = pair_runs(recording, decision)
     if len(every) > 1:
         often = [(0, one, pair_runs(recording, one)) for one in every]
         total, each = saved(recording, often, "saved_bytes"), sum(n * (one.saved_bytes or 0) for _, one, n in often)
         most = "" if total == each else ", at most one per kernel"
         text += f"; ×{len(every)} per step{most}: {num_bytes(total)}"
+        ids, known = {*map(id, every)}, recording.decisions
+        rows = (row for row in report_of(recording).missed if ids == {id(known[at]) for at in row.decisions})
+        time_us = next((row.time_us for row in rows), None)
+        text += f", ~{microseconds(time_us)}" if about(time_us) else ""
     elif runs != 1:
         text += f"; {labels.times(runs)} per step" + (f": ~{microseconds(expected * runs)}" if about(expected) else "")
     return text

@@ -22,8 +22,8 @@ def trained(recording_of, tmp_path_factory):
 
 
 INLINED = """\
-✓ gelu → mul: fused (inlined): inlined at lowering into one scheduler node (op2,
-  10 ops)
+✓ gelu → mul: fused (inlined): inlined at lowering into scheduler node op2 (10
+  graph nodes)
   in cpp_fused__unsafe_view_gelu_mul_0:3
      programs.py:18  h = F.gelu(g, approximate="tanh")
      programs.py:19  m = h * u

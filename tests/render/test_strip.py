@@ -104,8 +104,8 @@ def test_choices_that_exclude_each_other_have_one_number() -> None:
     made = report(recording("mlp_compiled"))
     assert len(made.missed) > 1 and {row.bracket for row in made.missed} == {1}
     said = [words for words in texts(strip.render(recording("mlp_compiled"))) if "per step" in words and "→" in words]
-    assert len(said) == 1 and "other pairs, one per kernel" in said[0]
-    assert said[0].startswith("1 mm → gelu·mul ×2 (or ")
+    assert len(said) == 1 and "other pairs, at most one fusion per kernel)" in said[0]
+    assert said[0].startswith("1 mm → gelu·mul ×2 (with ")
 
 
 def test_rows_of_one_bracket_show_what_they_save_together() -> None:
