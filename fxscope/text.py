@@ -139,9 +139,13 @@ def first_line(text: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut in the middle: the head of a kernel's name says its family, the tail tells two of a family apart."""
+    """Cut in the middle: the head of a kernel's name says its family, the tail tells two apart; whole ops go first."""
     if len(text) <= width:
         return text
+    ops = text.split("·")
+    fewer = ("·".join([*ops[:kept], "…", ops[-1]]) for kept in range(len(ops) - 2, 0, -1) if ops[kept - 1] != "…")
+    if short := next((short for short in fewer if len(short) <= width and " · " not in text), ""):
+        return short
     head = (width - 1) * 2 // 3
     return re.sub("…(?:·?…)+", "…", f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}")
 

@@ -74,9 +74,14 @@ function plural(count, noun) {
   return `${words(count, 'int')} ${count === 1 ? noun : several}`;
 }
 
-/** Cut in the middle: the head of a kernel's name says its family, the tail tells two of a family apart. */
+/** Cut in the middle: the head of a kernel's name says its family, the tail tells two of a family apart; whole ops go first. */
 function shorten(text, width) {
   if (text.length <= width) return text;
+  const ops = text.includes(' · ') ? [] : text.split('·');
+  for (let kept = ops.length - 2; kept > 0; kept--) {
+    const short = [...ops.slice(0, kept), '…', ops.at(-1)].join('·');
+    if (ops[kept - 1] !== '…' && short.length <= width) return short;
+  }
   const head = Math.floor(((width - 1) * 2) / 3);
   return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`.replace(/…(?:·?…)+/, '…');
 }
