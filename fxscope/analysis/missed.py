@@ -79,10 +79,11 @@ def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Brac
         if time_us is not None and all(spent):
             time_us = min(time_us, sum(time or 0.0 for time in spent))
         modules = [module for _, decision, _ in same for end in ends(decision) for module in end.modules]
+        sides = with_phase(a.label, a.phase if a.phase != b.phase else None), with_phase(b.label, b.phase)
         row = MissedRow(
-            id=f"{a.label}→{b.label}/{first.reason_code}",
-            producer=with_phase(a.label, a.phase if a.phase != b.phase else None),
-            consumer=with_phase(b.label, b.phase),
+            id="/".join(filter(None, ("→".join(sides), first.reason_code, first.hint_code))),
+            producer=sides[0],
+            consumer=sides[1],
             module=pattern(modules),
             names=(a.label, b.label) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
             count=max(1, round(sum(min(1.0, runs) for _, _, runs in same))),

@@ -21,8 +21,6 @@ Alike = tuple["Placed", "Placed", tuple[str, ...]]  # a decision of A, that of B
 
 
 class Placed(NamedTuple):
-    """A decision, and its place in the program."""
-
     item: Decision
     ops: tuple[str, ...]  # of the writer and of the reader, with their direction
     nodes: Ends  # empty unless both recordings have these graphs
