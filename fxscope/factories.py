@@ -72,6 +72,8 @@ def _load(module_name: str, name: str) -> Any:
     except (CaptureError, KeyboardInterrupt):
         raise
     except BaseException as error:
+        if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
+            raise CaptureError(f"there is no module {module_name}: write FILE.py:FACTORY.") from None
         raise CaptureError(f"importing {module_name} raised {described(error)}.") from None
     if not hasattr(module, name):
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]

@@ -19,6 +19,7 @@ from typing import Any
 
 from fxscope.commands.common import check_outputs, emit, failed, refuse, tidy_on_termination
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
+from fxscope.model import Problem, replace
 from fxscope.render.legible import legible_streams
 from fxscope.store import opened
 
@@ -70,7 +71,8 @@ def compiled(path: Path) -> CodeType:
         with opened(path) as file:
             return compile(file.read(), str(path.absolute()), "exec", dont_inherit=True)
     except SyntaxError as error:
-        raise CaptureError(f"{path} is not Python: {error.msg} (line {error.lineno}).") from None
+        where = f" (line {error.lineno})" if error.lineno else ""
+        raise CaptureError(f"{path} is not Python: {error.msg}{where}.") from None
     except NOT_PYTHON as error:
         raise CaptureError(f"{path} cannot be read as Python: {str(error) or 'it is nested too deeply'}.") from None
 
@@ -188,7 +190,9 @@ class _Run:
                 self._write_nothing(failure or NothingCapturedError("nothing was captured"))
                 return
             if self.code:
-                print(f"fxscope run: {self.label} {self.how}; what ran until then is recorded", file=sys.stderr)
+                ended = Problem(where="program", message=f"{self.label} {self.how}; what ran until then is recorded")
+                print(f"fxscope run: {ended.message}", file=sys.stderr)
+                recording = replace(recording, problems=(ended, *recording.problems))
             try:
                 emit(recording, self.arguments, keep=True)
             except FxscopeError as error:

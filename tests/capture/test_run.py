@@ -112,7 +112,10 @@ def test_the_scripts_own_exit_code(folder, capfd) -> None:
     assert run("-o", "out.json", "script.py", "--fail", "raise") == 1
     error = capfd.readouterr().err
     assert "ValueError: the script's own error" in error and "fxscope/commands" not in error
-    assert "aten::addmm" in {node.target for node in load("out.json").graph("eager").nodes}
+    assert (recording := load("out.json")).problems[
+        0
+    ].message == "script.py raised ValueError; what ran until then is recorded"
+    assert "aten::addmm" in {node.target for node in recording.graph("eager").nodes}
     assert run("script.py", "--fail", "ctrl-c") == 130
     assert run("script.py", "--no-such-option") == 2
 
@@ -162,7 +165,7 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
         (["no_such_file.py"], "there is no script no_such_file.py"),
         (["no_such_file.py:make"], "cannot read no_such_file.py: No such file"),
         (["model_factories.py:good:x"], "there is no script model_factories.py:good:x. To record a factory write"),
-        (["model_factories.py::good"], "there is no script model_factories.py::good. To record a factory write"),
+        (["no_such_module:make"], "there is no module no_such_module: write FILE.py:FACTORY"),
         (["not_python.py"], "not_python.py is not Python"),
         (["--compile", "script.py"], "--compile means nothing here: it is for factories"),
         (["--target", "h200", "script.py"], "--target means nothing here: it is for factories"),
