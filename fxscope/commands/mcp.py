@@ -21,6 +21,7 @@ from typing import Any
 from fxscope import __version__, children
 from fxscope.commands.common import add_budget_option
 from fxscope.errors import FxscopeError
+from fxscope.text import shorten
 
 SECONDS = 600  # of one tool
 INSTRUCTIONS = """Find out what limits a PyTorch program: record it once, read the overview, ask why of the largest row,
@@ -160,8 +161,8 @@ class Tools:
 
     def _path(self, name: str) -> str:
         """The path of a file or folder, all of which is in the given folders. Raises FxscopeError where it is not."""
-        if not name:
-            raise FxscopeError("the name of a file is empty.")
+        if not name or "\0" in name:
+            raise FxscopeError("the name of a file is empty, or has a null byte.")
         path = (self.folders[0] / name).resolve()
         inside = (Path(folder, item) for folder, *rows in os.walk(path) for row in rows for item in row)
         # The path first: a walk of / takes minutes.
@@ -174,7 +175,8 @@ class Tools:
 
 
 def _error(done: subprocess.CompletedProcess[bytes]) -> str:
-    return done.stderr.decode(errors="replace").strip()[-1000:] or children.died(done.returncode)
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return "\n".join(shorten(line, 500) for line in lines)[-1000:] or children.died(done.returncode)
 
 
 def _plain(word: str) -> str:

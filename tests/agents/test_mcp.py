@@ -75,6 +75,7 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
     (folder / "link.fxscope").symlink_to(secret)
     (folder / "loop").symlink_to("loop")
     (folder / "linked").mkdir()
+    (folder / "fails.py").write_text("def f():\n    raise ValueError('x' * 9999)\n")
     os.mkfifo(folder / "pipe.fxscope")
     (folder / "a folder.fxscope").mkdir()
     (folder / "linked/trace.json.gz").symlink_to(secret)
@@ -96,6 +97,7 @@ def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.Te
         ("is read here", "read", {"trace": "mlp_eager.fxscope", "output": "mlp_eager.fxscope"}),
         ("no script", "record", {"program": "none.py", "output": "mlp_compiled.fxscope"}),
         ("names no factory", "plan", {"factory": "model.py"}),
+        ("fails.py:f raised ValueError: xx", "plan", {"factory": "fails.py:f"}),
     ]
     answers = ask(folder, *((name, arguments) for _, name, arguments in asked))
     for (failed, text), (message, _, _) in zip(answers, asked, strict=True):
