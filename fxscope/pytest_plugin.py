@@ -49,8 +49,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 class Fixture:
-    """The fixture `fxscope` of a test."""
-
     def record(self, model_or_callable: Any, *inputs: Any, **options: Any) -> Recorded:
         """Record a program, as `fxscope.record` does, and return it with assertions."""
         from fxscope.assertions import Recorded

@@ -226,6 +226,7 @@ GELU_MUL = Source(file="/somewhere/model.py", line=7, code="return self.down(gel
 THREE_STEPS = tuple(
     Step(index=i, name=f"ProfilerStep#{i}", start_ns=i * 1_000_000, duration_ns=500_000 + i * 100) for i in range(3)
 )
+ON_H: dict[str, Any] = {"environment": Environment(device="H"), "steps": THREE_STEPS}
 GEMM: dict[str, Any] = {
     "registers": 168,
     "grid": (2, 66, 1),
@@ -275,10 +276,9 @@ def gelu_mul_eager(*, gelu_ns: int = 30_000) -> Recording:
     )
     return Recording(
         title="eager",
-        environment=Environment(device="H"),
         ops=tuple(ops),
         launches=tuple(launches),
-        steps=THREE_STEPS,
+        **ON_H,
         memory=Memory(peak_bytes=2_000_000),
         graphs=(Graph(id="eager", stage="eager", nodes=nodes),),
     )
@@ -314,10 +314,9 @@ def gelu_mul_compiled(*, fused_ns: int = 40_000, break_reason: str | None = None
         ]
     return Recording(
         title="compiled",
-        environment=Environment(device="H"),
         ops=tuple(ops),
         launches=tuple(launches),
-        steps=THREE_STEPS,
+        **ON_H,
         graphs=(Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=nodes),),
         calls=calls,
         memory=Memory(peak_bytes=1_000_000),

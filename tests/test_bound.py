@@ -381,7 +381,7 @@ EARLIER = [build.event("user_annotation", "ProfilerStep#0", 100, 1000), *kernel(
         ([*step_of(0, 9e3, 9e3), *step_of(1, 14e3, 5e3), *step_of(2, 18e3, 4e3)], "no kernel runs in 98 % of a step"),
         (ops(*ATTENTION), "1. F.scaled_dot_product_attention: 100 % of the CPU time"),
         (ops("aten::_scaled_dot_product_attention_math", *ATTENTION), "1. Let F.scaled_dot_product_attention run"),
-        (ops("aten::mm", *COMPILES), "Step 100.0 µs the whole run: no steps were recorded left out: 300.0 µs"),
+        (ops("aten::mm", *COMPILES), "Run 100.0 µs the whole run: no steps were recorded left out: 300.0 µs"),
         (RECOMPILES, "Step 100.0 µs median of 2 profiled steps left out: 300.0 µs of compiling per step"),
         (step_of(6, 500, 500)[:1], "Record again: no kernel was observed; where a schedule"),
         (ops(*REGIONS), "t · CPU · 1 compiled region, 1 more without Inductor"),

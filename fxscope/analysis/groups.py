@@ -100,10 +100,10 @@ def numberless(module: str) -> str:
 
 
 def pattern(modules: Iterable[str]) -> str | None:
-    """The common pattern of module paths: "layers.[0..11].fc1", only as deep as all of them agree."""
+    """The common pattern of module paths: "layers.[0..11].fc1", only as deep as all of them agree; "[1]" of "1" alone."""
     paths = list(dict.fromkeys(filter(None, modules)))
     if len(paths) < 2:
-        return paths[0] if paths else None
+        return (f"[{paths[0]}]" if paths[0].isdigit() else paths[0]) if paths else None
     parts: list[str] = []
     for place in zip(*(path.split(".") for path in paths), strict=False):
         bare, *others = dict.fromkeys(map(numberless, place))

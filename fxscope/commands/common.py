@@ -88,6 +88,8 @@ def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
 
     Raises FxscopeError: the path is none of these, or an option of `add_input_options` does not apply to it.
     """
+    from fxscope.readers.join import read_trace
+
     path = Path(name)
     given = {option: value for option in INPUT_OPTIONS if (value := getattr(arguments, option, None))}
     if path.is_dir():
@@ -96,22 +98,15 @@ def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
         from fxscope.store import load
 
         if given:
-            option = next(iter(given)).replace("_", "-")
+            option = next(iter(given)).replace("max_bytes", "max_size").replace("_", "-")
             raise FxscopeError(f"--{option} is for traces, and {name} is a recording.")
         recording = load(path)
     else:
-        recording = read_file(path, given)
+        recording = read_trace(path, **given)
     return recording if recording.title else replace(recording, title=stem(path))
 
 
-INPUT_OPTIONS = ("debug_dir", "compile_log", "capture", "steps", "max_size")
-
-
-def read_file(path: Path, given: Mapping[str, Any]) -> Recording:
-    from fxscope.readers.join import read_trace
-
-    options = {("max_bytes" if option == "max_size" else option): value for option, value in given.items()}
-    return read_trace(path, **options)
+INPUT_OPTIONS = ("debug_dir", "compile_log", "capture", "steps", "max_bytes")
 
 
 def step_range(text: str) -> range:
@@ -138,7 +133,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     add("--debug-dir", metavar="FOLDER", help="TORCH_COMPILE_DEBUG folder of the same run")
     add("--compile-log", metavar="LOG", help="TORCH_TRACE log, or folder of logs, of the same run")
     add("--capture", metavar="TRACE", help=HELP["--capture"])
-    add("--max-size", type=size, metavar="SIZE", help=HELP["--max-size"])
+    add("--max-size", type=size, dest="max_bytes", metavar="SIZE", help=HELP["--max-size"])
 
 
 MAX_LINES = 40
@@ -199,13 +194,14 @@ def several_in(path: Path) -> list[str]:
 def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
     """The recording of a folder: with a trace and its compile's files, with one recording, of logs, or a debug folder."""
     from fxscope import passes
+    from fxscope.readers.join import read_trace
     from fxscope.readers.log_files import is_log
     from fxscope.store import contents
     from fxscope.text import listed
 
     found = [str(path / name) for name in TRACES if (path / name).is_file()][:1] or several_in(path)
     if not found and is_log(path):
-        return read_file(path, given)
+        return read_trace(path, **given)
     if (path / "output_code.py").is_file() or (not found and next(path.rglob("output_code.py"), None)):
         from fxscope.readers.compile_log import read_debug_dir
 
@@ -222,7 +218,7 @@ def read_folder(path: Path, given: Mapping[str, Any]) -> Recording:
         return read(found[0])
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    recording = read_file(trace, {"debug_dir": debug, "compile_log": log, **given})
+    recording = read_trace(trace, **dict[str, Any]({"debug_dir": debug, "compile_log": log, **given}))
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError, FxscopeError):
         peak = int(json.loads(contents(path / "meta.json", limit=1 << 20, what="a meta.json"))["peak_mem"])
         recording = replace(recording, memory=replace(recording.memory or Memory(), peak_bytes=peak))

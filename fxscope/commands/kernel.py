@@ -21,8 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     for position, name in enumerate(names):
         decoded = decode(name)
         if arguments.json:
-            role = decoded["role"] if decoded else "other"
-            print(json.dumps({"name": name, "role": role, "decoded": decoded}))
+            print(json.dumps({"name": name, "role": (decoded or {"role": "other"})["role"], "decoded": decoded}))
         else:
             print(("\n" if position else "") + "\n".join(describe(name, decoded)))
     return 0

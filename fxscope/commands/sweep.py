@@ -94,8 +94,7 @@ def fill(
     if recording.memory is not None:
         point.peak_bytes = recording.memory.peak_bytes
     shares = [(call.roof.share, call.timing.total_us) for call in recording.calls if call.roof and call.timing]
-    known = [(share, time) for share, time in shares if share is not None]
-    if total := sum(time for _, time in known):
-        point.share_of_roof = sum(share * time for share, time in known) / total
+    if total := sum(time for share, time in shares if share is not None):
+        point.share_of_roof = sum(share * time for share, time in shares if share is not None) / total
     where = recording.environment
     return {"torch": where.torch, "triton": where.triton, "device": where.device}

@@ -46,7 +46,7 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
     if not (any(files) or path.is_dir() or ".json" not in path.name or common.is_recording(path)):
         from fxscope.readers import trace
 
-        found = trace.read(name, max_bytes=arguments.max_size, capture=arguments.capture)
+        found = trace.read(name, max_bytes=arguments.max_bytes, capture=arguments.capture)
         kept = trace.keep(found, arguments.steps)
         summary, problems = trace.summarize(kept), kept.problems
     else:

@@ -69,9 +69,10 @@ def headline(comparison: Comparison) -> list[str]:
     uses = (use for match in comparison.kernels for use in (*match.a, *match.b))
     device = "Kernels" if any(use.category == "cpu_kernel" for use in uses) else "Device"
     device += ", without collectives" if comparison.without_collectives else ""
+    whole = "Step" if comparison.each else "Run"
     lines = [
         f"{name} {time_words(time)}"
-        for name, time in (("Step", comparison.wall_time), (device, comparison.step_time))
+        for name, time in ((whole, comparison.wall_time), (device, comparison.step_time))
         if time is not None and time.a_us and time.b_us
     ]
     totals = {change.key: change for change in comparison.totals}
@@ -85,7 +86,7 @@ def headline(comparison: Comparison) -> list[str]:
     unclear = [
         t for t in (comparison.wall_time, comparison.step_time) if differs(t) and t and t.verdict == "cannot tell"
     ]
-    what = "Step time" if unclear == [comparison.wall_time] else "Times"
+    what = f"{whole} time" if unclear == [comparison.wall_time] else "Times"
     return [*lines, *([f"{what}: not comparable; {unclear[0].reason}"] if unclear else [])]
 
 

@@ -136,7 +136,8 @@ def step(made: Report, width: int) -> list[str]:
     if row.wall_us is not None:
         left_out = f"left out: {counted(row.left_out, 'step')} (compiling or incomplete)" if row.left_out else ""
         compiling = f"left out: {microseconds(row.compiling_us)} of compiling{row.each}" if row.compiling_us else ""
-        out.append([f"Step    {microseconds(row.wall_us)}", row.basis, row.spread, row.slowed_by, compiling, left_out])
+        time = f"{'Run ' if row.is_whole else 'Step'}    {microseconds(row.wall_us)}"
+        out.append([time, row.basis, row.spread, row.slowed_by, compiling, left_out])
     elif row.predicted:
         out.append([f"Step    {bound}{microseconds(row.device_us)} of device time", row.basis])
     few, most = row.launches_range or (row.launches, row.launches)
@@ -301,7 +302,6 @@ def _numbers(row: KernelRow | KernelGroup) -> list[str]:
 
 
 def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSED) -> list[str]:
-    """The missed fusions; rows of a bracket exclude each other."""
     if not made.missed:
         return []
     possible = [row for row in made.missed if row.is_possible]

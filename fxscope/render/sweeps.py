@@ -43,9 +43,5 @@ def spread(samples: Sequence[float] | None, base: Sequence[float] | None) -> tup
 
 def in_order(sweep: Sweep) -> list[SweepPoint]:
     """The points by the value of the varied input, eager first, else as measured."""
-
-    def key(point: SweepPoint) -> tuple[bool, Any, bool]:
-        value = point.vary.get(sweep.vary)
-        return isinstance(value, str), value, point.setup != "eager"
-
-    return sorted(sweep.points, key=key)
+    values: dict[int, Any] = {id(point): point.vary.get(sweep.vary) for point in sweep.points}
+    return sorted(sweep.points, key=lambda p: (isinstance(values[id(p)], str), values[id(p)], p.setup != "eager"))
