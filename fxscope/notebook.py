@@ -19,7 +19,6 @@ from fxscope.model import Recording
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magic; IPython calls this."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # Kineto announces every session on stderr
 
     def fxscope(line: str, cell: str) -> Recording | None:

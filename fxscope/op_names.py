@@ -221,7 +221,6 @@ def table() -> dict[str, frozenset[str]]:
 
 
 def is_pointwise(text: str) -> bool:
-    """Return whether the op computes each element by itself."""
     return out_of_place(text) in _SETS["pointwise"] or "pointwise" in table().get(out_of_place(text), ())
 
 

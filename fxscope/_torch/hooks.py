@@ -280,7 +280,6 @@ class Hooks:
         self.at_end(path, undo)
 
     def at_end(self, label: str, undo: Callable[[], object]) -> None:
-        """Have something undone when the hooks come off."""
         _active.append(label)
         self._undo.append((label, undo))
 

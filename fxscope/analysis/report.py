@@ -651,7 +651,6 @@ def _has_node(recording: Recording, field: str, test: Callable[[Any], Any]) -> b
 
 
 def unknown(recording: Recording) -> list[str]:
-    """Return what could not be known, in a few words each."""
     out = [item.detail for item in recording.unobserved if item.what in ("threads", "later", "shapes", "rest")]
     if recording.launches and (idle := column(recording.compiles, "runs").count(0)):
         ran = "that no recorded step ran (record what runs them: `with fxscope.record():`)"

@@ -31,6 +31,5 @@ def describe(name: str, decoded: dict[str, Any] | None) -> list[str]:
     """The lines about one name: each thing that it states, and nothing that it does not."""
     from fxscope.render.labels import decoded_words
 
-    if decoded is None:
-        return [name, "  no part of this name is known"]
-    return [name, *(f"  {key:<15}{value}" for key, value in decoded_words(decoded).items())]
+    rows = [f"  {key:<15}{value}" for key, value in decoded_words(decoded).items()] if decoded else []
+    return [name, *(rows or ["  no part of this name is known"])]

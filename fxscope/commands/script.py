@@ -150,7 +150,6 @@ class _Run:
             sys.excepthook(type(error), error, error.__traceback__)
 
     def _leave_at_once(self) -> None:
-        """Finish before `os._exit` ends the process."""
         self.how, self.code = "called os._exit", 1
         try:
             self._finish()

@@ -447,7 +447,6 @@ class _Walk:
                 self.calls[position] = dataclasses.replace(call, writes=writes)
 
     def same_memory(self, value: ast.expr, results: tuple[str, ...]) -> None:
-        """Keep that a name is another name of a buffer."""
         if isinstance(value, ast.Name) and len(results) == 1:
             self.alias[results[0]] = value.id
             self.memory[results[0]] = self.memory.get(value.id, value.id)
