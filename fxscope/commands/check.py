@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from fxscope import __version__
 from fxscope.commands import common
 from fxscope.data import read_text
 from fxscope.errors import FxscopeError, UsageError
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         "json": lambda: replace(report, outcomes=failed_first).to_json() + "\n",
         "junit": lambda: reports.junit(report),
         "github": lambda: reports.github(report, where=where, root=root),
-        "sarif": lambda: reports.sarif(report, where=where, root=root),
+        "sarif": lambda: reports.sarif(report, where=where, root=root, version=__version__),
     }
     common.write_text(show[format](), arguments.output, arguments)
     return 0 if report.passed else 1

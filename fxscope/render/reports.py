@@ -98,7 +98,7 @@ def _location(file: str, line: int | None, root: Path) -> dict[str, object]:
     return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": line or 1}}}
 
 
-def sarif(report: CheckReport, *, where: str, root: Path) -> str:
+def sarif(report: CheckReport, *, where: str, root: Path, version: str) -> str:
     """SARIF 2.1.0, one result for each expectation that does not hold: GitHub makes an alert of every result.
 
     GitHub's code scanning needs a line of each result and descriptions of each rule, which the format itself does not. It
@@ -115,7 +115,7 @@ def sarif(report: CheckReport, *, where: str, root: Path) -> str:
     kinds = [(kind, {"text": KINDS[kind].help}) for kind in dict.fromkeys(outcome.kind for outcome in report.outcomes)]
     fields = ("shortDescription", "fullDescription", "help")
     rules = [{"id": kind, **dict.fromkeys(fields, text)} for kind, text in kinds]
-    driver = {"name": "fxscope", "rules": rules}
+    driver = {"name": "fxscope", "version": version, "rules": rules}
     runs = [{"tool": {"driver": driver}, "results": results}]
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": runs}, indent=1, ensure_ascii=False) + "\n"

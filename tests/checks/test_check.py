@@ -226,8 +226,8 @@ PLACE = closed(artifactLocation=ARTIFACT, region=closed(startLine={"type": "inte
 LOCATIONS = list_of(closed(physicalLocation=PLACE)) | {"minItems": 1}
 RELATED = list_of(closed(id={"type": "integer"}, physicalLocation=PLACE))
 RESULT = closed(ruleId=WORD, level={"const": "error"}, message=TEXT, locations=LOCATIONS, relatedLocations=RELATED)
-RULE = closed(id=WORD, shortDescription=TEXT, fullDescription=TEXT, help=TEXT)
-RUN = closed(tool=closed(driver=closed(name={"const": "fxscope"}, rules=list_of(RULE))), results=list_of(RESULT))
+RULES = list_of(closed(id=WORD, shortDescription=TEXT, fullDescription=TEXT, help=TEXT))
+RUN = closed(tool=closed(driver=closed(name={"const": "fxscope"}, version=WORD, rules=RULES)), results=list_of(RESULT))
 SARIF = closed(**{"$schema": WORD, "version": {"const": "2.1.0"}, "runs": list_of(RUN)})
 
 
