@@ -9,6 +9,7 @@ a time for each step along K. `fitting.py` fits the parameters to measured calls
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ Formula = Callable[[Mapping[str, float], "Works", int], Array]
 # ---------------------------------------------------------------------- formulas
 
 
-class Works:
+class Works(SimpleNamespace):
     """Workloads as columns: each field of `Workload` is an array of numbers or of words.
 
     Attributes:
@@ -40,9 +41,6 @@ class Works:
             words = isinstance(values[0], str | None)
             setattr(self, name, np.array([item or "" for item in values]) if words else np.array(values, dtype=float))
         self.moved = self.num_bytes, np.array(memory or [1.0] * len(works))
-
-    def __getattr__(self, name: str) -> Any:  # for a checker of types: all are set
-        raise AttributeError(name)
 
 
 def traffic(p: Mapping[str, float], num_bytes: Any, memory: Any = 1.0) -> Any:

@@ -82,12 +82,8 @@ def cost_of_call(
     products = products_of(call, graph, recording)
     launches = index_of(recording).launches_of_call.get(call.id, ())
     flops = counted.of_nodes(products, graph)
-    dtype = counted.arithmetic(
-        dtype_of(call, graph),
-        (graph[name].target for name in products),
-        {launch.name for launch in launches},
-        tf32=multiplies_by_tf32(recording),
-    )
+    targets, kernels = [graph[name].target for name in products], {launch.name for launch in launches}
+    dtype = counted.arithmetic(dtype_of(call, graph), targets, kernels, tf32=multiplies_by_tf32(recording))
     num_bytes = None
     if call.bytes_read is not None or call.bytes_written is not None:
         num_bytes = (call.bytes_read or 0) + (call.bytes_written or 0)
@@ -97,14 +93,9 @@ def cost_of_call(
         item.cuda_graph is not None or any("GraphLaunch" in name for name in item.runtime) for item in launches
     ):
         limits = limits._replace(launch_us=None)
-    roof = roof_of(
-        num_bytes,
-        counted.of_nodes(products, graph, certain=True),
-        dtype,
-        None if on_cpu else limits,
-        uncounted=flops is None and (bool(products) or may_multiply(call, graph)),
-        timing=call.timing,
-    )
+    certain = counted.of_nodes(products, graph, certain=True)
+    uncounted = flops is None and (bool(products) or may_multiply(call, graph))
+    roof = roof_of(num_bytes, certain, dtype, None if on_cpu else limits, uncounted=uncounted, timing=call.timing)
     call = replace(call, flops=flops, roof=roof)
     if limits is None and call.estimated_basis is not None:  # made with a file that is not here
         return call

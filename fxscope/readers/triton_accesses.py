@@ -39,6 +39,11 @@ _BEYOND = re.compile(
 _DIVIDED_SUM = re.compile(r"\([^()]* \+ [^()]*\) // \d+")
 _TERM = re.compile(r"(?:(\d{1,9})\*)?\(*([xyzr]\d{0,4}(?:_\d{1,4})?)\b\)*(?: // (\d{1,9}))?")
 _WARP, SECTOR = 32, 32  # threads, bytes
+# What a statement assigns and reads; a reduction's result is the same along the reduced dimension.
+_ASSIGNMENT = re.compile(r"^[ \t]+(_?tmp\w*(?:, _?tmp\w*)*),? = (.*)$", re.MULTILINE)
+_TEMPORARY = re.compile(r"\b_?tmp\w*")
+_REDUCES = re.compile(r"tl\.sum\(|triton_helpers\.(?:m\w+2|any|prod|welford|m\w+_with_index|online_softmax_reduce)\(")
+_BROKEN_LINE = re.compile(r"(?<=[(,])\n\s+")
 _POINTER = re.compile(r"\b\w{0,60}_ptr\w{0,20}\b")
 
 
@@ -59,6 +64,7 @@ class TritonAccess(NamedTuple):
     certain: bool  # each place of `dep` is accessed
     masked: bool  # by more than the end of an index
     terms: tuple[tuple[str, str, str], ...]  # factor, variable, divisor
+    looked_up_by: tuple[Digit, ...]  # the digits that the looked-up part of the index depends on; () if unknown
 
 
 class TritonBody:
@@ -86,7 +92,7 @@ def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:
         found = _BEYOND.fullmatch(f"{name} = {definition}")
         ours = found is not None and {found[2], found[3]} <= {None, name.removesuffix("mask")}
         masks[name] = ours and masks.get(name, True)
-    every = list(accesses(body))
+    every, origins = list(accesses(body)), origins_of(body)
     parameters = re.match(r"[^)]*\)", body.partition("def ")[2])
     # One that is used in another way is a block, or searched.
     plain = len(_POINTER.findall(body)) == len(every) + len(_POINTER.findall(parameters[0] if parameters else ""))
@@ -100,7 +106,26 @@ def accesses_of(body: str, sizes: Mapping[str, int]) -> Iterator[TritonAccess]:
             dep = MemoryDep(index=index, ranges=tuple((name, digit.size) for name, digit in known.items()))
         certain = plain and whole and are_apart([*known.values()])
         terms = tuple(_TERM.findall(_DIVIDED_SUM.sub("", index)))
-        yield TritonAccess(pointer, what, index, known, dep, certain, not whole, terms)
+        of_temporaries = depends_on(" ".join(_TEMPORARY.findall(index)), origins)
+        looked_up_by = tuple(digits[name] for name in sorted(of_temporaries) if of_temporaries <= digits.keys())
+        yield TritonAccess(pointer, what, index, known, dep, certain, not whole, terms, looked_up_by)
+
+
+def origins_of(body: str) -> dict[str, set[str]]:
+    """Return temporary → the index variables that its value depends on, through loads and arithmetic."""
+    found: dict[str, set[str]] = {}
+    for names, expression in _ASSIGNMENT.findall(_BROKEN_LINE.sub("", body)):
+        used = depends_on(expression, found)
+        if _REDUCES.search(expression):
+            used = {name for name in used if name[0] != "r"}
+        for name in names.split(", "):
+            found.setdefault(name, set()).update(used)
+    return found
+
+
+def depends_on(expression: str, origins: Mapping[str, set[str]]) -> set[str]:
+    """Return the index variables that an expression names, or its temporaries depend on."""
+    return {*_NAME.findall(expression)}.union(*(origins.get(name, ()) for name in _TEMPORARY.findall(expression)))
 
 
 def digits_of(body: str, sizes: Mapping[str, int]) -> dict[str, Digit]:
@@ -131,18 +156,19 @@ def requests_of(access: TritonAccess, spaces: Mapping[str, int], item: int, size
     Args:
         spaces: index → size; item: bytes of an element; size: of the tensor in elements, 0 where it is not known.
     """
-    names = {digit.of for digit in access.digits.values()}
-    if access.dep is None:  # threads look their place up: those of a row once, where nothing names its elements
-        is_of_rows = not any(name[0] == "r" for name in names) and "R0_BLOCK" not in access.expression
-        names |= {name for name in spaces if name[0] != "r" or not is_of_rows}
+    names = {digit.of for digit in (*access.digits.values(), *access.looked_up_by)}
+    if access.dep is None:  # also along what it is broadcast to; along all, if nothing says by what it is looked up
+        names |= {name for name in spaces if not access.looked_up_by or f"{name.upper()}BLOCK" in access.expression}
     known = access.digits
     terms = [(known[name], int(by or 1), int(over or 1)) for by, name, over in access.terms if name in known]
     best = (1.0, 1.0)
     for name in names:  # along which a warp's threads may lie
         mine = sorted((digit.divisor, by / over, digit.size) for digit, by, over in terms if digit.of == name)
         divisor, step, run = mine[0] if mine else (_WARP, 0.0, 1)
-        if divisor > 1:  # threads beside each other ask for the same place, unless it is looked up
-            step, run = (SECTOR, 1) if access.dep is None else (0.0, divisor)
+        if divisor > 1:  # threads beside each other ask for the same place, unless each looks its own up
+            apart = min((digit.divisor for digit in access.looked_up_by if digit.of == name), default=divisor)
+            is_own = access.dep is None and (apart == 1 or not access.looked_up_by or access.what != "load")
+            step, run = (SECTOR, 1) if is_own else (0.0, min(divisor, apart))
         run = min(run, _WARP)
         sectors = max(1, ceil(run * min(step * item, SECTOR) / SECTOR)) * _WARP / run
         sectors = min(sectors, ceil(size * item / SECTOR) or _WARP)

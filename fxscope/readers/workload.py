@@ -15,7 +15,7 @@ from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import BufferAccess, Workload, replace
 from fxscope.passes.flops import may_be_causal, numbers, of_attention, pixels
 from fxscope.passes.footprint import footprint
-from fxscope.readers.triton_accesses import SECTOR, TritonBody, numel, requests_of
+from fxscope.readers.triton_accesses import SECTOR, TritonBody, depends_on, numel, origins_of, requests_of
 
 if TYPE_CHECKING:
     from fxscope.readers.output_code import Call, Kernel
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 _OF_FLEX = ("ZQ", "HQ", "Q_LEN", "KV_LEN", "QK_HEAD_DIM", "V_HEAD_DIM")
 _CONSTANT = re.compile(rf"^[ ]*({'|'.join(_OF_FLEX)})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE)
 # What is counted in a Triton kernel's code, by field of `Workload`.
-_STATEMENT = re.compile(r"^[ \t]+(tmp\d+(?:, tmp\d+)*),? = (.*)$", re.MULTILINE)
-_TEMPORARY = re.compile(r"\btmp\d+\b")
+_STATEMENT = re.compile(r"^[ \t]+tmp\d+(?:, tmp\d+)*,? = (.*)$", re.MULTILINE)
 _FREE = re.compile(
     r"tl\.(?:load|full|broadcast_to)\(|tl\.where\([xyr\d_& ]*mask\b|\(?tmp\d+(?:\.to\(tl\.\w+\)|\[.*\])?\)?$"
 )
@@ -42,6 +41,7 @@ _LAST_LOOKED_UP = re.compile(r"(?<![*\w])tmp\d+")
 _OF_AN_EXCHANGE = 15  # statements, as an H200 ran them; as many in running variances, softmaxes and places of maxima
 _RUNNING = "welford_reduce welford_combine online_softmax_combine maximum_with_index minimum_with_index".split()
 _STATEMENTS_OF = dict.fromkeys(_RUNNING, _OF_AN_EXCHANGE) | {"tl.device_assert": 7}
+_COSTLY = re.compile(rf"({'|'.join(map(re.escape, _STATEMENTS_OF))})\((.*\n?.*)")
 _RETRIES = 32  # an addition of two bytes in memory compares and swaps until nobody was faster
 _LOOK_UPS = ("torch.ops.aten._embedding_bag.", "torch.ops.aten._embedding_bag_forward_only.")  # of rows of a table
 _ONE_SWEEP = 4096  # keys that one block sorts; more take a kernel for each byte
@@ -146,16 +146,20 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
 
 
 def operations(body: str, inner: int) -> dict[str, Any]:
-    """Count a kernel's arithmetic for each element: not that of values of which a row has one."""
+    """Count a kernel's arithmetic for each element: not that of values of which a row or a column has one."""
     found: dict[str, Any] = dict.fromkeys("statements slow_ops slowest_ops trig_ops reduced".split(), 0)
-    found["statements"] = sum(body.count(f"{name}(") * count for name, count in _STATEMENTS_OF.items())
-    for_rows: set[str] = set()
-    for names, expression in _STATEMENT.findall(body):
-        used = set(_TEMPORARY.findall(expression))
+    origins = origins_of(body)
+    spaces = {name[0] for names in origins.values() for name in names} - ({"r"} if inner == 1 else set())
+
+    def is_of_each(expression: str) -> bool:
+        return {name[0] for name in depends_on(expression, origins)} >= spaces
+
+    for name, operands in _COSTLY.findall(body):
+        found["statements"] += _STATEMENTS_OF[name] * is_of_each(operands)
+    for expression in _STATEMENT.findall(body):
         is_reduced = bool(_REDUCED.search(expression))
         found["reduced"] += is_reduced
-        if inner > 1 and (is_reduced or (used <= for_rows and not re.search(r"\br\d", expression))):
-            for_rows.update(names.split(", "))
+        if (inner > 1 and is_reduced) or not is_of_each(expression):
             continue
         found["statements"] += not _FREE.match(expression)
         found["slow_ops"] += len(_SLOW.findall(expression))
@@ -279,25 +283,17 @@ def _convolution(call: Call, *, backward: bool = False) -> Workload | None:
     if count > 1:
         # With several outputs for each channel, cuDNN's kernels for groups run; in two bytes one for each channel.
         variant = "grouped" if weight[1] > 1 else "depthwise" if weight[0] == count else "multiplied"
+    num_bytes = (prod(shape) + prod(weight) + written) * ITEM_BYTES.get(dtype or "", 2) * passes
+    if variant == "depthwise" and layout == "last" and len(shape) == 3:
+        layout, num_bytes = "first", 2 * num_bytes  # torch's own kernels, after a copy of each operand
     if variant == "depthwise" and layout == "last" and not backward:
         # cuDNN 9 has no kernel for all channels of these in two bytes, and launches one for each.
         is_tiny = prod(shape[2:]) > 1 and max(shape[2:]) <= 2 and (stride[0] != 1 or count % 16 > 0)
         variant = "each channel" if count <= 8 or is_tiny else variant
-    return Workload(
-        family="convolution_backward" if backward else "convolution",
-        variant=variant,
-        dtype=dtype,
-        num_bytes=(prod(shape) + prod(weight) + written) * ITEM_BYTES.get(dtype or "", 2) * passes,
-        m=m,
-        n=n,
-        k=k,
-        batch=count,
-        elements=written,
-        layout=layout,
-        taps=prod(weight[2:]),
-        passes=passes,
-        flops=2 * m * n * k * count * passes,
-    )
+    found = product((count, m, k, n), dtype, layout=layout, variant=variant)
+    family, flops = f"convolution{'_backward' * backward}", found.flops * passes
+    found = replace(found, family=family, num_bytes=num_bytes, elements=written, flops=flops)
+    return replace(found, taps=prod(weight[2:]), passes=passes)
 
 
 def _attention(
@@ -309,19 +305,11 @@ def _attention(
         return None
     q, k, v = known
     batch, heads, length, width = q
-    return Workload(
-        family="attention_backward" if backward else "attention",
-        variant=kernel,
-        dtype=dtype,
-        num_bytes=(2 * prod(q) + prod(k) + prod(v)) * ITEM_BYTES.get(dtype or "", 2) * (2 if backward else 1),
-        m=length,
-        n=k[2],
-        k=width,
-        batch=batch * heads,
-        elements=prod(q),
-        causal=causal,
-        flops=of_attention(batch * heads * length * k[2], width, v[3], backward=backward),
-    )
+    num_bytes = (2 * prod(q) + prod(k) + prod(v)) * ITEM_BYTES.get(dtype or "", 2) * (2 if backward else 1)
+    flops = of_attention(batch * heads * length * k[2], width, v[3], backward=backward)
+    found = product((batch * heads, length, width, k[2]), dtype, variant=kernel)
+    found = replace(found, num_bytes=num_bytes, elements=prod(q), causal=causal, flops=flops)
+    return replace(found, family=f"attention{'_backward' * backward}")
 
 
 def _other(call: Call) -> Workload | None:

@@ -1,7 +1,5 @@
 """Predicted times: the workload that code states, the formulas, the fit, and what `calibrate` writes."""
 
-import json
-import lzma
 import math
 import re
 from pathlib import Path
@@ -26,13 +24,12 @@ from tools import fit_prediction
 from tools.measured import measured_calls
 
 ROOT = Path(__file__).parents[2]
-ZOO = ROOT / "tests" / "data" / "zoo"
 OUTPUT_CODE = ROOT / "tests" / "data" / "output_code"
 KERNEL = (OUTPUT_CODE / "additions.txt").read_text()
 
 
-def zoo(name: str, gpu: str = "h200"):
-    return json.loads(lzma.decompress((ZOO / gpu / f"{name}.json.xz").read_bytes()))
+def zoo(name: str):
+    return fit_prediction.read(ROOT / f"tests/data/zoo/h200/{name}.json.xz")
 
 
 def planned(*calls: KernelCall, target: str = "h200") -> Recording:
@@ -363,14 +360,19 @@ def test_attention_states_its_mask_and_its_dropout(kernel: str, suffix: str) -> 
         assert (work.m, work.loads, work.slowest_ops) == (512, mask is not None and kernel != "flash", dropout > 0)
 
 
-@pytest.mark.parametrize(("pixels", "layout"), [(304, "first"), (300, "firste"), (301, "firstu")])
-def test_a_convolution_states_how_its_rows_of_pixels_are_aligned(pixels: int, layout: str) -> None:
-    window = "stride=(1,), padding=(0,), dilation=(1,), transposed=False, output_padding=(0,), groups=1, bias=None"
-    image, taps = f"V((4, 512, {pixels}), ({512 * pixels}, {pixels}, 1), 0)", "V((512, 512, 1), (512, 1, 1), 0)"
-    work = of_library(f"extern_kernels.convolution({image}, {taps}, {window})")
-    assert work.layout == layout
+@pytest.mark.parametrize(
+    ("pixels", "last", "groups", "layout"),
+    [(304, 0, 1, "first"), (300, 0, 1, "firste"), (301, 0, 1, "firstu"), (304, 1, 1, "last"), (304, 1, 512, "first")],
+)
+def test_a_convolution_states_how_its_rows_of_pixels_are_aligned(pixels, last, groups, layout) -> None:
+    """A depthwise convolution over one dimension copies channels last."""
+    window = "stride=(1,), padding=(0,), dilation=(1,), transposed=False, output_padding=(0,), bias=None"
+    image = f"V((4, 512, {pixels}), ({512 * pixels}, {'1, 512' if last else f'{pixels}, 1'}), 0)"
+    taps = f"V((512, {512 // groups}, 1), ({512 // groups}, 1, 1), 0)"
+    work = of_library(f"extern_kernels.convolution({image}, {taps}, {window}, groups={groups})")
+    assert work.layout == layout and (work.num_bytes > 6 * work.elements) == (groups > 1)
     gpu, even = gpus.load("h200"), replace(work, layout="first")
-    assert predict(gpu, work).us > 1.2 * predict(gpu, even).us or layout == "first"
+    assert predict(gpu, work).us > 1.2 * predict(gpu, even).us or layout in ("first", "last")
 
 
 def test_a_kernel_over_three_dimensions_moves_what_all_of_them_reach() -> None:
@@ -444,15 +446,17 @@ def test_an_index_is_read_to_its_own_bracket() -> None:
         ("x0 // 4 + 64*x1", 4, 4096, (4096, 4096, 128)),
         ("(x0 + 64*x1) // 2048", 4, 2, (4096, 4096, 128)),
         ("tmp1", 4, 4096, (4096, 4096, 4096)),  # looked up
-        ("tl.broadcast_to(tmp1, [XBLOCK, R0_BLOCK])", 4, 4096, (131072, 131072, 131072)),  # … for each element of a row
+        ("tmp2", 4, 4096, (4096, 4096, 128)),  # … the same place by 64 threads beside each other
+        ("tl.broadcast_to(tmp1, [XBLOCK, R0_BLOCK])", 4, 4096, (131072, 131072, 4096)),  # … for each element of a row
         ("x0 + 64*tmp1", 4, 4096, (4096, 1024, 512)),  # … in rows
         ("x1 + 64*r0_2", 4, 2048, (131072, 131072, 4096)),  # along the index with the fewest
         ("x0 + 64*x1), tmp2, (x0", 4, 1024, (4096, 256, 128)),  # a mask leaves each place of a piece once
     ],
 )
 def test_warps_ask_for_whole_sectors(index: str, item: int, size: int, found: tuple[int, ...]) -> None:
-    body = f"    x0 = (xindex % 64)\n    x1 = xindex // 64\n    r0_2 = r0_index\n    tl.load(in_ptr0 + ({index}), None)"
-    (access,) = accesses_of(body, {"xnumel": 4096, "r0_numel": 32})
+    body = "    x0 = (xindex % 64)\n    x1 = xindex // 64\n    r0_2 = r0_index\n    tmp2 = tl.load(p + (x1), None)\n"
+    body += f"    tmp1 = tl.load(in_ptr1 + (x0 + x1), None)\n    tl.load(in_ptr0 + ({index}), None)"
+    *_, access = accesses_of(body, {"xnumel": 4096, "r0_numel": 32})
     assert requests_of(access, {"x": 4096, "r0_": 32}, item, size) == found
 
 
@@ -466,6 +470,7 @@ ROWS = """
     tmp6 = tmp5 + tmp2
     tmp7 = libdevice.erf(tmp4)
 """
+COMBINE = "    m_next, s_next = triton_helpers.online_softmax_combine(\n        m, s, tmp0\n"
 SORT = "    tmp1, tmp2, = triton_helpers.sort_with_index(tmp0, tmp9, None, 1, stable=False, descending=True)\n"
 
 
@@ -478,8 +483,10 @@ SORT = "    tmp1, tmp2, = triton_helpers.sort_with_index(tmp0, tmp9, None, 1, st
         (ROWS.replace("libdevice.erf(", "tl.randn(tmp5, "), 128, (2, 0, 5, 0, 1)),  # of five functions' instructions
         (SORT, 128, (421, 0, 0, 0, 0)),  # 28 exchanges between threads
         (SORT, 8, (91, 0, 0, 0, 0)),
-        (ROWS + "    m_next, s_next = triton_helpers.online_softmax_combine(\n", 128, (17, 0, 1, 0, 1)),
-        (ROWS + "    tl.device_assert(tmp9 < 8)\n", 128, (9, 0, 1, 0, 1)),
+        (ROWS + COMBINE, 128, (17, 0, 1, 0, 1)),
+        (ROWS + "    tl.device_assert(tmp4 < 8)\n", 128, (9, 0, 1, 0, 1)),
+        (ROWS + "    tl.device_assert(tmp1 < 8)\n", 128, (2, 0, 1, 0, 1)),  # once a row
+        (ROWS.replace("r0_1", "y1"), 1, (4, 0, 1, 0, 1)),  # a tile has one exp a row
     ],
 )
 def test_arithmetic_counts_values_of_elements_and_what_takes_many_statements(
