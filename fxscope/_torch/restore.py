@@ -211,7 +211,7 @@ class _State:
         found: list[tuple[str, Any]] = []
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             put, remove = partial(setattr, cell), partial(delattr, cell)
-            read = partial(lambda cell: dict(zip(("cell_contents",), gc.get_referents(cell), strict=False)), cell)
+            read = partial(lambda cell: {"cell_contents": item for item in gc.get_referents(cell)}, cell)
             before = self.hold_names(f"{path} closure {name}", read, put, remove)
             found += [(f" closure {name}", item) for item in before.values()]
         if not is_library_file(function.__code__.co_filename):
