@@ -24,13 +24,14 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names.spli
 __all__ = [*sorted(_HOME), "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
-    from fxscope.capture import Recorder as Recorder
-    from fxscope.capture import record as record
-    from fxscope.errors import CaptureError as CaptureError
-    from fxscope.errors import FxscopeError as FxscopeError
-    from fxscope.errors import PassError as PassError
-    from fxscope.errors import RenderError as RenderError
-    from fxscope.errors import TraceError as TraceError
+    from fxscope.capture import Recorder as Recorder, record as record
+    from fxscope.errors import (
+        CaptureError as CaptureError,
+        FxscopeError as FxscopeError,
+        PassError as PassError,
+        RenderError as RenderError,
+        TraceError as TraceError,
+    )
     from fxscope.model import Recording as Recording
     from fxscope.notebook import load_ipython_extension as load_ipython_extension
     from fxscope.readers.join import read_trace as read_trace

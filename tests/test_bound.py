@@ -5,8 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fxscope.analysis import advice
-from fxscope.analysis import report as report_of
+from fxscope.analysis import advice, report as report_of
 from fxscope.analysis.groups import KernelGroup
 from fxscope.analysis.report import CompileRow, KernelRow, Report, compile_rows, report, step_basis
 from fxscope.model import (
@@ -27,8 +26,7 @@ from fxscope.model import (
 )
 from fxscope.passes import bound
 from fxscope.readers.join import read_trace
-from fxscope.render import tables, terminal
-from fxscope.render import why as why_text
+from fxscope.render import tables, terminal, why as why_text
 from fxscope.text import microseconds, percent
 from tests import build, captures
 

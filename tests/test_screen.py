@@ -15,8 +15,7 @@ from fxscope.analysis.advice import Advice
 from fxscope.analysis.purposes import PurposeRow
 from fxscope.analysis.report import CompileRow, CudaGraphs, Report, others, report
 from fxscope.model import Memory, Recording, replace
-from fxscope.render import axis, notebook, why
-from fxscope.render import report as text
+from fxscope.render import axis, notebook, report as text, why
 from tests import build, captures
 
 ROOT = Path(__file__).parent.parent

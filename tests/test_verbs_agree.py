@@ -19,8 +19,7 @@ from fxscope.index import grouped, index_of
 from fxscope.model import KERNELS, Recording
 from fxscope.op_names import may_multiply, only_named
 from fxscope.passes import bound
-from fxscope.render import labels, tables, terminal
-from fxscope.render import why as why_text
+from fxscope.render import labels, tables, terminal, why as why_text
 from fxscope.text import flop, microseconds, num_bytes, percent, rate
 from tests import build
 from tests.captures import CAPTURES, read

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch._C._profiler import RecordScope
-from torch._C._profiler import _EventType as EventType
+from torch._C._profiler import RecordScope, _EventType as EventType
 from torch.utils._pytree import tree_leaves
 
 from fxscope._torch import nodes as live

@@ -17,8 +17,7 @@ from typing import Any, get_args
 
 import torch
 
-from fxscope._torch import nodes as live
-from fxscope._torch import numerics
+from fxscope._torch import nodes as live, numerics
 from fxscope._torch.guards import with_values
 from fxscope._torch.hooks import Hooks, WithoutStacks, hook_after, hook_around, hook_before, resolve, switches
 from fxscope._torch.module_names import ModuleNames, ObjectKey

@@ -19,8 +19,7 @@ from fxscope.data import read_table
 from fxscope.errors import FxscopeError, RenderError, UsageError, one_line
 from fxscope.model import Memory, Recording, replace
 from fxscope.render import WITHOUT_STAGE, check_target, format_of, render, save
-from fxscope.render.legible import legible, legible_streams, write_bytes
-from fxscope.render.legible import screen_width as screen_width
+from fxscope.render.legible import legible, legible_streams, screen_width as screen_width, write_bytes
 
 if TYPE_CHECKING:
     from fxscope.analysis.select import Place

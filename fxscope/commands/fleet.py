@@ -26,8 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope.fleet import findings, sources
-    from fxscope.fleet import run as running
+    from fxscope.fleet import findings, run as running, sources
 
     found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output or ()]
     outputs: list[tuple[Path | None, str]] = [*found] or [(None, arguments.format or "terminal")]

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from fxscope.fleet.model import Digest, Plan, PlanKernel, PlanOp, RankStep
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Problem
-from fxscope.readers.trace import columns, intervals
-from fxscope.readers.trace import table as t
+from fxscope.readers.trace import columns, intervals, table as t
 from fxscope.readers.trace.columns import Trace, of_names
 from fxscope.readers.trace.intervals import Times, covered
 from fxscope.readers.trace.kept import kept_steps, steps_of_rows

@@ -3,8 +3,7 @@
 from fxscope.english import CAUSES
 from fxscope.fleet.model import Fleet, PlanChange, PlanGroup, RankLine, headline, named
 from fxscope.model import replace
-from fxscope.render import grid
-from fxscope.render import markdown as md
+from fxscope.render import grid, markdown as md
 from fxscope.render.labels import problem_line
 from fxscope.render.legible import legible
 from fxscope.text import aligned, counted, kernel_name, microseconds, percent, sentence

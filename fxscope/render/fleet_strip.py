@@ -1,7 +1,6 @@
 """The strip of a job: one row per rank on one time axis, device work, idle time and exposed communication to scale."""
 
-from fxscope.fleet.model import Fleet, RankLine
-from fxscope.fleet.model import headline as finding_line
+from fxscope.fleet.model import Fleet, RankLine, headline as finding_line
 from fxscope.render import strip
 from fxscope.render.axis import LEFT, RIGHT, SPAN, Extent
 from fxscope.render.fleet import MAX_FINDINGS, marks, shown

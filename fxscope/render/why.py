@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from fxscope import english, op_names
 from fxscope.analysis import traced_regions
 from fxscope.analysis.missed import saved
-from fxscope.analysis.report import buffers_unknown
-from fxscope.analysis.report import report as report_of
+from fxscope.analysis.report import buffers_unknown, report as report_of
 from fxscope.analysis.rewrites import put_there
 from fxscope.analysis.why import Same, WhyAnswer, what_became
 from fxscope.columns import column

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fxscope.analysis.budget import fit
 from fxscope.analysis.compare import compare

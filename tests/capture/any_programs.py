@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import _higher_order_ops as higher_order
-from torch import nn
+from torch import _higher_order_ops as higher_order, nn
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -69,8 +68,7 @@ def checkpoint():
 
 
 def checkpoint_selective():
-    from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
-    from torch.utils.checkpoint import checkpoint as again
+    from torch.utils.checkpoint import CheckpointPolicy, checkpoint as again, create_selective_checkpoint_contexts
 
     def policy(_, op, *__, **___):
         return CheckpointPolicy.MUST_SAVE if op is torch.ops.aten.addmm.default else CheckpointPolicy.PREFER_RECOMPUTE

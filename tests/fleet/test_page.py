@@ -11,8 +11,7 @@ from fxscope import cli
 from fxscope.commands import common
 from fxscope.fleet import findings
 from fxscope.fleet.digest import digest
-from fxscope.render import fleet as rendering
-from fxscope.render import fleet_page
+from fxscope.render import fleet as rendering, fleet_page
 from fxscope.text import microseconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))

@@ -8,8 +8,7 @@ import torch
 
 import fxscope
 from fxscope.analysis.check import check as hold
-from fxscope.model import BufferAccess as Access
-from fxscope.model import Graph, KernelCall, Node, Recording, TensorMeta, replace
+from fxscope.model import BufferAccess as Access, Graph, KernelCall, Node, Recording, TensorMeta, replace
 from fxscope.passes.classify import classify
 from fxscope.passes.provenance import provenance
 from fxscope.passes.schedules import schedules

@@ -11,8 +11,7 @@ from fxscope.analysis.report import report
 from fxscope.commands import common
 from fxscope.model import Graph, Recording, Source, replace
 from fxscope.readers import join
-from fxscope.render import code, dot, labels, scene, terminal
-from fxscope.render import why as why_text
+from fxscope.render import code, dot, labels, scene, terminal, why as why_text
 from fxscope.render.page import overview, payload
 from tests import build, captures
 

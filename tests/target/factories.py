@@ -5,8 +5,7 @@ import time
 from functools import partial
 
 import torch
-from torch import _higher_order_ops as higher_order
-from torch import nn
+from torch import _higher_order_ops as higher_order, nn
 
 
 class Small(nn.Module):

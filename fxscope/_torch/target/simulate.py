@@ -25,8 +25,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from fxscope._torch.inductor import current_compile_id
-from fxscope._torch.target import decisions, sdpa, training
-from fxscope._torch.target import device as fake_device
+from fxscope._torch.target import decisions, device as fake_device, sdpa, training
 from fxscope._torch.target.plan import Plan, PlanError
 from fxscope._torch.target.reached import reached
 from fxscope._torch.target.values import Values

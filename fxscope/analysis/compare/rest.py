@@ -10,8 +10,7 @@ from fxscope.analysis.compare.uses import call_bytes
 from fxscope.analysis.findings import Change
 from fxscope.analysis.report import compile_rows
 from fxscope.columns import distinct, rows_of
-from fxscope.index import index_of, kept, known_sum
-from fxscope.index import per_step as index_per_step
+from fxscope.index import index_of, kept, known_sum, per_step as index_per_step
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import KERNELS, Recording
 from fxscope.op_names import without_graph_number

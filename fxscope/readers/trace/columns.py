@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,9 @@ from fxscope.errors import TraceError
 from fxscope.model import Problem, Step
 from fxscope.op_names import is_dispatched
 from fxscope.passes.program_steps import of_rarest
-from fxscope.readers.trace import graphs
-from fxscope.readers.trace import reader as reading
-from fxscope.readers.trace import table as t
+from fxscope.readers.trace import graphs, reader as reading, table as t
 from fxscope.readers.trace.reader import Args, Reader, decode_args
 from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table
-
-if TYPE_CHECKING:
-    from fxscope.readers.trace.graphs import Capture
 
 _OF_GPUS = re.compile(r"nccl:|aten::(record_stream$|_?(cudnn|miopen|(flash|efficient)_attention)_(?!is_))")
 _OF_MPS = re.compile(r"aten::(\w+_|_)?mps(_|$)")
@@ -173,7 +168,7 @@ def repeated(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     return again & ((columns["duration_ns"] > 0) | (columns["correlation"] >= 0) | (columns["external_id"] >= 0))
 
 
-def add_captures(trace: Trace, other: Trace) -> list[Capture]:
+def add_captures(trace: Trace, other: Trace) -> list[graphs.Capture]:
     """Append the host rows of another trace, and return its captures by their rows here. Raises TraceError if it has none."""
     captures = graphs.captures_of(other)
     if not captures:

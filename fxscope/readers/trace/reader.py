@@ -127,7 +127,6 @@ _EXACT = json.JSONDecoder(parse_int=_whole_number, parse_float=Decimal, strict=F
 _ESCAPE = re.compile(
     r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
-_REPLACEMENT = "\\ufffd"
 
 
 def decode_json(text: bytes, decoder: json.JSONDecoder = _PLAIN) -> Any:
@@ -137,7 +136,7 @@ def decode_json(text: bytes, decoder: json.JSONDecoder = _PLAIN) -> Any:
     """
     said = text.decode("utf-8", errors="replace")
     try:
-        return decoder.decode(_ESCAPE.sub(lambda found: _REPLACEMENT if found[2] else found[0], said))
+        return decoder.decode(_ESCAPE.sub(lambda found: "\\ufffd" if found[2] else found[0], said))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -12,8 +12,7 @@ from fxscope.index import grouped
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Gap, KernelStats, LaunchCategory, OpStats, StepStats, Summary, replace
 from fxscope.passes import bound
-from fxscope.readers.trace import intervals
-from fxscope.readers.trace import table as t
+from fxscope.readers.trace import intervals, table as t
 from fxscope.readers.trace.columns import Trace, nearest, of_names
 from fxscope.readers.trace.kept import Kept
 from fxscope.readers.trace.table import device_and_stream
