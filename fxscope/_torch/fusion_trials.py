@@ -5,27 +5,27 @@ are templates then. Everything a trial changes is restored.
 """
 
 import contextlib
-from collections.abc import Generator, Iterable, Iterator, MutableSet
+from collections.abc import Callable, Generator, Iterable, Iterator, MutableSet
 from copy import copy
 from itertools import combinations
 from typing import Any
 from unittest import mock
 
 from fxscope._torch.hooks import switches
+from fxscope._torch.scheduler_facts import members_of
 from fxscope.model import FusionTrial, Schedule, replace
 from fxscope.passes.fusion.reasons import translate
 
 TEMPLATES = "max_autotune_gemm"
 LOOPS = ("loop_ordering_after_fusion", "loop_reindexing_after_fusion")
 USERS = "epilogue_fusion_user_defined_triton_kernel"
-HUGE = 1 << 40
 _WITH_TEMPLATE = tuple(f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm"))
 _LOADED_WITH_PROLOGUE = _WITH_TEMPLATE[:2]  # whose template reads its operands by `load_input` (kernel/templates)
 # Attributes that say where in the program a scheduler node is
 _PLACE = {"ancestors", "min_order", "max_order", "min_input_distance", "max_input_distance", "last_usage"}
 
 
-def tried(graph: Any, schedule: Schedule) -> Schedule:
+def tried(graph: Any, schedule: Schedule, refused: set[Any]) -> Schedule:
     """The schedule with a trial for each two of its groups that would be one kernel with a switch that could be named."""
     from torch._inductor.virtualized import V
 
@@ -33,7 +33,7 @@ def tried(graph: Any, schedule: Schedule) -> Schedule:
     found: list[FusionTrial] = []
     with V.set_graph_handler(graph):
         for config in sorted(_switches(schedule, groups)):
-            for joined in _joined_with(graph.scheduler, groups, config):
+            for joined in _joined_with(graph.scheduler, groups, config, refused):
                 found += [FusionTrial(a=a, b=b, config=config) for a, b in combinations(joined, 2)]
     return replace(schedule, trials=tuple(found))
 
@@ -62,7 +62,7 @@ def _is_users_kernel(node: Any) -> bool:
     return type(node.node).__name__ == "UserDefinedTritonKernel"
 
 
-def _joined_with(scheduler: Any, groups: list[Any], config: str) -> Iterator[list[int]]:
+def _joined_with(scheduler: Any, groups: list[Any], config: str, refused: set[Any]) -> Iterator[list[int]]:
     """Yield the numbers of the groups that are in one kernel with this switch."""
     import torch._inductor.config as inductor
 
@@ -74,10 +74,24 @@ def _joined_with(scheduler: Any, groups: list[Any], config: str) -> Iterator[lis
                     node.group = group
         elif config == TEMPLATES:
             _as_templates(scheduler)
+        # Templates in the place of calls do not change what torch has said of two loops.
+        scheduler.can_fuse = _asked_once(scheduler.can_fuse, set(refused if config == TEMPLATES else ()))
         kernels = [kernel.get_operation_names() for kernel in scheduler.fuse_nodes(scheduler.nodes)]
     group_of = {name: number for number, group in enumerate(groups) for name in group.get_operation_names()}
     for names in kernels:
         yield sorted({group_of[name] for name in names if name in group_of})
+
+
+def _asked_once(can_fuse: Callable[..., Any], refused: set[Any]) -> Callable[..., Any]:
+    """Return `can_fuse` for one trial: torch asks about each pair again in every round, which is most of a trial's time."""
+
+    def asked(node1: Any, node2: Any, *args: Any, **kwargs: Any) -> Any:
+        question = (members_of(node1), members_of(node2), *args, *kwargs.items())
+        answer = question not in refused and can_fuse(node1, node2, *args, **kwargs)
+        refused.update([] if answer else [question])
+        return answer
+
+    return asked
 
 
 @contextlib.contextmanager
@@ -116,7 +130,7 @@ def _parts_of(scheduler: Any, groups: Iterable[Any]) -> list[Any]:
 def _wanted(config: str) -> Any:
     if isinstance(switches()[config], bool):
         return config not in ("triton.tiling_prevents_pointwise_fusion", "triton.tiling_prevents_reduction_fusion")
-    return 0 if config == "score_fusion_memory_threshold" else HUGE
+    return 0 if config == "score_fusion_memory_threshold" else 1 << 40  # beyond every size
 
 
 # ---------------------------------------------------------------------- templates

@@ -189,6 +189,8 @@ class Hooks:
     def guard(self, where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call one of fxscope's own functions; an exception of ours becomes a problem and the result is None."""
         try:
+            if _tracing.suspensions:  # as in a compile, which calls most hooks
+                return function(*args, **kwargs)
             with WithoutStacks():
                 return function(*args, **kwargs)
         except Exception as error:

@@ -4,6 +4,7 @@ A part of a `cat`, or what is padded, is loaded under a mask of loop variables: 
 An address that is loaded or computed depends on some loop variables only: a rotary embedding's row on the position alone.
 """
 
+import functools
 import math
 import zlib
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from fxscope.passes.footprint import number, strided
 
 Bounds: TypeAlias = Mapping[Any, tuple[float, float]]  # loop variable → from, to
 
+_text = functools.lru_cache(maxsize=4096)(str)  # sympy takes its time, and layers have the same indices
 _KEPT = "fxscope_accesses"
 _AND = ("and_", "logical_and", "bitwise_and")
 
@@ -80,7 +82,7 @@ class LoopAccesses:
             if behind is not None:
                 names[symbol] = f"indirect_{zlib.crc32(behind.text.encode()):x}"
         expr = expr.subs(names) if names else expr
-        return _Value(frozenset(on), str(expr), expr)
+        return _Value(frozenset(on), _text(expr), expr)
 
     def _keep(
         self, found: dict[str, list[MemoryDep | None]], buffer: str, place: _Value, bounds: Mapping[Any, Any]
@@ -96,7 +98,7 @@ class LoopAccesses:
             ranges.append((str(symbol), max(0, high - low)))
         if all(size for _, size in ranges):
             index = index.expand(identity=True) if hasattr(index, "expand") else index
-            found.setdefault(buffer, []).append(MemoryDep(index=str(index), ranges=tuple(ranges)))
+            found.setdefault(buffer, []).append(MemoryDep(index=_text(index), ranges=tuple(ranges)))
 
 
 def deps_of(node: Any, name: str, reading: bool, real: Mapping[str, str]) -> tuple[MemoryDep, ...] | None:

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 _NOT_HELD = "default_int_handler", "_sighandler_noop"  # of ctrl-C, and asyncio's, which hears through a file descriptor
-_ERROR = 2  # a level of messages, above that of warnings
 
 
 class _OfThisThread(type):
@@ -41,7 +40,7 @@ def quiet() -> Generator[None]:
     told = set(shown)
     filters.insert(0, item)  # type: ignore[attr-defined]
     torch.set_warn_always(True)  # what torch says once is not used up
-    level.value = max(before, _ERROR)
+    level.value = max(before, 2)  # errors alone
     try:
         yield
     finally:

@@ -211,8 +211,7 @@ class _State:
         found: list[tuple[str, Any]] = []
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             put, remove = partial(setattr, cell), partial(delattr, cell)
-            read = partial(lambda cell: {"cell_contents": item for item in gc.get_referents(cell)}, cell)
-            before = self.hold_names(f"{path} closure {name}", read, put, remove)
+            before = self.hold_names(f"{path} closure {name}", partial(_in_cell, cell), put, remove)
             found += [(f" closure {name}", item) for item in before.values()]
         if not is_library_file(function.__code__.co_filename):
             for name in _names_in(function.__code__) - self._names:
@@ -417,6 +416,10 @@ def _is_same(one: Any, other: Any) -> bool:
         return one == other
     pairs = [(a, b) for a, b in zip(one, other, strict=False) if a is not b]
     return len(one) == len(other) and all(type(a) is type(b) and isinstance(a, _PLAIN) and a == b for a, b in pairs)
+
+
+def _in_cell(cell: types.CellType) -> dict[str, Any]:
+    return dict(zip(("cell_contents",), gc.get_referents(cell), strict=False))
 
 
 def _place(tensor: torch.Tensor) -> tuple[Any, ...]:

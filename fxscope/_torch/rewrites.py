@@ -25,8 +25,9 @@ _STAGES: dict[str, Stage] = {
 }
 
 
-def _ops(nodes: Iterable[Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    return {node.name: (target_name(node), tuple(item.name for item in node.all_input_nodes)) for node in nodes}
+def _ops(nodes: Iterable[Any]) -> dict[str, tuple[Any, tuple[str, ...]]]:
+    # An erased node loses its inputs, not its op.
+    return {node.name: (node, tuple(item.name for item in node.all_input_nodes)) for node in nodes}
 
 
 class _Pass:
@@ -120,10 +121,11 @@ class Rewrites:
         self._hooks.guard("patterns", self._match_ended, result, *args, **kwargs)
         return result
 
-    @hook_after(f"{PATTERNS}:MatchContext.__init__", NO_NEAR_MISSES)
-    def _context(self, _: Any, context: Any, *__: Any, **___: Any) -> None:
+    @hook_around(f"{PATTERNS}:MatchContext.__init__", NO_NEAR_MISSES)
+    def _context(self, original: Callable[..., Any], context: Any, *args: Any, **kwargs: Any) -> None:
         if self._here.context is None:  # others are of parts of the pattern
             self._here.context = context
+        original(context, *args, **kwargs)
 
     def _match_ended(self, result: Any, pattern: Any, node: Any) -> None:
         tries, context = self._here.tries, self._here.context
@@ -174,10 +176,10 @@ class Rewrites:
                     by=passes[0].observer.passname,
                     pattern=pattern,
                     removed=tuple(gone),
-                    removed_ops=tuple(here.before[name][0] for name in gone),
+                    removed_ops=tuple(target_name(here.before[name][0]) for name in gone),
                     removed_inputs=tuple(here.before[name][1] for name in gone[:MOST_LINES]),
                     added=tuple(made),
-                    added_ops=tuple(now[name][0] for name in made),
+                    added_ops=tuple(target_name(now[name][0]) for name in made),
                     added_inputs=tuple(now[name][1] for name in made[:MOST_LINES]),
                 )
             )

@@ -41,7 +41,8 @@ class Watch:
             if ":forward" in graph:
                 saved = self.hooks.guard("saved tensors", scheduler_facts.returned, graph_lowering, schedule)
                 self._saved[compile_id] = saved or {}
-            schedule = self.hooks.guard("trial fusions", fusion_trials.tried, graph_lowering, schedule) or schedule
+            asked = (graph_lowering, schedule, observed.refused)
+            schedule = self.hooks.guard("trial fusions", fusion_trials.tried, *asked) or schedule
             self._graphs.pop(id(graph_lowering), None)  # what was heard of the trials
         return schedule, observed.lines
 
@@ -67,13 +68,14 @@ class Watch:
         try:
             answer = original(scheduler, node1, node2, *args, **kwargs)
             if outer is None:
-                self.hooks.guard("Scheduler.can_fuse", self._asked, node1, node2, answer, self._reasons)
+                how = (self._reasons, *args, *kwargs.items())
+                self.hooks.guard("Scheduler.can_fuse", self._asked, node1, node2, answer, *how)
             return answer
         finally:
             self._reasons = outer
 
-    def _asked(self, node1: Any, node2: Any, answer: Any, reasons: list[str]) -> None:
-        self._observed().asked(node1, node2, bool(answer), reasons)
+    def _asked(self, node1: Any, node2: Any, answer: Any, reasons: list[str], *how: Any) -> None:
+        self._observed().asked(node1, node2, bool(answer), reasons, *how)
 
     @hook_after("torch._inductor.codegen.wrapper:SubgraphPythonWrapperCodegen.generate", "reused memory", optional=True)
     def _part(self, _: Any, wrapper: Any, *args: Any, **kwargs: Any) -> None:

@@ -64,10 +64,13 @@ class ObservedGraph:
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
         self.lines: Lines = {}
         self.partials: dict[str, BufferAccess] = {}
+        self.refused = set[Any]()  # questions about two loops: their names, and `can_fuse`'s other arguments
         self._clock = 0
 
-    def asked(self, node1: Any, node2: Any, answer: bool, reasons: list[str]) -> None:
+    def asked(self, node1: Any, node2: Any, answer: bool, reasons: list[str], *how: Any) -> None:
         """Keep the last answer for a pair; the nodes are kept alive, so their ids stay theirs."""
+        if not (answer or node1.is_extern() or node2.is_extern()):
+            self.refused.add((members_of(node1), members_of(node2), *how))
         self._clock += 1
         self.pairs[id(node1), id(node2)] = (self._clock, node1, node2, answer, reasons)
 
@@ -220,7 +223,7 @@ class _Live:
             partials=observed.partials,
             peak_memory=self.ask("peak memory", peak_memory, self.graph, observed, saved),
             saved=self.ask("saved tensors", _saved, self.graph) or (),
-            limits=limits(),
+            limits={name: value for name, value in switches().items() if name in LIMITS},
         )
 
     def _node(self, node: Any, group: int) -> SchedulerNode:
@@ -304,22 +307,19 @@ class _Live:
             FusionAttempt(a=a, b=b, fused=True, how=how or how_joined(a, b, nodes), order=clock)
             for clock, a, b, how in observed.joins
         ]
-        last: dict[tuple[int, int], tuple[int, int, FusionAttempt]] = {}
-        for clock, node1, node2, answer, reasons in observed.pairs.values():
-            a, b = members_of(node1), members_of(node2)
-            if not nodes.keys() >= {*a, *b} or (key := groups_of(a, b, nodes)) is None:
-                continue
+        last: dict[tuple[int, int], tuple[int, Any, Any, bool, list[str]]] = {}
+        for item in sorted(observed.pairs.values(), key=lambda item: (len(flatten(item[1:3])), item[0])):
+            a, b = map(members_of, item[1:3])
+            if nodes.keys() >= {*a, *b} and (key := groups_of(a, b, nodes)) is not None:
+                last[key] = item
+        for clock, node1, node2, answer, reasons in last.values():
             words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
             could_fuse = answer and words is None  # another fusion went first
             reason = None if could_fuse else words or (reasons[-1] if reasons else None)
             cause = self.ask("causes", _cause, self.scheduler, node1, node2) if reason == "no shared data" else None
-            attempt = FusionAttempt(
-                a=a, b=b, fused=False, raw_reason=reason, cause=cause, could_fuse=could_fuse, order=clock
-            )
-            rank = (len(a) + len(b), clock)
-            if key not in last or last[key][:2] < rank:
-                last[key] = (*rank, attempt)
-        attempts += [item[2] for item in last.values()]
+            a, b = map(members_of, (node1, node2))
+            found = FusionAttempt(a=a, b=b, fused=False, could_fuse=could_fuse, order=clock)
+            attempts += [replace(found, raw_reason=reason, cause=cause)]
         return tuple(sorted(attempts, key=lambda item: item.order))
 
 
@@ -535,9 +535,3 @@ def _places(nodes: Sequence[Any], kernels: Sequence[tuple[str, Sequence[str]]]) 
             places.append(places[-1] if is_nop else numbers.setdefault(key, len(numbers)))
         made.update((item.get_name(), places[-1]) for item in node.get_outputs())
     return places
-
-
-def limits() -> dict[str, Any]:
-    """Inductor's switches that bear on fusion, as they are now, without those that this torch lacks."""
-    known = switches()
-    return {name: known[name] for name in LIMITS if name in known}

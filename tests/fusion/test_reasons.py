@@ -13,7 +13,7 @@ import torch
 
 import fxscope
 from fxscope import english
-from fxscope._torch.scheduler_facts import limits
+from fxscope._torch.hooks import switches
 from fxscope.model import (
     BufferAccess,
     Environment,
@@ -27,8 +27,7 @@ from fxscope.model import (
     SourceText,
     replace,
 )
-from fxscope.passes.fusion import fusion
-from fxscope.passes.fusion import reasons as fusion_reasons
+from fxscope.passes.fusion import fusion, reasons as fusion_reasons
 from fxscope.passes.fusion.reasons import CAUSES, RAW_REASONS, Reason, translate, with_value
 from tests import build, captures
 
@@ -172,8 +171,8 @@ def test_a_hint_names_a_switch_only_where_the_recorded_torch_has_it(name):
     try:
         functools.reduce(getattr, name.split("."), config)
     except AttributeError:
-        assert name not in limits()
-        assert with_value(Reason("cycle", {}, "enable", name), limits()) == Reason("cycle")
+        assert name not in switches()
+        assert with_value(Reason("cycle", {}, "enable", name), switches()) == Reason("cycle")
         assert name in NEW  # an older torch lacks these
 
 
