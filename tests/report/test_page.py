@@ -289,7 +289,7 @@ def answers(page: Any, read: Recording) -> None:
     pairs = [row for row in made.missed if row.is_possible]
     words = [f"{row.producer} → {row.consumer}{f' ×{row.count}' if row.count > 1 else ''}" for row in pairs]
     listed = page.locator("#view-overview .missed .pair").all_text_contents()
-    assert [re.split(r" \(or \d|: ", item)[0] for item in listed] == words[:4] and (
+    assert [re.split(r" \(with \d|: ", item)[0] for item in listed] == words[:4] and (
         pairs or re.search("missed fusions|fusion decisions", hero)
     )
     if pairs:
