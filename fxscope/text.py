@@ -143,7 +143,7 @@ def shorten(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     ops = text.split("·")
-    fewer = ("·".join([*ops[:kept], "…", ops[-1]]) for kept in range(len(ops) - 2, 0, -1) if ops[kept - 1] != "…")
+    fewer = ("·".join([*ops[:n], "…", ops[-1]]) for n in range(min(len(ops) - 2, width), 0, -1) if ops[n - 1] != "…")
     if short := next((short for short in fewer if len(short) <= width and " · " not in text), ""):
         return short
     head = (width - 1) * 2 // 3

@@ -122,6 +122,10 @@ def test_equal_missed_fusions_are_one_row(twelve: Report) -> None:
     (row,) = twelve.missed
     assert (row.producer, row.consumer, row.count, row.time_us) == ("mm", "gelu", 12, 24.0)
     assert row.module == "layers.[0..11].fc" and row.reason == "cuBLAS GEMM, opaque to Inductor"
+    known, other = (two := layers(2)).decisions
+    two = replace(two, decisions=(known, replace(other, saved_bytes=None, expected_us=None)))  # unknown is not 0
+    said = why.words(two, two.why("mm", "gelu"), width=999)
+    assert "Cost: 1.00 kB of memory traffic and 1 launch, ~2.00 µs (" in said and "×2 per step: –" in said, said
 
 
 def test_pairs_that_share_a_library_kernel_are_bracketed_and_counted_once() -> None:

@@ -71,3 +71,4 @@ def test_kernel_names_keep_what_tells_them_apart(name, short):
 def test_where_room_is_short_what_a_kernel_applies_stays():
     name = "void at::native::vectorized_elementwise_kernel<8, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&)::x>(int)"
     assert text.kernel_name(name, 24) == "vectorized_…kernel<gelu>"
+    assert text.shorten("·".join(["mul"] * 200_000), 14) == "mul·mul·…·mul"  # in linear time

@@ -295,7 +295,7 @@ def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = (
     """Return what staying apart costs, in words: each time, and a step where that runs it, or `every` equal one."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
-    sizes = sorted(one.saved_bytes or 0 for one in every or (decision,))
+    sizes = sorted(one.saved_bytes for one in every or (decision,) if one.saved_bytes is not None)
     traffic = " to ".join(dict.fromkeys(map(num_bytes, (sizes[0], sizes[-1]))))
     text = f"Cost: {'at least ' if decision.saved_bytes_least else ''}{traffic} of memory traffic"
     if decision.saved_launches:
@@ -305,13 +305,13 @@ def cost(decision: Decision, recording: Recording, every: Sequence[Decision] = (
         # The kernels that the fused one would replace, of which no pair was measured.
         whose = stood_in_for(decision, recording)
         note = f"; not validated for {listed(whose)}" if whose else ""
-        times = [one.expected_us or 0.0 for one in every or (decision,)]
+        times = [one.expected_us for one in every or (decision,) if one.expected_us is not None]
         text += f", ~{span(min(times), max(times))} (estimate{note})"
     runs = pair_runs(recording, decision)
     if len(every) > 1:
         often = [(0, one, pair_runs(recording, one)) for one in every]
         total, each = saved(recording, often, "saved_bytes"), sum(n * (one.saved_bytes or 0) for _, one, n in often)
-        most = "" if total == each else ", at most one per kernel"
+        most = "" if total in (None, each) else ", at most one per kernel"
         text += f"; ×{len(every)} per step{most}: {num_bytes(total)}"
         ids, known = {*map(id, every)}, recording.decisions
         rows = (row for row in report_of(recording).missed if ids == {id(known[at]) for at in row.decisions})

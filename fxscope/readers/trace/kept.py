@@ -16,9 +16,9 @@ from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest, of_names
 from fxscope.readers.trace.reader import HEAD_BYTES, refusal
 from fxscope.readers.trace.unpacked import open_trace
-from fxscope.text import counted
+from fxscope.text import counted, listed
 
-NO_WORK = ("Trace", "ac2g", "cuda_sync", "fwdbwd", "gpu_user_annotation")  # marks, and arrows
+NO_WORK = ("Trace", "ac2g", "cuda_event", "cuda_sync", "fwdbwd", "gpu_user_annotation")  # marks, and arrows
 # Events around what a mode or a subclass runs for an op, in Python: the program's, or torch's around a compiled function
 HANDLERS = ("PythonDispatchMode", "PythonSubclass")
 
@@ -75,7 +75,7 @@ class Kept:
         def say(message: str, remedy: str | None = None) -> None:
             found.append(Problem(where=trace.path.name, message=message, remedy=remedy))
 
-        others = ", ".join(sorted(trace.categories - {*t.CATEGORIES, *NO_WORK}))
+        others = listed(sorted(trace.categories - {*t.CATEGORIES, *NO_WORK}))
         if (unread := trace.unread_device) is not None:
             what = f"{'kernel' if trace.on_device else 'device event'} of a known kind"
             say(f"{unread}: no {what} (it has: {others or 'none'}); its work is not shown", "Profile it, too.")

@@ -78,7 +78,7 @@ function plural(count, noun) {
 function shorten(text, width) {
   if (text.length <= width) return text;
   const ops = text.includes(' · ') ? [] : text.split('·');
-  for (let kept = ops.length - 2; kept > 0; kept--) {
+  for (let kept = Math.min(ops.length - 2, width); kept > 0; kept--) {
     const short = [...ops.slice(0, kept), '…', ops.at(-1)].join('·');
     if (ops[kept - 1] !== '…' && short.length <= width) return short;
   }
