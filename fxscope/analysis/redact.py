@@ -171,7 +171,7 @@ def public(name: str, counters: int = 0) -> bool:
     if not (found := _COUNTED.fullmatch(name)):
         return False
     numbers = _DIGITS.findall(found["counters"] or "")
-    are_few = sum(map(len, numbers)) <= 4 and found["words"].count("_") < 200
+    are_few = sum(map(len, numbers)) <= 4 and _CAMEL.sub("_", found["words"]).count("_") < 200
     are_counters = are_few and all(number == str(int(number)) and int(number) < counters for number in numbers)
     return (are_counters and _is_made(found["words"])) or name.strip("_").lower() in _made()
 
