@@ -90,7 +90,7 @@ class Watch:
     @hook_after(f"{SCHEDULER}.will_fusion_create_cycle", "pairs kept apart because joining them would make a cycle")
     def _cycle(self, result: Any, _: Any, node1: Any, node2: Any, *args: Any, **kwargs: Any) -> None:
         if result:
-            self._asked(node1, node2, False, [scheduler_facts.CYCLE])
+            self._asked(node1, node2, False, [scheduler_facts.CYCLE], scheduler_facts.CYCLE)
 
     @hook_after("torch._inductor.scheduler:WhyNoFuse.__call__", "the reasons for keeping a pair apart")
     def _why(self, _: Any, reason_object: Any, reason: str, *args: Any) -> None:
